@@ -33,9 +33,7 @@ export interface CatalogOptions extends Circumstances {
 
 /** Selects the network links of an app or, with `parent`, the links below that link. */
 export interface LinksOptions extends Circumstances {
-  /** The app's token. */
   readonly app: string;
-  /** Token of the link above. */
   readonly parent?: string | undefined;
 }
 
@@ -47,7 +45,6 @@ export interface NewLinkOptions extends LinksOptions {
 /** A change to a link: its partner (an id), its cost data setting, or both. */
 export interface LinkChangeOptions extends Circumstances {
   readonly app: string;
-  /** The link's token. */
   readonly link: string;
   readonly partner?: string | undefined;
   readonly costData?: boolean | undefined;

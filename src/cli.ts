@@ -119,7 +119,6 @@ for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 
-/** Prints a failure and returns its exit code. An interruption is not printed. `--json` prints an object in any case. */
 function report(thrown: unknown): number {
   const failure = asFailure(thrown, stopping.signal);
   const isInterruption = failure.code === 'INTERRUPTED';
@@ -141,7 +140,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** The exit code once stdout took every result. If stdout refused one, as on a full disk, that is a storage failure. */
+/** Returns the exit code once stdout took every result. If stdout refused one, as on a full disk, that is a storage failure. */
 async function written(exitCode: number): Promise<number> {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();

@@ -15,7 +15,7 @@ import {
 } from './run/circumstances.ts';
 import { resultOf, verb } from './run/library-verb.ts';
 
-/** Updates the published copies. A target that fails does not stop the others, but one that cannot be written at all does. */
+/** Updates the published copies. A target that fails does not stop the others; one that cannot be written at all does. */
 export const publish = verb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
     const { publish: publishCopies } = await import('./publish/publish.ts');
@@ -95,7 +95,7 @@ export const drop = verb(async (config: Config, options: DropOptions): Promise<D
   );
 });
 
-/** What `drop` would delete; changes nothing. Throws as `drop` does. */
+/** Returns what `drop` would delete. Throws as `drop` does. */
 export const dropLoss = verb(
   async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
     const { lossOf } = await import('./drop.ts');

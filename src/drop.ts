@@ -35,11 +35,9 @@ interface DropRequest extends Omit<OpenRequest, 'mode'> {
   readonly signal: AbortSignal;
 }
 
-/** What a drop deletes, or would delete. */
 export interface Loss {
   readonly slice: string;
   readonly before: Day | null;
-  /** Whether the slice is configured, so that a sync loads it again. */
   readonly is_configured: boolean;
   readonly periods: number;
   readonly rows: number;
@@ -87,7 +85,7 @@ export async function dropSlice(
   });
 }
 
-/** What a drop would delete. Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
+/** Returns what a drop would delete. Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
 export async function lossOf(config: Config, request: DropRequest): Promise<Loss> {
   return withWarehouse(config.warehouse, { ...request, mode: 'read' }, async (warehouse) => {
     return (await measure(config, warehouse, request)).loss;

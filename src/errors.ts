@@ -100,7 +100,6 @@ export type WarningCode = (typeof warningCodes)[number];
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 interface Details {
-  /** The numbers and names of the message, as fields. */
   readonly facts?: Facts;
   /** What to do, as one imperative sentence. */
   readonly hint?: string;
@@ -153,7 +152,6 @@ export function stoppedExitCode({ reason }: AbortSignal): number {
 /** The words in a failure's message if a proxy, not the service, refused the credentials. */
 export const PROXY_CREDENTIALS = 'the proxy answered 407';
 
-/** Whether the service refused its token. */
 export const isOfToken = ({
   code,
   message,
@@ -248,7 +246,7 @@ export function storageFailed(
   return new Failure('STORAGE_FAILED', `${message}: ${because}`, { ...details, hint, cause });
 }
 
-/** The text of anything thrown, for an error its message. Never throws, as not every thrown value has a text. */
+/** Returns the text of anything thrown. Never throws itself, as not every thrown value has a text. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);
@@ -257,12 +255,11 @@ export function textOf(thrown: unknown): string {
   }
 }
 
-/** The exit code of the gravest failure; 0 for none. */
 export function exitCodeOf(failures: readonly Pick<Failure, 'code'>[]): number {
   return gravest(failures.map(({ code }) => exitCodes[failureCodes[code]]));
 }
 
-/** The gravest of some exit codes; 0 if none is that of a failure. */
+/** Returns the gravest of some exit codes; 0 if none is that of a failure. */
 export function gravest(codes: readonly number[]): number {
   return Object.values(exitCodes).find((exitCode) => codes.includes(exitCode)) ?? 0;
 }

@@ -99,7 +99,6 @@ export type SimulatorOptions = simulated.SomeOf<
   }
 >;
 
-/** A running simulated service. */
 export type Simulator = Pick<
   simulated.RunningSimulator,
   'url' | 'port' | 'now' | 'setNow' | 'close'

@@ -29,7 +29,6 @@ const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFil
 /** Looks up names in the lists of filters-data. */
 export class CatalogLists {
   readonly #catalog: Catalog;
-  /** Every metric a report can request. */
   readonly metrics: ListedNames;
   /** Metric lists without items: a metric that no other list has may belong to one of them. */
   readonly silent: readonly CatalogFilter[];
@@ -45,7 +44,6 @@ export class CatalogLists {
     return names.filter((name) => name !== '');
   }
 
-  /** The values a parameter or an exact filter may have, listed or documented; empty if unknown. */
   valuesOf(key: string, filter: ReturnType<typeof parseFilterKey>): ListedNames {
     if (filter === null) {
       // An offset from UTC is a number, whatever the service lists.

@@ -15,7 +15,6 @@ import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
 import { type CheckedSlice, settingPath, sliceFindings } from './slice.ts';
 
-/** The problems of a configuration file; nothing else is tried then. */
 export function problemFindings(problems: readonly Problem[]): Finding[] {
   const wrong = problems.map(({ place, key, text }): Finding => {
     const setting = key === '' ? null : key;
@@ -30,7 +29,6 @@ export function problemFindings(problems: readonly Problem[]): Finding[] {
   ];
 }
 
-/** Everything wrong or doubtful about a readable configuration: places, service, token and every slice. */
 export async function findingsOf(
   config: Config,
   checking: Checking,
@@ -60,7 +58,7 @@ export async function findingsOf(
   ]);
 }
 
-/** Says why a slice cannot be loaded as configured, else what its stars stand for. */
+/** Says why a slice cannot be loaded as configured, or else what its stars stand for. */
 function refusalOrStars(
   checked: CheckedSlice,
   catalog: Catalog,
@@ -82,7 +80,6 @@ function refusalOrStars(
   return twins === null ? notes : [...notes, finding('warning', twins, null, place)];
 }
 
-/** How many slices have only metrics that filters-data lists. */
 function sliceWorks(slices: readonly Slice[], { metrics }: CatalogLists): Finding[] {
   if (metrics.size === 0)
     return [finding('untried', 'the names in the slices, as filters-data listed no metric')];

@@ -11,7 +11,7 @@ import { filled } from '../terminal/table.ts';
 export interface Finding {
   /** `error`: a sync would fail; `warning`: it may not do as meant; `note`: worth knowing; `works`, `untried`: tried or not. */
   readonly severity: 'error' | 'warning' | 'note' | 'works' | 'untried';
-  /** The code a sync would fail with; null unless the finding is an error. */
+  /** The code a sync would fail with; null unless it is an error. */
   readonly code: FailureCode | null;
   readonly slice: string | null;
   /** The setting's dotted name, such as `slices[0].metrics[2]`; null if the finding is about none. */
@@ -26,7 +26,7 @@ export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
 
 const nowhere: FindingPlace = { slice: null, setting: null, place: null };
 
-/** A finding, about no slice and no setting unless a place is given. */
+/** Returns a finding, by default about no slice and no setting. */
 export function finding(
   severity: Finding['severity'],
   message: string,
@@ -36,7 +36,7 @@ export function finding(
   return { severity, code: null, ...place, message, hint };
 }
 
-/** What was thrown, as a finding of severity `error`. */
+/** Returns what was thrown as an error. */
 export function findingOf(
   thrown: unknown,
   place: FindingPlace = nowhere,
@@ -45,7 +45,7 @@ export function findingOf(
   return { severity: 'error', code, ...place, message, hint };
 }
 
-/** The place of a setting's key or value. A setting of `defaults` belongs to every slice, so no slice is named. */
+/** Returns where a setting's key or value stands. A setting of `defaults` belongs to every slice, so no slice is named. */
 export function placeOf(
   stated: StatedSettings,
   path: SettingPath,
@@ -56,7 +56,7 @@ export function placeOf(
   return { slice: named, setting: settingName(path), place: stated.placeOf(path, at) };
 }
 
-/** The findings without exact repetitions. A note that several slices share becomes one note of no slice. */
+/** Removes exact repetitions. A note that several slices share becomes one note of no slice. */
 export function mergedNotes(findings: readonly Finding[]): Finding[] {
   const merged = new Map<string, Finding>();
   for (const each of findings) {
@@ -69,14 +69,13 @@ export function mergedNotes(findings: readonly Finding[]): Finding[] {
   return [...merged.values()];
 }
 
-/** The errors among the findings as failures, with place and slice before their messages. */
 export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {
   return findings.flatMap((each) =>
     each.code === null ? [] : [{ code: each.code, message: subject(each), hint: each.hint }],
   );
 }
 
-/** Errors, warnings and notes; then what works, what was not tried, and how many errors and warnings there are. */
+/** Returns errors, warnings and notes as text, then what works and what was not tried. */
 export function findingsText(findings: readonly Finding[], columns: number | null): string {
   const of = (severity: Finding['severity']): Finding[] =>
     findings.filter((each) => each.severity === severity);
@@ -98,7 +97,6 @@ export function findingsText(findings: readonly Finding[], columns: number | nul
     .join('\n');
 }
 
-/** The message after its place and its slice, or after the name of its setting if it has no slice. */
 function subject({ place, slice, setting, message }: Finding): string {
   const about = slice === null ? (setting ?? '') : `slice ${slice}`;
   return [place ?? '', about, message]

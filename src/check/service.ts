@@ -24,7 +24,6 @@ export interface ServiceFindings {
 }
 
 export interface Checking {
-  /** The instant the check plans for. */
   readonly at: Date;
   readonly stated: StatedSettings;
   readonly signal: AbortSignal;

@@ -14,7 +14,6 @@ import { durationText, namesText } from '../terminal/measure.ts';
 import type { CatalogLists, ListedNames } from './catalog-lists.ts';
 import { finding, type Finding, type FindingPlace, placeOf } from './finding.ts';
 
-/** A slice as `check` sees it, with the place of each of its settings. */
 export interface CheckedSlice {
   readonly slice: Slice;
   readonly index: number;
@@ -28,7 +27,7 @@ const at = (
   which: 'key' | 'value' = 'value',
 ): FindingPlace => placeOf(stated, path, slice.name, which);
 
-/** The path of a setting in the slice or the defaults, or of one item of its list; the slice's own path if it is not stated. */
+/** Returns the path of a setting in the slice or the defaults, or of one item of its list (default: the slice's own path). */
 export function settingPath(
   { index, stated }: CheckedSlice,
   key: string,
@@ -48,7 +47,6 @@ export function settingPath(
   return position === -1 ? path : [...path, position];
 }
 
-/** Everything doubtful about a slice at an instant. A list that filters-data left empty or did not return proves nothing. */
 export function sliceFindings(checked: CheckedSlice, catalog: Catalog, planAt: Date): Finding[] {
   const { slice, index } = checked;
   const { cube } = slice;
@@ -114,7 +112,6 @@ function dimensionFindings({ lists }: CheckedSlice, name: string, place: Finding
   return [finding('warning', message, meantHint(name, known, 'dimension'), place)];
 }
 
-/** Unknown names of filters, and unknown values of a parameter or an exact filter. */
 function parameterFindings(checked: CheckedSlice, key: string, value: string): Finding[] {
   const filter = parseFilterKey(key);
   const known = checked.lists.valuesOf(key, filter);
@@ -147,7 +144,6 @@ function attributionFindings(checked: CheckedSlice): Finding[] {
   return [finding('warning', message, 'Set attribution_type: null to send the list alone.', place)];
 }
 
-/** A date period with a fixed date that covers no day yet, or none any more. */
 function periodFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const { datePeriod, utcOffset } = checked.slice;
   const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);

@@ -26,7 +26,6 @@ const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
-/** Destinations that cannot be written or belong to another warehouse, a disk without room, and an unusable warehouse. */
 export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const unwritable = await unwritablePlaces(config);
   const ofWarehouse = await warehouseFindings(config, checking);
@@ -34,7 +33,6 @@ export async function placeFindings(config: Config, checking: Checking): Promise
   return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
 }
 
-/** Whether the warehouse's disk has room for a run: twice what the last one received, at least `MIN_FREE_BYTES`. */
 async function spaceFinding(warehouse: string): Promise<Finding> {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
@@ -52,7 +50,6 @@ async function spaceFinding(warehouse: string): Promise<Finding> {
 
 const receivedRow = z.object({ bytes: z.number() });
 
-/** The bytes that the last recorded run received; 0 if there is none or the warehouse cannot be read. */
 async function receivedBytes(path: string): Promise<number> {
   if (!warehouseExists(path)) return 0;
   const sql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
@@ -67,7 +64,6 @@ limit 1`;
   return last?.bytes ?? 0;
 }
 
-/** Findings about the warehouse, its content, and what lies at the places it publishes to. */
 export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const { warehouse: path, slices, publish } = config;
   const { signal } = checking;
@@ -93,7 +89,6 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   }
 }
 
-/** Targets that belong to another warehouse, hold files that are not ripen's, or do not answer. */
 async function occupantFindings(
   publish: Config['publish'],
   own: Publisher,
@@ -152,7 +147,6 @@ export async function loadedMetricsAt(
   return withWarehouse(path, { ...opening, mode: 'read' }, storedMetrics).catch(() => new Map());
 }
 
-/** The metrics of each slice's table, by slice. */
 async function storedMetrics(
   warehouse: Warehouse,
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
@@ -161,7 +155,7 @@ async function storedMetrics(
   return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
 }
 
-/** What the next sync requests again because a slice changed since it was loaded, or why it would refuse the slice. */
+/** Returns what the next sync requests again because a slice changed, or why it would refuse the slice. */
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,
@@ -184,7 +178,6 @@ async function changeFindings(
   return findings;
 }
 
-/** What a changed meaning, or added metrics, will cost. */
 function changeFinding(
   { windows }: PlannedSlice,
   added: readonly string[],

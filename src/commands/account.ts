@@ -23,13 +23,11 @@ import type { Arguments, GlobalArguments } from './words.ts';
 
 const yesNo = (is: boolean | null): string => (is === null ? '' : is ? 'yes' : 'no');
 
-/** A table followed by the number of its rows. */
 const listText =
   (noun: string, table: Table) =>
   (terminal: number | null): string =>
     `${tableText(table, terminal)}\n${countText(table.rows.length, noun)}`;
 
-/** Lists the items that contain the word; a section limits them to its metrics. Without either, counts each list's items. */
 export const catalog = online(async (config, stated, { word, section }: Arguments<'catalog'>) => {
   const found = await searchCatalog(config, { ...stated, word, section });
   const isSearch = word !== undefined || section !== undefined;
@@ -74,7 +72,6 @@ function itemsText(found: readonly CatalogItem[]) {
   return listText('item', { columns: columnsOf(...titles), rows });
 }
 
-/** Lists every partner in the service's order. */
 export const partners = online(async (config, stated, _args: GlobalArguments) => {
   const found = await listPartners(config, stated);
   const rows = found.map((partner) => [
@@ -89,7 +86,6 @@ export const partners = online(async (config, stated, _args: GlobalArguments) =>
   };
 });
 
-/** Lists the links of an app, or the sub-links of a link, in the service's order. Only JSON has the URLs. */
 export const linksList = online(
   async (config, stated, { app, parent }: Arguments<'links list'>) => {
     const found = await links(config, { ...stated, app, parent });
@@ -113,7 +109,6 @@ export const linksList = online(
   },
 );
 
-/** Creates a network link or a sub-link. */
 export const linksCreate = online(
   async (config, stated, { app, name, parent }: Arguments<'links create'>) => {
     const { link, isCreated } = await createLink(config, { ...stated, app, name, parent });
@@ -125,7 +120,6 @@ export const linksCreate = online(
   },
 );
 
-/** Changes the partner of a link, or its cost data setting. */
 export const linksUpdate = online(async (config, stated, args: Arguments<'links update'>) => {
   const { app, link: token, partner, costData: enabled } = args;
   const costData = enabled === undefined ? undefined : enabled === 'true';
@@ -145,7 +139,6 @@ function fieldsText(fields: object): string {
   return tableText({ columns: columnsOf('field', 'value'), rows });
 }
 
-/** Checks the file, sends what is due, and reports what became of the lines. */
 export const spendSend = online(async (config, stated, args: Arguments<'spend send'>, shell) => {
   const { dryRun, resendUnknown } = args;
   const file = resolve(shell.directory, args.file);

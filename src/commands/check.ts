@@ -24,7 +24,6 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
   };
 }
 
-/** Writes the files without overwriting any, and prints what to do next. */
 export async function init(args: Arguments<'init'>, shell: Shell): Promise<CommandOutcome> {
   const {
     dir,
@@ -58,7 +57,7 @@ export async function init(args: Arguments<'init'>, shell: Shell): Promise<Comma
   return { json: { written }, text: lines.join('\n') };
 }
 
-/** A directory as one shell word that is not taken for an option. */
+/** Quotes a directory as one shell word that is not taken for an option. */
 function typed(directory: string): string {
   const path = directory.startsWith('-') ? `./${directory}` : directory;
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

@@ -19,13 +19,12 @@ import { type VerbName, verbs } from './words.ts';
 /** Runs a command. Resolves to its exit code; throws what stopped it. */
 type Act = (shell: Shell) => Promise<number>;
 
-/** The result of parsing: text to print, the help to print if the command is missing, or a command to run. */
+/** Text to print, the help to print if the command is missing, or a command to run. */
 export type Requested =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly text: string }
   | { readonly kind: 'act'; readonly act: Act };
 
-/** How to print results and failures. */
 export interface Form {
   readonly log: 'text' | 'json';
   readonly json: boolean;
@@ -97,7 +96,6 @@ const HELP_COLUMNS = 80;
 const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
 Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 
-/** A parser with the options that all commands share. */
 type Cli = Argv<InferredOptionTypes<typeof globalOptions>>;
 
 function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
@@ -149,7 +147,6 @@ interface Command {
   readonly declare: (cli: Cli, chosen: Chosen) => void;
 }
 
-/** Declares a command whose code is loaded only when it runs. */
 function command<N extends VerbName>(
   name: N,
   load: () => Promise<(args: Arguments<N>, shell: Shell) => Promise<CommandOutcome>>,
@@ -181,7 +178,6 @@ function command<N extends VerbName>(
   return { name, declare };
 }
 
-/** Every command with its code, in the order of the help. */
 const commands: readonly Command[] = [
   command('init', async () => (await import('./check.ts')).init),
   command('check', async () => (await import('./check.ts')).check),
@@ -235,7 +231,6 @@ function refuseUnclear(argv: readonly string[]): void {
   }
 }
 
-/** Refuses several values for an option that takes one, as it is unknown which is meant. */
 function refuseRepeated(parsed: object, options: OptionTable): void {
   for (const [name, value] of Object.entries(parsed)) {
     if (!Array.isArray(value) || !allOptions.has(name) || options[name]?.array === true) continue;

@@ -63,7 +63,6 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
   });
 }
 
-/** The outcome of publishing; `fields` and `lines` report what was done before. */
 function copiesOutcome(
   { published, failures }: Publication,
   fields: object,
@@ -83,7 +82,6 @@ function copiesOutcome(
   };
 }
 
-/** `3 files written, 1 removed, _manifest.json`, or `up to date`. */
 function reportText({
   files_written: written,
   files_removed: removed,
@@ -94,7 +92,6 @@ function reportText({
   return done.length === 0 ? 'up to date' : done.join(', ');
 }
 
-/** Returns the description as the result, or that it was written to `path`, null if it was not. */
 function described(path: string | null, text: string): CommandOutcome {
   const json = { described: [path === null ? { path, text } : { path, written: true }] };
   return { json, text: path === null ? text.trimEnd() : `${path} written` };

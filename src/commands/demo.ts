@@ -19,7 +19,6 @@ const INDENT = 2;
 const MAX_NIGHTS = 366;
 const detailed = { details: true, maturation: true, backtest: false } as const;
 
-/** Runs the tour and writes its status page; the failures are those of its nights. */
 export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<CommandOutcome> {
   const nights = wholeNumberOf(args.nights, '--nights', MAX_NIGHTS);
   const tour = await inProgress(args, shell, async ({ emit, signal }) =>
@@ -36,7 +35,6 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
   };
 }
 
-/** What the first night loaded, what the last refreshed and why, the state of every value, and questions of an analyst. */
 function tourText(
   { config, nights, status, questions }: Tour,
   page: string,
@@ -73,7 +71,6 @@ function tourText(
 const section = (heading: string, ...texts: readonly string[]): string =>
   `== ${heading}\n\n${texts.map((text) => `${indented(text)}\n`).join('\n')}`;
 
-/** One sentence each on maturation, projections and audits, if the nights have shown any. */
 function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
   const [tried] = backtest
     .filter(({ is_projected: isProjected }) => isProjected)
@@ -102,7 +99,6 @@ function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
   return lessons;
 }
 
-/** A table whose first column names its rows; the other columns are numbers. */
 function answerText(answer: Tour['questions'][number]['answer']): string {
   const [first = '', ...numbers] = Object.keys(answer.at(0) ?? {});
   const rows = answer.map((row) => Object.values(row).map((cell) => String(cell ?? '')));

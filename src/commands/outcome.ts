@@ -13,7 +13,6 @@ export interface CommandOutcome {
   readonly text?: string | ((columns: number | null) => string);
   /** Printed unless the log is JSON, which already contains them as events. */
   readonly failures?: readonly PrintedFailure[];
-  /** By default that of the gravest failure. */
   readonly exitCode?: number;
 }
 

@@ -15,13 +15,12 @@ import { columnsOf, indented, tableText } from '../terminal/table.ts';
 import { offline } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Shows what is due: one line per slice, or one per window if slices are named. */
 export const plan = offline(async (config, stated, { slice }: Arguments<'plan'>) => {
   const report = await planNext(config, { ...stated, slices: slice });
   return { json: report, text: (columns) => planText(report, slice !== undefined, columns) };
 });
 
-/** The plan as text: the slices, or with details their windows, with reasons, and what the plan saves. Pure. */
+/** Returns the plan as text: the slices, or with details their windows. Pure. */
 export function planText(
   report: PlanReport,
   hasDetails: boolean,
@@ -72,7 +71,6 @@ function slicesText(slices: readonly PlannedSlice[], terminal: number | null): s
   );
 }
 
-/** The metrics that each pattern stands for, and which of them are new. */
 const starLines = ({ name, stars = [] }: PlannedSlice): string[] =>
   stars.map((star) => `  ${name}: ${starText(star)}`);
 
@@ -83,7 +81,6 @@ function starText({ pattern, metrics, new_metrics: added }: PlannedStar): string
   return `${pattern} stands for ${stood}: ${namesText(metrics)}${news}`;
 }
 
-/** Why the windows of a slice are due, or why none is. */
 function whyText(slice: PlannedSlice): string {
   const { windows, periods, reasons } = slice;
   if (windows.length === 0) return `nothing due: ${idleText(slice)}`;

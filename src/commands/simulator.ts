@@ -11,7 +11,6 @@ import type { Arguments } from './words.ts';
 
 /** The token of the simulator. Any text would do; this one does not look like a secret. */
 const TOKEN = 'simulator-token';
-/** The same for the ad spend API. */
 const COST_CREDENTIAL = 'Partner simulator';
 
 const MAX_PORT = 65_535;

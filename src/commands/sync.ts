@@ -16,7 +16,6 @@ import type { CommandOutcome } from './outcome.ts';
 import { dayRange, durationOf, parseOption, offline, online, placeOf, withConfig } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Loads every due window of the named slices, or of all, and publishes. */
 export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<CommandOutcome> {
   const metricsFile =
     args.metricsFile === undefined ? null : resolve(shell.directory, args.metricsFile);
@@ -48,7 +47,6 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
   }
 }
 
-/** Fetches again and replaces the periods that touch the days, and publishes. */
 export const backfill = online(
   async (config, stated, { slice, from, to, acceptLoss }: Arguments<'backfill'>) =>
     outcomeOf(
@@ -56,7 +54,6 @@ export const backfill = online(
     ),
 );
 
-/** Loads the archived answers of the named slices, or of all, and publishes. */
 export const replay = offline(async (config, stated, { slice }: Arguments<'replay'>) =>
   outcomeOf(await replayArchive(config, { ...stated, slices: slice })),
 );

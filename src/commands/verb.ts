@@ -13,7 +13,6 @@ import { namedMode, type Shell } from '../terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import type { GlobalArguments } from './words.ts';
 
-/** The options of a verb's command; `lockWait` only if the command has it. */
 export type VerbArguments = Pick<
   GlobalArguments,
   'config' | 'asOf' | 'log' | 'quiet' | 'verbose'
@@ -21,7 +20,6 @@ export type VerbArguments = Pick<
   readonly lockWait?: string | undefined;
 };
 
-/** The circumstances of a verb, as the arguments state them. */
 export type Stated = Required<Circumstances>;
 
 type Act<A> = (config: Config, stated: Stated, args: A, shell: Shell) => Promise<CommandOutcome>;
@@ -38,7 +36,7 @@ export const online = configured(false);
 /** A command that does not call the service: its configuration may lack the credentials. */
 export const offline = configured(true);
 
-/** Reads the configuration and runs a verb, showing progress. Throws `USAGE_INVALID`, and as `readConfig` and the verb do. */
+/** Reads the configuration and runs a verb, showing progress. Throws as `readConfig` and the verb do. */
 export async function withConfig<T>(
   args: VerbArguments,
   shell: Shell,
@@ -65,7 +63,6 @@ export async function inProgress<T>(
   }
 }
 
-/** Where to find the configuration. */
 export function placeOf(
   { config: file }: Pick<GlobalArguments, 'config'>,
   { directory, environment }: Shell,
@@ -73,7 +70,7 @@ export function placeOf(
   return { directory, environment, ...(file === undefined ? {} : { file }) };
 }
 
-/** Writes a file named by the user, completely or not at all; `makesFolder` creates its folder. Throws `STORAGE_FAILED`. */
+/** Writes a file named by the user, completely or not at all. Throws `STORAGE_FAILED`. */
 export async function writeNamed(
   path: string,
   text: string,
@@ -91,7 +88,7 @@ export async function writeNamed(
   }
 }
 
-/** Completes the names of slices after `--slice`, from the named configuration; prints nothing if it cannot be read. */
+/** Completes the names of slices after `--slice`, from the named configuration if it can be read. */
 export async function completeSlices(words: readonly string[], shell: Shell): Promise<number> {
   const { directory, environment } = shell;
   const [begun, file] = [words.at(-1) ?? '', words[words.indexOf('--config') + 1]];
@@ -110,7 +107,6 @@ const instantForm =
 const usage = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
-/** Reads the value of an option; null if it was not given. */
 export function parseOption<T>(
   read: (text: string, option: string) => T,
   text: string | undefined,
@@ -129,7 +125,6 @@ export function instantOf(text: string, option: string): Date {
   );
 }
 
-/** Milliseconds of a duration such as `90m`. */
 export function durationOf(text: string, option: string): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
@@ -137,7 +132,6 @@ export function durationOf(text: string, option: string): number {
   throw usage(`${option} was "${text}", which is no duration.`, hint);
 }
 
-/** A whole number from 0 to `most`. */
 export function wholeNumberOf(text: string, option: string, most: number): number {
   if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
   throw usage(
@@ -146,14 +140,13 @@ export function wholeNumberOf(text: string, option: string, most: number): numbe
   );
 }
 
-/** Reads a day, `YYYY-MM-DD`. */
 export function dayOf(text: string, option: string): Day {
   const parsed = parseDay(text);
   if (parsed !== null) return parsed;
   throw usage(`${option} was "${text}", which is no date.`, `Write ${option} as YYYY-MM-DD.`);
 }
 
-/** The days from the first to the last, both inclusive, as a half-open interval. */
+/** Returns the days from the first to the last, both inclusive, as a half-open interval. */
 export function dayRange(from: string, to: string): DayInterval {
   const [first, last] = [dayOf(from, '--from'), dayOf(to, '--to')];
   const hint = 'Give the first day as --from and the last day as --to.';

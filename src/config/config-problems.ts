@@ -10,7 +10,6 @@ export type SettingPath = readonly (string | number)[];
 
 export interface Mistake {
   readonly path: SettingPath;
-  /** Whether the key or its value is wrong. */
   readonly at: 'key' | 'value';
   /** `what is wrong; what is allowed; did you mean …?` */
   readonly text: string;
@@ -18,7 +17,6 @@ export interface Mistake {
   readonly meant?: SettingPath;
 }
 
-/** A mistake as it is reported, with its place in the file. */
 export interface Problem {
   /** `file:line:column`. */
   readonly place: string;
@@ -54,7 +52,6 @@ export function valueAt(root: unknown, path: SettingPath): unknown {
 export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
   outer.every((step, index) => path[index] === step);
 
-/** A path as text, to use as the key of a map. */
 export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
 /** A setting's dotted name, such as `slices[0].metrics[2]`. Quotes unusual keys; hides an address, which may be a secret. */
@@ -69,13 +66,11 @@ export function settingName(path: SettingPath): string {
     .replace(/^\./, '');
 }
 
-/** Returns `; did you mean …?`, or an empty text if no candidate is near. */
 export function suggestion(name: string, candidates: Iterable<string>): string {
   const meant = nearest(name, candidates);
   return meant === null ? '' : `; did you mean ${meant}?`;
 }
 
-/** The schema of a mapping that allows only these keys. */
 export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
   // Returns the known keys instead of a message: `schemaMistakes` makes a message from them for each unknown key.
   z.strictObject(shape, {
@@ -106,7 +101,7 @@ export function schemaMistakes(
   });
 }
 
-/** The path of an issue. A schema of YAML values has no symbols in it. */
+/** Returns the path of an issue. A schema of YAML values has no symbols in it. */
 export const pathOf = (issue: Issue): SettingPath =>
   issue.path.filter((step) => typeof step !== 'symbol');
 
@@ -155,7 +150,6 @@ const kinds: Readonly<Record<string, string>> = {
   record: 'a mapping',
 };
 
-/** Characters; longer values are cut when they are shown. */
 const MAX_SHOWN = 60;
 
 function textOf(issue: Issue, value: unknown, isShown: boolean): string {

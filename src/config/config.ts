@@ -18,7 +18,7 @@ import type { Environment } from './variables.ts';
 export interface Proxy {
   /** An origin of http or https. */
   readonly address: string;
-  /** The value of `Proxy-Authorization`; null if the proxy's address holds no credentials. */
+  /** The value of `Proxy-Authorization`, if the address holds credentials. */
   readonly credential: Secret | null;
   /** Hosts that are reached without the proxy, as NO_PROXY writes them. */
   readonly exceptions: readonly string[];
@@ -44,7 +44,6 @@ export type Links = Frozen<NonNullable<Settings['links']>>;
 
 export type Outcome = Settings['notify'][number]['on'][number];
 
-/** An address to notify of the end of a run. */
 export interface Notify {
   /** Secret, as anyone who knows it can post there. */
   readonly url: Secret;
@@ -56,7 +55,6 @@ export interface Notify {
 export interface Config {
   /** Absolute path of the configuration file. Other paths are absolute too, resolved against its directory. */
   readonly file: string;
-  /** The account's name; absent if none is configured. */
   readonly name?: string;
   readonly service: HttpService | SimulatorService;
   readonly warehouse: string;
@@ -73,9 +71,7 @@ export interface Config {
 
 interface Origin {
   readonly file: string;
-  /** The directory against which relative paths are resolved. */
   readonly base: string;
-  /** The token in the token file; null if there is none. */
   readonly fileToken: string | null;
   readonly environment: Environment;
 }
@@ -187,7 +183,7 @@ function fixedParameters(settings: SliceSettings): Readonly<Record<string, strin
   );
 }
 
-/** Freezes a value with every plain object and list in it, and returns it. Leaves instances of classes as they are. */
+/** Freezes a value with every plain object and list in it. Leaves instances of classes as they are. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;

@@ -36,11 +36,9 @@ export interface ConfigSource extends ConfigOptions {
   readonly file: string;
 }
 
-/** The settings as the file states them, for later findings about one of them. */
 export interface StatedSettings {
-  /** The value stated at a path, with variables filled; undefined if there is none. */
   valueAt(path: SettingPath): unknown;
-  /** `file:line:column` of a setting, or of the nearest one around it if it is not stated; null if there is no file. */
+  /** Returns `file:line:column` of a setting, or of the nearest one around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): string | null;
 }
 
@@ -48,22 +46,18 @@ export interface StatedSettings {
 export const noPositions: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
 
 export interface Inspection {
-  /** The name of the file in messages. */
   readonly shown: string;
   /** Sorted by position, without repetitions. */
   readonly problems: readonly Problem[];
-  /** Null if there is a problem. */
   readonly config: Config | null;
   readonly stated: StatedSettings;
-  /** The settings, with the defaults in each slice. */
   readonly effective: unknown;
 }
 
-/** Reads the configuration. Throws `CONFIG_MISSING` if the file cannot be read, `CONFIG_INVALID` with all of its problems. */
+/** Reads the configuration. Throws `CONFIG_MISSING` or `CONFIG_INVALID`, which lists every problem. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> =>
   configOrThrow(await inspectConfig(options));
 
-/** Parses the text of a configuration. Throws `CONFIG_INVALID` with every problem, sorted by position. */
 export const parseConfig = (text: string, source: ConfigSource): Config =>
   configOrThrow(inspectText(text, source));
 
@@ -72,7 +66,6 @@ function configOrThrow({ shown, problems, config }: Inspection): Config {
   return config;
 }
 
-/** The configuration as ripen understands it, as YAML without secrets. Throws `CONFIG_INVALID` with every problem. */
 export function resolvedText(inspection: Inspection): string {
   configOrThrow(inspection);
   return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
@@ -101,7 +94,6 @@ export async function inspectConfig(options: ConfigOptions): Promise<Inspection>
   return inspectText(bytes.toString('utf8'), { ...options, file, environment });
 }
 
-/** As `inspectConfig`, for a given text. */
 export function inspectText(text: string, source: ConfigSource): Inspection {
   const file = resolve(source.directory, source.file);
   const base = dirname(file);
@@ -161,7 +153,7 @@ function validated({ value, filledPlaces }: SettingsText) {
   return { root, effective, parsed: root === value ? parsed : settings.safeParse(effective) };
 }
 
-/** Returns a copy of a value in which the text at a path is replaced by the number or boolean it spells, if any. */
+/** Replaces the text at a path, in a copy, by the number or boolean it spells. */
 function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
   if (step === undefined) {
     if (value === 'true' || value === 'false') return value === 'true';
@@ -172,7 +164,7 @@ function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
   return isMapping(value) ? { ...value, [step]: coerceText(value[step], rest) } : value;
 }
 
-/** Returns the settings with the defaults added to each slice, except for the keys it states itself. */
+/** Adds the defaults to each slice, except for the keys it states itself. */
 function withDefaults(root: unknown): unknown {
   if (!isMapping(root) || !Array.isArray(root['slices'])) return root;
   const { name: _, ...defaults } = isMapping(root['defaults']) ? root['defaults'] : {};
@@ -188,7 +180,7 @@ function withDefaults(root: unknown): unknown {
 /** A slice that states one of these takes neither from the defaults. */
 const measuredBy: readonly string[] = ['metrics', 'cohorts'];
 
-/** The path where a setting of a slice is stated: among the defaults if only they state it. */
+/** Returns the path where a setting of a slice is stated: among the defaults if only they state it. */
 function declaredPath(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
   if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;

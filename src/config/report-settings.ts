@@ -127,7 +127,6 @@ export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string
 /** The parameters of a report request that ripen sets itself. */
 const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] as const;
 
-/** The schema of a key in which `problemOf` finds nothing wrong. */
 const keyWithout = (problemOf: (key: string) => string | null) =>
   z.string().refine((key) => problemOf(key) === null, {
     error: ({ input }) => problemOf(String(input)) ?? '',

@@ -74,7 +74,10 @@ function isBoundScalar(schema: Readonly<Record<string, unknown>>): boolean {
 
 const LINE_WIDTH = 120;
 
-/** Valid settings as YAML, with the defaults in each slice and no secrets. Read again, it states the same except for those. */
+/**
+ * Returns valid settings as YAML, with the defaults in each slice and no secrets. Read again, it states the same except for
+ * those.
+ */
 export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
   const { defaults: _, ...others } = root;
   const service = root['service'] === 'simulator' ? { simulator: {} } : root['service'];
@@ -92,7 +95,6 @@ export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
   return document.toString({ lineWidth: LINE_WIDTH });
 }
 
-/** Returns an accepted value with defaults added and secrets hidden. The keys of a mapping are in the order of its block. */
 function resolved(kind: unknown, stated: unknown): unknown {
   if (kind instanceof z.ZodType && isHidden(kind))
     return String(stated).includes('://') ? 'https://***' : '***';

@@ -28,7 +28,6 @@ const textsOf = (list: unknown): string[] =>
 /** Endings of the views that ripen names after a slice. Another slice with such a name would take the place of a view. */
 const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
 
-/** Returns every contradiction in the settings; `root` is `stated` with the defaults in each slice. */
 export function settingMistakes(
   stated: unknown,
   root: unknown,
@@ -68,7 +67,6 @@ export function settingMistakes(
   return mistakes;
 }
 
-/** Checks a slice; `stated` is the slice without the defaults. */
 function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: Refuse): void {
   const { dimensions, metrics, cohorts, filters } = slice;
   refuseRepeats(
@@ -153,7 +151,6 @@ function refuseRepeats(
   }
 }
 
-/** Reads the token of `service.token_file`, trimmed. */
 export function readTokenFile(
   root: unknown,
   base: string,

@@ -16,10 +16,8 @@ const MAX_DEPTH = 50;
 
 const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
 
-/** What reading a configuration needs besides its text. */
 export interface Surroundings {
   readonly environment: Environment;
-  /** Whether the service is not called; then its credentials may be missing. */
   readonly offline?: boolean;
 }
 
@@ -32,7 +30,7 @@ export interface Position {
 const TOO_DEEP = 'is nested too deeply to be read';
 const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`;
 
-/** The error that makes the file unreadable, without the library's message, which may quote part of a secret. */
+/** Returns why the file is unreadable, without the library's message, which may quote part of a secret. */
 function fatalError(
   { pos: [offset], code, message }: yaml.YAMLError,
   text: string,
@@ -69,7 +67,6 @@ function hasOpenBrace(text: string): boolean {
   return depth > 0;
 }
 
-/** The names that a text expands to, at most one more than a file may hold. */
 const namesIn = (text: string): string[] =>
   text.includes('{') ? expand(text, { max: MAX_VALUES + 1, maxLength: Infinity }) : [text];
 
@@ -87,9 +84,7 @@ const OWN_PART = 'is an alias of a value that contains it';
 
 /** The settings in a file's text. A value filled from the environment stays text, whatever it spells. */
 export class SettingsText {
-  /** The root of the settings; null if the file cannot be read. */
   readonly value: unknown;
-  /** Why and where the file cannot be read; null if it can. */
   readonly fatal: { readonly place: Position; readonly text: string } | null;
   /** What is wrong with single values. Such a value is null, and must not be reported again. */
   readonly mistakes: Mistake[] = [];
@@ -132,7 +127,7 @@ export class SettingsText {
     this.fatal = fatal === null ? null : { place: this.#placeAt(fatal.offset), text: fatal.text };
   }
 
-  /** The position of a setting; if it is not stated, the start of the nearest one around it. */
+  /** Returns the position of a setting, or of the nearest one around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): Position {
     const name = placeName(path);
     const [key, value] = [this.#keyOffsets.get(name), this.#valueOffsets.get(name)];
@@ -280,7 +275,7 @@ export class SettingsText {
     return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
   }
 
-  /** Whether a value is not used, as the service is not called: a credential, its place, or an address to notify. */
+  /** Whether a value is not used because the service is not called. */
   #isUnused([first, second = '']: SettingPath): boolean {
     const isCredential = first === 'service' && credentials.has(String(second));
     return this.#from.offline === true && (isCredential || first === 'notify');

@@ -6,7 +6,6 @@ export interface FilledText {
   readonly text: string;
   /** Whether the text names a variable, set or not. */
   readonly named: boolean;
-  /** Why the text could not be filled; null if it could. */
   readonly problem: string | null;
 }
 

@@ -57,22 +57,20 @@ const weekdayNames = [
 /** The first weekday of a week, as in `Date.getUTCDay`. The service's weeks begin on Monday unless its labels say otherwise. */
 export type WeekStart = (typeof weekdays)[number];
 
-/** The weekday with a number, 0 for Sunday; null if the number stands for none. */
+/** Returns the weekday with a number, 0 for Sunday. */
 export function parseWeekStart(weekday: number | null | undefined): WeekStart | null {
   return weekdays.find((known) => known === weekday) ?? null;
 }
 
-/** The weekday of a day. */
 export function weekdayOf(of: Day): WeekStart {
   return weekdays[new Date(`${of}T00:00:00Z`).getUTCDay()] ?? 0;
 }
 
-/** The English name of a weekday. */
 export const weekdayName = (weekday: WeekStart): string => weekdayNames[weekday];
 
 export const MS_PER_DAY = 86_400_000;
 
-/** The day that a text states as `YYYY-MM-DD`; null if it is not such a date. */
+/** Reads a day stated as `YYYY-MM-DD`. */
 export function parseDay(text: string): Day | null {
   return isDay(text) ? text : null;
 }
@@ -99,7 +97,7 @@ export function day(text: string): Day {
   return parsed;
 }
 
-/** The offset that a text states as `+HH:MM` or `-HH:MM`, at most 14:00 either way; null if it is not one. */
+/** Reads an offset stated as `+HH:MM` or `-HH:MM`, at most 14:00 either way. */
 export const parseUtcOffset = (text: string): UtcOffset | null => (isUtcOffset(text) ? text : null);
 
 function isUtcOffset(text: string): text is UtcOffset {
@@ -131,7 +129,6 @@ export function addDays(to: Day, count: number): Day {
   return made;
 }
 
-/** Days from `earlier` to `later`; negative if they are the other way round. */
 export function daysBetween(earlier: Day, later: Day): number {
   return (msOf(later) - msOf(earlier)) / MS_PER_DAY;
 }
@@ -141,12 +138,11 @@ export function dayAt(at: Date, offset: UtcOffset): Day {
   return asDay(new Date(at.getTime() + offsetMs(offset)));
 }
 
-/** The instant at which a civil day begins in an offset. */
 export function startOfDayAt(of: Day, offset: UtcOffset): Date {
   return new Date(msOf(of) - offsetMs(offset));
 }
 
-/** Days from a civil day to the day on which an instant falls in an offset; negative if that day is earlier. */
+/** Returns the days from a civil day to the day on which an instant falls in an offset. */
 export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
   return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
 }
@@ -167,7 +163,6 @@ const calendars = {
   year: [(of: Date) => startOfYear(of), addYears],
 } as const;
 
-/** The whole calendar bucket that holds a day. */
 export function bucketOf(of: Day, bucket: Bucket, weekStartsOn: WeekStart): DayInterval {
   if (bucket === 'day') return { start: of, end: addDays(of, 1) };
   const [startOf, add] = calendars[bucket];

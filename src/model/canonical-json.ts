@@ -26,7 +26,6 @@ export function canonicalJson(json: string): string {
   return outside.join('');
 }
 
-/** The text of an object, from its keys and values in turn. */
 function object(value: readonly string[]): string {
   const names = value.filter((_, at) => at % 2 === 0);
   const members = names.map((name, at) => ({ name, text: `${name}:${value[at * 2 + 1] ?? ''}` }));

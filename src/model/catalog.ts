@@ -61,7 +61,6 @@ export const catalogTables = [
   'report_options',
 ] as const;
 
-/** Sections to which filters-data can be limited. */
 export const catalogSections = [
   'conversion',
   'fraud',

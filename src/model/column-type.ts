@@ -18,7 +18,7 @@ export function formatColumnType(type: ColumnType): string {
   return type.kind === 'DECIMAL' ? `DECIMAL(${type.width},${type.scale})` : type.kind;
 }
 
-/** The type that SQL text names; null if metrics are not stored in that type. */
+/** Reads the type that SQL text names. Returns null if metrics are not stored in that type. */
 export function parseColumnType(text: string): ColumnType | null {
   const upper = text.toUpperCase().replaceAll(' ', '');
   if (upper === 'BIGINT' || upper === 'DOUBLE') return { kind: upper };
@@ -40,7 +40,7 @@ export function capacityOf(type: ColumnType): {
   return { whole: type.width - type.scale, fraction: type.scale };
 }
 
-/** Widens a type so that it also holds numbers of these digits; null if no exact type has enough digits. */
+/** Widens a type so that it also holds numbers of these digits. Returns null if no exact type has enough digits. */
 export function widen(
   type: ColumnType,
   needed: { readonly whole: number; readonly fraction: number },
@@ -108,13 +108,11 @@ export function parseDecimal(text: string): Decimal | null {
   return { negative: sign === '-' && !isZero, ...number };
 }
 
-/** The plain text of a decimal, without an exponent: `-12.5`, `0`, `0.0000001`. */
 export function formatDecimal(decimal: Decimal): string {
   const fraction = decimal.fraction === '' ? '' : `.${decimal.fraction}`;
   return `${decimal.negative ? '-' : ''}${decimal.whole === '' ? '0' : decimal.whole}${fraction}`;
 }
 
-/** Digits that a decimal needs before and after the point. */
 export function digitsOf(decimal: Decimal): { readonly whole: number; readonly fraction: number } {
   return { whole: decimal.whole.length, fraction: decimal.fraction.length };
 }

@@ -6,7 +6,6 @@ import type { CubeMetric, Slice } from './slice.ts';
 /** Columns of a cube's table besides its dimensions, in order. */
 export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as const;
 
-/** The place of the age in a configured key. */
 export const AGE_SLOT = '{age}';
 
 /**
@@ -26,7 +25,7 @@ export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>
 
 const RANGE = /^([dwm])(\d{1,3})\.\.\1(\d{1,3})$/;
 
-/** The ages that a text such as `d7` or `d0..d120` states, both ends included; null for any other text or a reversed range. */
+/** Returns the ages that `d7` or `d0..d120` states, both ends included. Returns null for any other text or a reversed range. */
 export function agesIn(text: string): string[] | null {
   const [, unit, first, last] = RANGE.exec(text) ?? [];
   if (unit === undefined) return parseAge(text) === null ? null : [text];

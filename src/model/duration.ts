@@ -18,7 +18,6 @@ export function timeoutSignal(ms: number): AbortSignal {
 /** How long to wait for another run by default. */
 export const LOCK_WAIT_MS = 60_000;
 
-/** Milliseconds of a duration such as `90m`; null if the text is not one. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);
   if (match === null) return null;

@@ -14,7 +14,7 @@ export type CompletenessVerdict = (typeof verdicts)[number];
 
 /** What an answer states against the finality of its own cells. */
 export interface Evidence {
-  /** When the answer was computed; null unless that was before it was requested. */
+  /** Null unless the answer was computed before it was requested. */
   readonly computedAt: Date | null;
   /** Metrics that the answer calls immature. */
   readonly immature: readonly string[];
@@ -30,22 +30,18 @@ export interface PeriodRecord {
   readonly requestedAt: Date;
   readonly metrics: readonly string[];
   readonly rows: number;
-  /** Rows that the load left out. */
   readonly rejected: number;
   /** Consecutive runs whose answer had no rows for it; 0 if it has rows. */
   readonly emptyRuns: number;
   readonly verdict: CompletenessVerdict;
-  /** Absent if the answer stated none. */
   readonly evidence?: Evidence;
 }
 
 /** How much one request of a slice may cover, learned from requests that were too heavy. */
 export interface LearnedSize {
-  /** Most days; null if no request had too many. */
   readonly maxDays: number | null;
   /** Parts into which a single period had to be divided; null if none had to be. */
   readonly parts: readonly Part[] | null;
-  /** The instant of the run that learned it. */
   readonly learnedAt: Date;
 }
 
@@ -55,13 +51,12 @@ const SIZE_KEPT_MS = 7 * MS_PER_DAY;
 /** The instant up to which learned sizes no longer count. */
 export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() - SIZE_KEPT_MS);
 
-/** The size that a run requests at first; null if nothing was learned in the last 7 days. */
+/** Returns the size that a run requests at first, if one was learned in the last 7 days. */
 export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize | null {
   const size = table?.size ?? null;
   return size !== null && size.learnedAt > sizesKeptSince(planAt) ? size : null;
 }
 
-/** One table that holds a slice under one meaning. */
 export interface SliceTable {
   readonly fingerprint: string;
   readonly state: 'live' | 'building';
@@ -74,7 +69,7 @@ export interface SliceTable {
   readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, PeriodRecord>>;
 }
 
-/** What is stored of a period under an age, which is empty for a slice that is no cube; undefined if nothing is stored. */
+/** Returns what is stored of a period under an age, which is empty for a slice that is no cube. */
 export function storedAt(
   table: SliceTable | null,
   age: string,
@@ -123,7 +118,6 @@ export interface SliceLedger {
   readonly building: SliceTable | null;
 }
 
-/** The table that holds a slice under a fingerprint; null if there is none yet. */
 export function tableOf({ live, building }: SliceLedger, fingerprint: string): SliceTable | null {
   return [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;
 }
@@ -135,7 +129,7 @@ export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodR
   return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
 }
 
-/** The first weekday of a slice's weeks: as learned for its table, or for the live one if it has none; Monday until then. */
+/** Returns the first weekday of a slice's weeks as learned for its table, or else for the live one (default: Monday). */
 export function weekStartOf(ledger: SliceLedger, fingerprint: string): WeekStart {
   return (tableOf(ledger, fingerprint) ?? ledger.live)?.weekStartsOn ?? DEFAULT_WEEK_START;
 }

@@ -10,7 +10,6 @@ export interface Partner {
 
 const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 
-/** Whether a text can be a partner's id. */
 export const isPartnerId = (text: string): boolean => INTEGER.test(text);
 
 export interface Link {

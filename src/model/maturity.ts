@@ -26,7 +26,7 @@ export type LoadFacts = Pick<
 /** An empty answer is accepted after this many consecutive runs received one. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
 
-/** The instant from which a fetched value of a whole period is final; null if it never is. */
+/** Returns the instant from which a fetched value of a whole period is final. */
 export function finalAt(period: Period, metric: Metric, slice: Settling): Date | null {
   const at = finalMs(endOf(period, slice.utcOffset), metric, slice);
   return at === null ? null : new Date(at);
@@ -41,7 +41,7 @@ export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): 
   return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
-/** The instant that finality takes for a period's fetch; null if nothing stored of the period can be final. */
+/** Returns the instant that finality takes for a period's fetch; null if nothing stored of the period can be final. */
 export function basisAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
   const isSound =
     isWhole(period) &&
@@ -135,7 +135,7 @@ function retriesMs(
 const agesOf = ({ refresh }: Settling): readonly number[] =>
   typeof refresh === 'string' ? milestoneAges : refresh;
 
-/** Why a loaded period is due at an instant; null if it is not. A period that was fetched later is never due. */
+/** Returns why a loaded period is due at an instant. A period that was fetched later is never due. */
 export function dueReason(
   period: Period,
   loaded: PeriodRecord,
@@ -175,7 +175,7 @@ export function dueReason(
     : null;
 }
 
-/** The instant from which new values are expected; null if none are. Open and `nightly` maturing periods refresh earlier. */
+/** Returns the instant from which new values are expected. Open and `nightly` maturing periods refresh earlier. */
 export function nextRefreshAt(
   period: Period,
   metrics: readonly Metric[],

@@ -23,7 +23,6 @@ export type MetricKind = keyof typeof kindDays;
 const isKind = (text: string): text is MetricKind => Object.hasOwn(kindDays, text);
 
 export interface CohortAge {
-  /** The metric without its age. */
   readonly name: string;
   readonly unit: 'd' | 'w' | 'm';
   /** Days from the install to the age: 7 for `d7` and for `w1`, 30 for `m1`. */
@@ -42,7 +41,6 @@ export interface DocumentedMetric {
   readonly addsUp: boolean;
   /** The formatting of its values, in the service's words. */
   readonly unit: string;
-  /** Null if the metric has no cohort age. */
   readonly age: CohortAge | null;
 }
 
@@ -52,7 +50,6 @@ interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp
   /** The only catalog list whose ids have this form, although ids of others may look like it; empty if all lists count. */
   readonly onlyIn: string;
   readonly pattern: RegExp;
-  /** The text after the last slot. */
   readonly end: string;
 }
 
@@ -81,7 +78,6 @@ const slots: Readonly<Record<string, string>> = {
   source: `(?<source>${listed('{source}').join('|')})`,
 };
 
-/** Every documented form, in table order. */
 export const documentedForms: readonly Form[] = rows
   .filter(([, kind]) => kind !== 'slot')
   .map(([form = '', kind = '', unit = '', addsUp, computedFrom = '', onlyIn = '']) => {
@@ -105,8 +101,8 @@ export const documentedForms: readonly Form[] = rows
   });
 
 /**
- * What is documented of a metric in a catalog list (null if in none); null if its id has no documented form. An id may have
- * several forms, as events can have any name: then the latest horizon counts, and the metric adds up only if all forms do.
+ * Returns what is documented of a metric in a catalog list (null if in none). An id may have several forms, as events can have
+ * any name: then the latest horizon counts, and the metric adds up only if all forms do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const found = documentedForms
@@ -120,7 +116,7 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
   return { ...latestOf(first, others), addsUp: found.every(({ addsUp }) => addsUp) };
 }
 
-/** What a form states of an id; null if the id has another form, an age beyond the longest, or a part of no documented form. */
+/** Returns null for an id of another form, an age beyond the longest, and a part of no documented form. */
 function inForm(
   id: string,
   { form, kind, unit, addsUp, computedFrom, pattern }: Form,
@@ -145,7 +141,6 @@ function inForm(
   return { ...own, horizonDays: lastDays, latest };
 }
 
-/** Fills the slots of a text from the matched id. */
 const filled = (text: string, match: RegExpExecArray): string =>
   text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
 
@@ -164,13 +159,12 @@ export function ratioOf(
   return null;
 }
 
-/** The one with the longest horizon; the first if several have it. */
 function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]): DocumentedMetric {
   const daysOf = ({ horizonDays }: DocumentedMetric): number => horizonDays ?? Infinity;
   return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
 }
 
-/** The age that a text such as `d7` states; null for any other text and for an age beyond the service's longest. */
+/** Reads an age such as `d7`. Returns null for any other text and for an age beyond the service's longest. */
 export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
   const known = ageUnits.find(({ unit }) => text.startsWith(unit));
   const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;

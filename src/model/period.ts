@@ -35,7 +35,6 @@ export function isWhole(period: Period): boolean {
   );
 }
 
-/** The instant at which a period ends in an offset. */
 export function endOf(period: Period, offset: UtcOffset): Date {
   return startOfDayAt(period.bucket.end, offset);
 }
@@ -56,7 +55,7 @@ export const EARLIEST_DAY = day('1970-01-01');
 /** Weeks begin on Monday until the service's labels say otherwise. */
 export const DEFAULT_WEEK_START: WeekStart = 1;
 
-/** The days that a date period covers at an instant, within the calendar and without days that have not begun; null if none. */
+/** Returns the days that a date period covers at an instant, within the calendar and without days that have not begun. */
 export function resolveDatePeriod(
   period: DatePeriod,
   planAt: Date,
@@ -79,7 +78,7 @@ export function datePeriodEnd(
   return addDays(earliest(resolveBound(last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 
-/** The first and last day of a date period whose end lies before its start at an instant; null if it does not. */
+/** Returns the first and last day of a date period whose end lies before its start at an instant. */
 export function reversedAt(
   { first, last }: DatePeriod,
   planAt: Date,
@@ -111,7 +110,6 @@ const earliest = (...days: [Day, ...Day[]]): Day =>
 export const daysEarlier = (than: Day, count: number): Day =>
   daysBetween(FIRST_DAY, than) <= count ? FIRST_DAY : addDays(than, -count);
 
-/** The bucket by which a grain's freshness is recorded. */
 export function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;
 }
@@ -136,8 +134,9 @@ export function periodsOf(
 type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
 
 /**
- * From the first loaded day, or the date period's start if earlier, to the later end, without days that have not begun or that
- * `retain` deletes; null if none. Without a date dimension: the date period, or the one last loaded if it starts after its end.
+ * Returns the days from the first loaded day, or the date period's start if earlier, to the later end, without days that have
+ * not begun or that `retain` deletes. Without a date dimension: the date period, or the one last loaded if it starts after its
+ * end.
  */
 export function coverageOf(
   slice: Covering,
@@ -171,7 +170,6 @@ function mayPass({ first, last }: DatePeriod): boolean {
   return !('day' in first) && !('daysAgo' in first && 'daysAgo' in last);
 }
 
-/** The first day of the oldest bucket that a slice keeps at an instant; null if it keeps all. */
 export function firstKeptDay(
   { grain, retainDays, utcOffset }: Covering,
   planAt: Date,
@@ -182,7 +180,6 @@ export function firstKeptDay(
     .start;
 }
 
-/** The periods of the coverage, in order; empty if there are none. */
 export function coveredPeriods(
   slice: Covering,
   stored: readonly Pick<Period, 'requested'>[],

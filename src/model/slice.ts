@@ -38,7 +38,6 @@ export const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
 
 /** One metric of a cube: what it measures, and at which age. */
 export interface CubeMetric {
-  /** The service's id. */
   readonly metric: string;
   /** The key it is configured by, without `_{age}` at its end. */
   readonly cohort: string;
@@ -49,7 +48,6 @@ export interface CubeMetric {
 }
 
 export interface Slice {
-  /** Also the table's name. */
   readonly name: string;
   readonly dimensions: readonly string[];
   /** Names; also patterns with `*`, until they are replaced by the names they match. */

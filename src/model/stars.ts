@@ -65,7 +65,7 @@ export function twinsText(stars: readonly Star[]): string | null {
     : `The patterns also match metrics that are not loaded: ${texts.join('; ')}`;
 }
 
-/** The slice with each star replaced by the metrics it stands for; unchanged if it has no stars. */
+/** Replaces each star by the metrics it stands for. */
 export function withStars(
   slice: Slice,
   listed: Iterable<string>,
@@ -78,7 +78,7 @@ export function withStars(
   return { ...slice, metrics: slice.metrics.flatMap((name) => stars.get(name) ?? [name]) };
 }
 
-/** Why a slice cannot be loaded with the metrics of its stars, and the remedy; null if it can. */
+/** Returns why a slice cannot be loaded with the metrics of its stars, and the remedy. */
 export function starRefusal(
   slice: Slice,
   listed: Iterable<string>,

@@ -29,13 +29,11 @@ const MAX_LETTERS = 300;
 export interface ReportContext {
   readonly command: string;
   readonly config: Config;
-  /** The instant stated for the run; null if none. */
   readonly asOf: Date | null;
   readonly emit: Emit;
   readonly signal: AbortSignal;
   /** An absolute path; null if no metrics are written. */
   readonly metricsFile: string | null;
-  /** The rights of the metrics file. */
   readonly mode: number;
 }
 
@@ -147,7 +145,6 @@ export async function emitMissedFailures(
   return summary;
 }
 
-/** What every metrics file begins with. */
 const METRICS = '# HELP ripen_';
 
 /**

@@ -36,7 +36,7 @@ const months = [
 /** More strips than fit the height of a screen add nothing. */
 const MAX_STRIPS = 60;
 
-/** The picture with its legend; `nothing` without periods or metrics. */
+/** Draws the picture with its legend, if there are periods and metrics. */
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
@@ -66,7 +66,6 @@ export function finalityMap(slice: SliceStatus): Markup {
   </figure>`;
 }
 
-/** The states that occur, with their shares of the cells. */
 function stateLegend({ cells }: SliceStatus): Markup {
   return legend(
     cellStates
@@ -104,7 +103,6 @@ function metricRow(metric: MetricStatus, total: number): Markup {
   </tr> `;
 }
 
-/** `final after 14 days`, counted from a period's end. */
 function horizonText({ kind, horizon_days: days }: MetricStatus): string {
   if (kind === null) return '';
   return days === null ? 'never final' : `final after ${countText(days, 'day')}`;

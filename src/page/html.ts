@@ -30,7 +30,7 @@ function escaped(text: string): string {
   return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
 }
 
-/** A template whose values are escaped; markup and lists of markup are inserted as they are. */
+/** Fills a template: values are escaped, markup and lists of markup are inserted as they are. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   const [first = '', ...rest] = strings.map((string) => string.replaceAll(INDENTATION, '\n'));
   return new Markup(
@@ -56,7 +56,6 @@ interface LegendEntry {
   /** The class that gives the colour. */
   readonly fill: string;
   readonly word: string;
-  /** Shown after the word, such as a share; may be empty. */
   readonly figure: string;
 }
 

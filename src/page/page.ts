@@ -24,7 +24,6 @@ const policy = [
   "form-action 'none'",
 ].join('; ');
 
-/** The report as a page; the same report gives the same page. */
 export function statusPage(report: StatusReport): string {
   return html`<!doctype html>
     <html lang="en">

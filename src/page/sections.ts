@@ -28,7 +28,6 @@ const MAX_LINES = 4;
 /** A sign beside the colour, for people who cannot distinguish colours. */
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };
 
-/** The headline that says whether all is well, and each finding with its hint. */
 export function healthBanner({ state, headline, findings }: Health): Markup {
   return html`<div class="health ${state}">
     <p><span class="sign" aria-hidden="true">${healthSigns[state]}</span>${headline}</p>
@@ -48,7 +47,7 @@ function listOf(items: Health['findings']): Markup {
   </ul>`;
 }
 
-/** A table of facts; `nothing` without rows. `cells` returns other content for a cell, or null to keep it. */
+/** Returns a table of facts. `cells` returns other content for a cell, or null to keep it. */
 export function factTable(
   { title, columns, rows }: FactTable,
   cells: (row: number, column: number) => Markup | null = () => null,
@@ -82,7 +81,6 @@ export function factTable(
   </div>`;
 }
 
-/** A table that opens by its title. */
 function folded(table: FactTable): Markup {
   if (table.rows.length === 0) return nothing;
   return html`<details>
@@ -93,7 +91,6 @@ function folded(table: FactTable): Markup {
 
 const note = (text: string): Markup => html`<p class="note">${text}</p>`;
 
-/** The failures of the runs, one list for each run that had any. */
 export function failureLists(runs: readonly RunStatus[]): Markup[] {
   return runs
     .filter(({ failures }) => failures.length > 0)
@@ -111,7 +108,6 @@ export function failureLists(runs: readonly RunStatus[]): Markup[] {
     );
 }
 
-/** One slice with its pictures. */
 export function sliceSection(slice: SliceStatus, asOf: string): Markup {
   const isLoaded = slice.newest_fetch_at !== null;
   return html`<section aria-labelledby="slice-${slice.name}">
@@ -167,7 +163,7 @@ function curveChart({ cohort, points }: CohortCurve): Markup {
   return figure(title, legend(entries), lineChart(title, ages.map(String), lines));
 }
 
-/** How much of a final total is known by age: the medians of the slowest metrics; empty if that is not known. */
+/** Draws how much of a final total is known by age: the medians of the slowest metrics. */
 function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
   if (maturation.length === 0) return [];
   const ages = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);

@@ -62,7 +62,6 @@ export function bytesAnswer(
   };
 }
 
-/** Returns an answer with a status, no headers and no body. */
 export function bareAnswer(status: number): SimulatedAnswer {
   return { status, headers: {}, body: { kind: 'none' } };
 }

@@ -25,7 +25,6 @@ import { MAX_LEVEL } from './world/entities.ts';
 import type { World, WorldLink } from './world/world.ts';
 
 export interface RequestBody {
-  /** Without parameters; empty if the request has none. */
   readonly contentType: string;
   readonly body: string;
 }
@@ -126,7 +125,7 @@ function writeLink(
   );
 }
 
-/** The answer to a write: it has api_version 2, and a sub-link shows the partner it inherits (service-examples). */
+/** Answers a write: it has api_version 2, and a sub-link shows the partner it inherits (service-examples). */
 function written(links: LinkStore, link: WorldLink): SimulatedAnswer {
   return documentAnswer({
     data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] },

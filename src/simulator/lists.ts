@@ -8,7 +8,6 @@ import type { JsonDocument } from './answer.ts';
 import { linkBelow, type WorldLink } from './world/entities.ts';
 
 export interface Positioned<Item> {
-  /** Ascending, above `START`. */
   readonly position: number;
   readonly item: Item;
 }
@@ -22,7 +21,6 @@ export interface PageRequest {
 export interface CursorPage<Item> {
   readonly items: readonly Item[];
   readonly limit: number;
-  /** Number of items in the whole list. */
   readonly total: number;
   /** Cursor of the next page; null on the last page. */
   readonly after: string | null;
@@ -30,7 +28,6 @@ export interface CursorPage<Item> {
   readonly before: string | null;
 }
 
-/** service-interface: Limits. */
 const DEFAULT_LIMIT = 50;
 
 /** The position before every item. */
@@ -92,7 +89,6 @@ export function encodeCursor(position: number, salt = 0): string {
   return Buffer.from(`position ${position} ${salt}`).toString('base64url');
 }
 
-/** The position that a cursor encodes: null without a cursor, undefined if the cursor is invalid. */
 function positionOf(cursor: string | null): number | null | undefined {
   if (cursor === null || cursor === '') return null;
   const match = /^position (-?\d+) \d+$/.exec(Buffer.from(cursor, 'base64url').toString());
@@ -107,14 +103,11 @@ export interface AddedLink {
 }
 
 export interface LinkStore {
-  /** The network links of an app, or the sub-links of one link, in order of creation. */
   list(appToken: string, parentToken: string | null): readonly Positioned<WorldLink>[];
   find(token: string): WorldLink | null;
   /** The id of a link's own or inherited partner; null without one. Throws a RangeError if the link is unknown. */
   partnerOf(token: string): number | null;
-  /** Adds a link. Throws a RangeError if the parent is unknown. */
   insert(link: AddedLink): WorldLink;
-  /** Changes a link and returns it. Throws a RangeError if it is unknown. */
   change(token: string, change: Partial<WorldLink>): WorldLink;
   delete(token: string): void;
 }

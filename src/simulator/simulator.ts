@@ -38,14 +38,12 @@ export interface SimulatorSettings {
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
 
-/** A request and the service's answer to it. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly endpoint: Endpoint;
   /** As the caller wrote it, so that paging links keep its origin. */
   readonly address: URL;
-  /** Whether the request has the credential of its endpoint. */
   readonly isAuthorized: boolean;
   /** Whether too many requests are in flight; this one is then answered with 429. */
   readonly isOverCap: boolean;
@@ -62,9 +60,7 @@ export interface RunningSimulator {
   setNow(at: Date): void;
   setToken(token: string): void;
   readonly links: LinkStore;
-  /** Number of accepted submissions by Cost ID. */
   readonly acceptedSpend: ReadonlyMap<string, number>;
-  /** Closes every connection; resolves when the port is free. */
   close(): Promise<void>;
 }
 
@@ -205,7 +201,6 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
 
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** The fields of an ad spend submission (service-interface: Ad spend submission, Limits). */
 const spendFields = z.object({
   cost_type: z.string().min(1),
   cost_currency: z.string().refine((code) => currencies.has(code), 'is not an ISO 4217 code'),

@@ -69,7 +69,7 @@ const usualMetrics = [
   'cost',
   'network_cost',
 ] as const;
-/** Cohort metrics; the first of each line that is listed is used. */
+/** Of each line, the first that the account lists is used. */
 const usualCohorts = [
   ['all_revenue_total', 'revenue_total', 'revenue'],
   ['cohort_size'],
@@ -191,7 +191,6 @@ function unlisted(noun: string, name: string, listed: readonly string[]): Failur
   return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
 }
 
-/** The usual cohort metrics, each with its listed usual ages in braces. */
 function cohortsOf(metrics: ReadonlySet<string>): string[] {
   return usualCohorts.flatMap((names) => {
     const agesOf = (name: string): readonly number[] =>

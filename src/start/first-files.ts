@@ -9,7 +9,6 @@ import { accountConfigText, type AccountOptions } from './account-config.ts';
 import { makeDirectory } from '../publish/replacement.ts';
 
 export interface InitOptions {
-  /** Absolute; created if it is missing. */
   readonly directory: string;
   /** Whether to configure the bundled simulator, which needs no account. */
   readonly simulator?: boolean;
@@ -91,7 +90,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   return { written: [...texts.keys()].map(pathOf) };
 }
 
-/** Whether a path exists, even as a broken link; false if it cannot be inspected: then writing fails with the reason. */
+/** Whether a path exists, even as a broken link. If it cannot be inspected, writing fails with the reason. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

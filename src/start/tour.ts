@@ -55,13 +55,11 @@ export interface Tour {
   readonly config: Config;
   /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
-  /** As of the last night. */
   readonly status: StatusReport;
   /** To the published copy; empty for a configuration of the user's, which has other slices, or without a copy. */
   readonly questions: readonly Question[];
 }
 
-/** An analyst's question to the published copy, and its answer. */
 export interface Question {
   readonly copy: string;
   /** In SQL, with its words as a comment at the top; the final view leaves out what may still change. */
@@ -109,7 +107,6 @@ async function ownConfig(directory: string): Promise<string> {
   }
 }
 
-/** Returns the last instants at which a nightly job would have run, a day apart, oldest first. */
 export function nightsBefore(now: Date, count: number): readonly Date[] {
   const latest = now.getTime() - MARGIN_MS;
   const today = new Date(latest).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);

@@ -16,7 +16,6 @@ const noteShape = z.object({
   hint: z.string().nullable(),
 });
 
-/** When and why the last run did not start. */
 export type FailedStart = z.output<typeof noteShape>;
 
 /** Private, like all files beside the warehouse. */
@@ -37,7 +36,6 @@ export async function keepFailedStart(
   await writeFile(noteOf(warehouse), `${scrub(JSON.stringify(note))}\n`, { mode: NOTE_MODE });
 }
 
-/** Returns the note; null if there is none, or it cannot be read. */
 export function readFailedStart(warehouse: string): FailedStart | null {
   try {
     return noteShape.parse(JSON.parse(readFileSync(noteOf(warehouse), 'utf8')));

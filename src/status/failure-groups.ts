@@ -2,7 +2,7 @@
 
 import type { RunFailure } from './status-report.ts';
 
-/** Returns one failure per code, hint and cause, in order; its slice or window is null if it differs within the group. */
+/** Merges failures of one code, hint and cause. The slice or window is null if it differs within the group. */
 export function groupedFailures<F extends RunFailure>(
   failures: readonly F[],
 ): (F & { readonly count: number })[] {
@@ -21,7 +21,6 @@ export function groupedFailures<F extends RunFailure>(
   });
 }
 
-/** The cause: the message without its slice, days and measures. */
 function causeOf({ slice, message }: RunFailure): string {
   return (slice === null ? message : message.replaceAll(slice, '')).replaceAll(VARYING, '#');
 }
@@ -44,7 +43,6 @@ function messageOf(first: RunFailure, group: readonly RunFailure[]): string {
     : `${slice}, ${windows.length} windows${span}: ${message}`;
 }
 
-/** The message, preceded by its slice and window unless it begins with the slice. */
 function placed({ slice, window, message }: RunFailure): string {
   const name = slice ?? '';
   if (['slice ', ''].some((word) => message.startsWith(word + name))) return message;

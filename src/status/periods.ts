@@ -16,7 +16,6 @@ import {
   type SliceStatus,
 } from './status-report.ts';
 
-/** A stored period: a row of `status/periods`. */
 export const storedPeriod = z.object({
   start_day: dayShape,
   end_day: dayShape,
@@ -49,7 +48,7 @@ export interface Expected {
   readonly status: PeriodStatus;
 }
 
-/** Returns every period of the slice's coverage at an instant, in order; empty if it covers no day yet. */
+/** Returns every period of the slice's coverage at an instant, in order. */
 export function expectedPeriods(
   slice: Slice,
   stored: readonly z.infer<typeof storedPeriod>[],
@@ -83,7 +82,6 @@ export function expectedPeriods(
   });
 }
 
-/** Returns the number of periods, and of those in each state. */
 export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['periods'] {
   const counts: Record<ShownPeriodState, number> = {
     missing: 0,
@@ -150,7 +148,6 @@ export function metricStatuses(
   });
 }
 
-/** Returns the number of cells of several metrics, and of those in each state. */
 export function summedCells(metrics: readonly Pick<MetricStatus, 'spans'>[]): SliceStatus['cells'] {
   const spans = metrics.flatMap((metric) => metric.spans);
   const cells = {

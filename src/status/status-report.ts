@@ -49,7 +49,6 @@ export interface CellSpan {
   readonly periods: number;
 }
 
-/** The finality of one metric over every period of its coverage. */
 export interface MetricStatus {
   readonly metric: string;
   /** The rule that its horizon comes from; null before the metric is first loaded. */
@@ -61,11 +60,9 @@ export interface MetricStatus {
   /** What it measures, its unit and whether it adds up: the comment of its column; null if it has none. */
   readonly meaning: string | null;
   readonly cells: Readonly<Record<CellState, number>>;
-  /** In order, without gaps. */
   readonly spans: readonly CellSpan[];
 }
 
-/** A row of `status/restatements`. */
 export const restatedMetric = z.object({
   metric: z.string(),
   periods: count,
@@ -140,7 +137,6 @@ export const auditedCells = z
   });
 
 export const curvePoint = z.object({
-  /** Month of the periods' first days, such as `2026-01`. */
   month: z.string(),
   age_days: z.number(),
   value: z.number(),
@@ -151,7 +147,6 @@ export const curvePoint = z.object({
 /** How the value of one key of a cube grows with age, in the newest months. */
 export interface CohortCurve {
   readonly cohort: string;
-  /** By month, then age. */
   readonly points: readonly z.infer<typeof curvePoint>[];
 }
 
@@ -179,15 +174,12 @@ export interface SliceStatus {
   /** By metric in configured order, then by age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
-  /** In configured order. */
   readonly histories: readonly MetricHistory[];
   /** Null if no final cell was fetched again in the last 90 days. */
   readonly audited: z.infer<typeof auditedCells> | null;
   /** For a cube, the first keys whose values add up; empty for any other slice. */
   readonly curves: readonly CohortCurve[];
-  /** In configured order. */
   readonly metrics: readonly MetricStatus[];
-  /** One entry for each period of the coverage, in order. */
   readonly ages: readonly PeriodStatus[];
 }
 
@@ -198,7 +190,6 @@ export type HealthState = (typeof healthStates)[number];
 
 export interface Health {
   readonly state: HealthState;
-  /** One sentence. */
   readonly headline: string;
   /** What is wrong and what to do about it; only information if all is well. */
   readonly findings: readonly { readonly message: string; readonly hint: string | null }[];
@@ -217,7 +208,6 @@ const runFailure = z.object({
 
 export type RunFailure = Readonly<z.infer<typeof runFailure>>;
 
-/** A row of `status/runs`. */
 export const runStatus = z.object({
   run_id: z.string(),
   command: z.string(),
@@ -246,7 +236,6 @@ export const runWarning = z.object({
   message: z.string(),
 });
 
-/** Rejected rows of the newest run: a row of `status/run_rejected_rows`. */
 export const rejectedRows = z.object({
   slice: z.string(),
   window: z.string(),
@@ -260,7 +249,6 @@ export interface StatusReport {
   /** The published copy that was read because a run locked the warehouse; null if the warehouse itself was read. */
   readonly snapshot: string | null;
   readonly health: Health;
-  /** In configured order. */
   readonly slices: readonly SliceStatus[];
   /** Names of stored slices that are no longer configured. */
   readonly unconfigured: readonly string[];

@@ -61,7 +61,6 @@ const crawlRow = z.object({
   crawled_at: instant.transform((at) => at.toISOString()),
 });
 
-/** The ids of all metrics in the stored catalog of filters-data, sorted; empty before it is first stored. */
 async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
   const lists = JSON.stringify(metricFilterNames);
   const rows = await warehouse.rows(
@@ -101,7 +100,7 @@ export async function statusOf(
 /** Two weeks of nights: enough to see a pattern. */
 const RUNS = 14;
 
-/** The newest runs, and the warnings and rejected rows of the newest. That run has not ended in a copy, which it made. */
+/** Reads the newest runs, and the warnings and rejected rows of the newest. That run has not ended in a copy, which it made. */
 async function readLastRuns(
   warehouse: Warehouse,
   isCopy: boolean,

@@ -19,7 +19,6 @@ import type { StatusReport } from '../status/status-report.ts';
 import { sizeText } from './measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';
 
-/** What printing needs of a failure, thrown or from a summary. */
 export interface PrintedFailure {
   readonly code: FailureCode;
   readonly message: string;
@@ -31,7 +30,7 @@ export interface PrintedFailure {
 const gravity = ({ code }: PrintedFailure): number =>
   Object.keys(exitCodes).indexOf(failureCodes[code]);
 
-/** `CODE: message` and hint of each failure, gravest first, then in given order; with `verbose` its causes. Empty for none. */
+/** Returns `CODE: message` and hint of each failure, gravest first; with `verbose` its causes. */
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
   return failures
     .toSorted((one, other) => gravity(one) - gravity(other))
@@ -119,7 +118,7 @@ export async function explained(
   });
 }
 
-/** The failure with its remedy: the setting of a refused token, or what to delete from a full disk; any other as it is. */
+/** Adds the remedy: the setting of a refused token, or what to delete from a full disk. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { code, message } = failure;
   if (isOfToken(failure)) return { ...failure, hint: await tokenHint(config) };
@@ -156,7 +155,7 @@ async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Con
   };
 }
 
-/** Whether readers still have good data, and of which night; empty if there is no report. */
+/** Says whether readers still have good data, and of which night. */
 function readersText(slice: string | null, { report, runId }: Known): string {
   if (report === null) return '';
   if (slice !== null) {

@@ -6,7 +6,6 @@ const MINUTES_PER_HOUR = 60;
 const MINUTES_PER_DAY = 24 * MINUTES_PER_HOUR;
 /** From this amount or percentage on, decimals are noise. */
 const BIG = 1000;
-/** Significant digits of an amount below one. */
 const SMALL_AMOUNT_DIGITS = 3;
 
 const sizes = { GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
@@ -50,7 +49,6 @@ export function countText(count: number, noun: string): string {
   return `${groupedText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The number with a comma between groups of three digits. */
 export function groupedText(count: number): string {
   return count.toLocaleString('en-US');
 }
@@ -91,7 +89,7 @@ export function clockText(instant: string): string {
   return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
 }
 
-/** `2026-02-14 02:30 UTC` of an ISO instant. */
+/** Returns `2026-02-14 02:30 UTC` of an ISO instant. */
 export function minuteText(instant: string): string {
   return `${clockText(instant)} UTC`;
 }

@@ -10,7 +10,6 @@ import {
 } from '../status/status-report.ts';
 import { version } from '../version.ts';
 
-/** How a run ended: with a summary, or with the failure that kept it from starting. */
 export type RunEnd = {
   readonly command: string;
   readonly endedAt: Date;
@@ -26,7 +25,6 @@ export type RunEnd = {
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
 type Metric = readonly [name: string, help: string, samples: readonly Sample[]];
 
-/** The metrics of the run and, if the status could be read, of every slice. Ends with a line feed. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
   return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))]
     .map(metricText)
@@ -113,7 +111,6 @@ function statusMetrics({ slices, health }: StatusReport): Metric[] {
   ];
 }
 
-/** A metric with its help and samples. Samples without a value are left out; the text is empty if none has one. */
 function metricText([name, help, samples]: Metric): string {
   const lines = samples.flatMap(([labels, value]) => {
     const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
@@ -124,6 +121,5 @@ function metricText([name, help, samples]: Metric): string {
     : `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n${lines.join('')}`;
 }
 
-/** The format's own three escapes. */
 const escaped = (value: string): string =>
   value.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);

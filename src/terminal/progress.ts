@@ -11,7 +11,6 @@ import { sentenceOf } from './sentence.ts';
 import type { Shell } from './shell.ts';
 import { textWidth } from './table.ts';
 
-/** A listener to a run's events. */
 export interface Progress {
   readonly emit: Emit;
   /** Leaves the terminal clean; nothing may be emitted afterwards. */
@@ -22,9 +21,7 @@ export interface Progress {
 const REPAINT_MS = 100;
 /** The elapsed time advances even if nothing happens. */
 const TICK_MS = 1000;
-/** How often a run without a terminal reports its progress. */
 const REPORT_MS = 60_000;
-/** Wide enough for a log line. */
 const LOG_COLUMNS = 120;
 const ERASE_LINE = '\r\u001b[2K';
 const ERASE_REST = '\u001b[K';
@@ -36,7 +33,7 @@ export interface ProgressOptions {
   readonly verbose?: boolean | undefined;
 }
 
-/** The progress display that the options select. With `quiet` JSON shows only failures; text prints them after the run. */
+/** Opens the display that the options select. With `quiet` JSON shows only failures; text prints them after the run. */
 export function openProgress(
   { log, quiet = false, verbose = false }: ProgressOptions,
   shell: Shell,
@@ -71,7 +68,6 @@ function lineFilter(): (event: RunEvent) => boolean {
   };
 }
 
-/** A line at the start and the end, for each finished slice, warning and slice failure, and every minute. */
 function logProgress(shell: Shell): Progress {
   const nowMs = (): number => shell.now().getTime();
   const say = (line: string): void => shell.printError(logLine(line, shell));
@@ -134,7 +130,9 @@ function levelOf({ type }: RunEvent): 'error' | 'warning' | 'info' {
   return type === 'warning' || type === 'breaker_opened' ? 'warning' : 'info';
 }
 
-/** Events as JSON lines: `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), then the event's own fields. */
+/**
+ * Writes events as JSON lines: `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), then the event's own fields.
+ */
 export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
   let runId: string | null = null;
   return (event, at) => {
@@ -201,7 +199,6 @@ const isFinished = ({ planned, loaded, failed }: Counts): boolean => loaded + fa
 const GAP = ' · ';
 const BAR_COLUMNS = 10;
 
-/** The events of a run so far. Instants are in milliseconds of the caller's clock. */
 class RunProgress {
   readonly #slices = new Map<string, Counts>();
   #command = 'ripen';
@@ -213,7 +210,7 @@ class RunProgress {
     this.#startedMs = startedMs;
   }
 
-  /** Adds an event. Returns a sentence about its slice if no window of the slice is left to load, else null. */
+  /** Adds an event. Returns a sentence about its slice once no window of the slice is left to load. */
   add(event: RunEvent, atMs: number): string | null {
     if (event.type === 'run_started') this.#begin(event.command, atMs);
     const {

@@ -6,17 +6,14 @@ import type { JsonLine } from './printable.ts';
 
 export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The working directory, absolute. */
   readonly directory: string;
   /** The user's umask, for files named on the command line. */
   readonly umask: number;
   /** Aborted by the first SIGHUP, SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
-  /** Whether stderr is a terminal that can be repainted. */
   readonly isTerminal: boolean;
-  /** Columns of the terminal on stderr; a usual number if there is no terminal. */
   columns(): number;
-  /** Columns of the terminal on stdout; null if stdout is a file or a program, which receives texts uncut. */
+  /** Null if stdout is a file or a program, which receives texts uncut. */
   resultColumns(): number | null;
   now(): Date;
   /** Writes lines to stdout: only results. */
@@ -25,9 +22,7 @@ export interface Shell {
   readonly stdout: Writable;
   /** Writes lines to stderr: progress, events, failures. */
   printError(text: string | JsonLine): void;
-  /** Whether there is a terminal to ask on. */
   readonly canAsk: boolean;
-  /** Asks on the terminal and waits for a line. */
   ask(question: string): Promise<string>;
   /** Writes text to stderr as it is, control sequences included. */
   paint(text: string): void;

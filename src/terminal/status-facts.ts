@@ -16,7 +16,6 @@ import {
 } from './measure.ts';
 import { columnsOf, type Table } from './table.ts';
 
-/** The states in words, for the legend of the picture. */
 export const cellWords: Readonly<Record<CellState, string>> = {
   final: 'final',
   maturing: 'maturing',
@@ -28,26 +27,22 @@ export const cellWords: Readonly<Record<CellState, string>> = {
   missing: 'missing',
 };
 
-/** A table with its title. */
 export interface FactTable extends Table {
   /** Empty if a heading or the first column says it. */
   readonly title: string;
 }
 
-/** A fact as a cell; empty if it is null. */
 function known<T>(fact: T | null, text: (fact: T) => string): string {
   return fact === null ? '' : text(fact);
 }
 
 const shareText = (share: number | null): string => known(share, (part) => percentText(part, 1));
 
-/** The database that was read, and the instant of the report. */
 export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
   if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
   return `${snapshot}, the published copy, as a run holds ${warehouse}; as of ${minuteText(asOf)}`;
 }
 
-/** When links were crawled, as one line; empty without a crawl. */
 export function crawlsText({ crawls }: StatusReport): string[] {
   const [oldest, newest] = [crawls[0], crawls.at(-1)];
   if (oldest === undefined || newest === undefined) return [];
@@ -56,7 +51,6 @@ export function crawlsText({ crawls }: StatusReport): string[] {
   return [`links of ${countText(crawls.length, 'app')} last crawled ${last}${earliest}`];
 }
 
-/** Freshness, coverage and finality of every slice, one row each. */
 export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable => ({
   title: '',
   columns: columnsOf('~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'),
@@ -73,7 +67,6 @@ export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable =>
 /** `2026-02-15 00:00` (UTC), or `now` if something is due already. */
 const dueText = (next: string, asOf: string): string => (next <= asOf ? 'now' : clockText(next));
 
-/** A sentence each: what is loaded of a slice, how fresh it is, whether its meaning changes. */
 export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   const {
     periods,
@@ -102,7 +95,7 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   return facts;
 }
 
-/** The sentence about final cells that were fetched again; empty before the first. */
+/** Returns the sentence about final cells that were fetched again, if there are any. */
 export function auditText({ audited }: SliceStatus): string[] {
   if (audited === null) return [];
   const {
@@ -122,7 +115,7 @@ export function auditText({ audited }: SliceStatus): string[] {
   ];
 }
 
-/** What each loaded metric means and whether it adds up (its column's comment), when it is final, and by which rule. */
+/** Says what each loaded metric means (its column's comment), when it is final, and by which rule. */
 export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
   title: 'What each metric means, and when it is final',
   columns: columnsOf('metric', '~meaning', 'final after', '~because'),
@@ -196,7 +189,7 @@ export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
   ]),
 });
 
-/** A sentence with the metrics that become final but whose maturation is not known yet; empty if there is none. */
+/** Names the metrics that become final but whose maturation is not known yet. */
 export function unknownMaturation({ maturation, histories }: SliceStatus): string[] {
   const unknown = histories
     .filter(({ horizon_days: horizon }) => horizon !== null)
@@ -208,7 +201,6 @@ export function unknownMaturation({ maturation, histories }: SliceStatus): strin
   ];
 }
 
-/** The last runs, newest first. */
 export const runsTable = (runs: readonly RunStatus[]): FactTable => ({
   title: '',
   columns: columnsOf('run', 'command', 'as of', '#took', '#rows', '#requests', '~status'),
@@ -230,7 +222,6 @@ function runStatusText({ status, failures, exit_code: exitCode }: RunStatus): st
   return `${what}${failed}${exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`}`;
 }
 
-/** Warnings and rejected rows of the newest run. */
 export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusReport): FactTable => ({
   title: 'Warnings of the last run',
   columns: columnsOf('code', 'slice', 'window', '~what'),

@@ -33,9 +33,7 @@ const MAX_COLUMNS = 120;
 const SHOWN = 5;
 const INDENT = 2;
 
-/** What is shown in addition. */
 export interface Shown {
-  /** Whether each slice is shown in detail, not on one line. */
   readonly details?: boolean;
   readonly maturation: boolean;
   readonly backtest: boolean;
@@ -43,7 +41,6 @@ export interface Shown {
 
 const shownUsually: Shown = { maturation: false, backtest: false };
 
-/** The health, the slices, the last runs, and the warnings of the newest run. */
 export function statusText(
   report: StatusReport,
   terminal: number | null = null,
@@ -79,7 +76,6 @@ export function statusText(
   ].join('\n');
 }
 
-/** The lines of a table that is to be indented: its first rows, and how many more there are. */
 function tableLines(
   { columns, rows }: FactTable,
   terminal: number | null,
@@ -128,7 +124,6 @@ const pictureMarks: Readonly<Record<CellState, string>> = {
   missing: '·',
 };
 
-/** The marks of the states that occur, each with its word. */
 function legend(slices: readonly SliceStatus[]): string[] {
   const marks = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
   return marks.length === 0

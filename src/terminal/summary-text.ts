@@ -12,7 +12,6 @@ import {
 } from './measure.ts';
 import { columnsOf, tableText } from './table.ts';
 
-/** What each slice loaded, partners, links, requests and copies, and how the run ended. */
 export function summaryText(summary: SyncSummary): string {
   const { slices, partners, links, service, published, failures } = summary;
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);

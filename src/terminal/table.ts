@@ -16,13 +16,12 @@ export interface Column {
   readonly shrinks?: boolean;
 }
 
-/** The content of a table; cells may hold outside text. */
 export interface Table {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Columns by their titles. A title that begins with `#` marks numbers; one with `~`, cells that may be cut. */
+/** Returns columns by their titles. A title that begins with `#` marks numbers; one with `~`, cells that may be cut. */
 export const columnsOf = (...titles: readonly string[]): Column[] =>
   titles.map((title) => ({
     title: title.replace(/^[#~]/, ''),
@@ -99,7 +98,6 @@ export function filled(parts: readonly string[], gap: string, columns: number): 
   return lines.join('\n');
 }
 
-/** The text with every line that is not empty indented by two blanks. */
 export function indented(text: string): string {
   return text.replaceAll(/^(?=.)/gm, GAP);
 }

@@ -8,9 +8,7 @@ export interface Atom {
   readonly hour: number;
   readonly lane: TrafficLane;
   readonly seed: number;
-  /** The final number of installs. */
   readonly installs: number;
-  /** Whether it is attributed to an impression rather than to a click. */
   readonly viewed: boolean;
   /** Whether its users had been attributed before. */
   readonly reattributed: boolean;

@@ -51,7 +51,6 @@ function utcOffsets(): FilterItem[] {
   });
 }
 
-/** The values of a text dimension that have traffic, in order of first appearance. */
 const seen = ({ lanes }: CatalogSource, dimension: string): FilterItem[] =>
   [...new Set(lanes.map(({ texts }) => texts.get(dimension) ?? ''))].map((text) => choice(text));
 

@@ -18,7 +18,6 @@ export function fraction(hash: number): number {
   return (hash >>> 0) / TWO_TO_32;
 }
 
-/** Returns a 32-bit integer as one of `count` indices. */
 export function choose(hash: number, count: number): number {
   return (hash >>> 0) % count;
 }

@@ -18,13 +18,10 @@ export interface TrafficLane {
   readonly paid: boolean;
   /** Whether it has install-framework postbacks. */
   readonly postbacks: boolean;
-  /** Whether the network reports its own figures, such as spend. */
   readonly networkReports: boolean;
-  /** Price of one install, in micro-units of US dollars. */
   readonly bidMicros: number;
   /** Revenue scale of one user, in micro-units of US dollars. */
   readonly userValueMicros: number;
-  /** Mean installs of one atom. */
   readonly volume: number;
   /** How fast users leave: the larger, the faster. */
   readonly churn: number;

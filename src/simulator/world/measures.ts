@@ -11,7 +11,6 @@ import { parameterValues } from './parameters.ts';
 
 /** The instant and the settings with which a report reads the atoms. */
 export interface Moment {
-  /** Whole hours since 1970 (UTC). */
   readonly nowHour: number;
   /** Units of the report's currency per US dollar. */
   readonly rate: number;
@@ -76,7 +75,6 @@ function restated({ stated, times, low, high }: Pace, name: string, finalOf: Fin
 const settling = (name: string, finalOf: Final): Measure => restated(byAge, name, finalOf);
 const spent = (name: string, finalOf: Final): Measure => restated(byPass, name, finalOf);
 
-/** Returns the sum of other measures, which is exact. */
 export function sumOf(...measures: readonly Measure[]): Measure {
   return (atom, at) => measures.reduce((sum, measure) => sum + measure(atom, at), 0);
 }
@@ -226,13 +224,11 @@ function earnedBy(name: string, userShare: number, untilHour: number): Measure {
   });
 }
 
-/** Returns the revenue of a cohort up to an age in hours; `Infinity` for its lifetime. */
 export const cohortRevenue = (untilHour: number): Measure =>
   earnedBy('cohort revenue', 1, untilHour);
 export const cohortAdRevenue = (untilHour: number): Measure =>
   fromSources(earnedBy('cohort ad revenue', 0.25, untilHour));
 
-/** Returns how much a measure grows over a range of ages of a cohort. */
 export function grownIn(
   { fromHour, untilHour }: AgeRange,
   upTo: (untilHour: number) => Measure,

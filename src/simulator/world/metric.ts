@@ -17,9 +17,7 @@ export interface FilterItem {
 
 interface Formula {
   readonly formatting: string;
-  /** `count` and `micros` are exact integers; `number` is a double. */
   readonly unit: 'count' | 'micros' | 'number';
-  /** Whether the values of rows add up to the total. */
   readonly additive: boolean;
   readonly measures: readonly Measure[];
   /** The value of a group from the sums of its measures; null if there is none. */
@@ -33,12 +31,10 @@ export interface WorldMetric extends FilterItem, Formula {
   readonly filter: MetricFilterName | null;
 }
 
-/** Every metric by its id, in the order the catalog lists them. */
 export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 
 export type MetricLine = readonly [id: string, name: string, section: string, formula: Formula];
 
-/** Returns the metrics that a filter of filters-data lists. */
 export function metricsOf(
   filter: MetricFilterName | null,
   lines: readonly MetricLine[],
@@ -62,7 +58,6 @@ export const counted = (measure: Measure, formatting = 'integer'): Formula =>
 /** One measure: money that adds up. */
 export const money = (measure: Measure): Formula => added('money', 'micros', measure);
 
-/** Returns the absolute difference of two measures, in their own unit. */
 export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): Formula {
   const formatting = unit === 'count' ? 'integer' : 'decimal';
   return {

@@ -78,7 +78,6 @@ export function unsupported(
   });
 }
 
-/** Returns the refusal of a parameter's value. */
 export function invalid(parameter: string, msg: string): RequestRefused {
   return new RequestRefused({ detail: [{ loc: ['query', parameter], msg, type: 'value_error' }] });
 }

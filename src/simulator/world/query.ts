@@ -13,7 +13,6 @@ import type { Moment } from './measures.ts';
 import { inUnits, type WorldMetric, type WorldMetrics } from './metric.ts';
 import { currencies, invalid, parameterValues as values, unsupported } from './parameters.ts';
 
-/** The schema of a text that `read` interprets; it reports `message` if `read` returns null. */
 function readAs<T>(read: (text: string) => T | null, message: string): z.ZodType<T, string> {
   return z.string().transform((text, context) => {
     const found = read(text);

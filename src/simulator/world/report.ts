@@ -85,7 +85,6 @@ interface Group {
   readonly sums: number[];
 }
 
-/** The function from an hour (UTC, since 1970) to its bucket; null if a filter excludes it. */
 function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number) => Bucket | null {
   const shift =
     Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
@@ -131,7 +130,6 @@ const idsOfNamed: ReadonlyMap<string, readonly string[]> = new Map([
   ['partner_id', ['partner_id', 'partner']],
 ]);
 
-/** The function from a lane's index to its identity; null if a filter excludes it. */
 function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shownText }: Wording) {
   const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
   const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
@@ -220,7 +218,6 @@ export function createReport(
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
   const valueOf = (metric: WorldMetric, sums: readonly number[]): number | null =>
     metric.combine(metric.measures.map((measure) => sums[measures.indexOf(measure)] ?? 0));
-  /** Whether a cumulative value is withheld from a bucket because one of its cohorts is not complete. */
   const isWithheld = ({ completeAfterDays }: WorldMetric, { lastDay }: Bucket): boolean => {
     if (query.cohort_maturity === 'immature' || completeAfterDays === undefined) return false;
     const completeAt = startOfDayAt(addDays(lastDay, 1 + completeAfterDays), query.utc_offset);
@@ -232,7 +229,6 @@ export function createReport(
   );
   if (groups.length === 0) return null;
 
-  /** The total over the rows that passed the filters, without withheld values. */
   const totalOf = (metric: WorldMetric): number => {
     const counted = groups.filter(({ bucket }) => !isWithheld(metric, bucket));
     const value = valueOf(
