@@ -92,7 +92,6 @@ export const warningCodes = [
   'TOTALS_ROUNDED',
   'UNKNOWN_KEYS',
   'UNPROVEN',
-  'WEEK_START',
 ] as const;
 
 export type WarningCode = (typeof warningCodes)[number];

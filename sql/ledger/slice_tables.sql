@@ -1,11 +1,10 @@
 -- The tables that hold slices.
 -- $1 slices (JSON list)
--- Returns slice, fingerprint, state, week_starts_on, max_days, parts (JSON), sized_at; at most one live and one building of each.
+-- Returns slice, fingerprint, state, max_days, parts (JSON), sized_at; at most one live and one building of each.
 select
     slice,
     fingerprint,
     state,
-    week_starts_on,
     max_days,
     parts::varchar as parts,
     sized_at

@@ -1,5 +1,5 @@
 -- The ledger row of a table that was made for a slice.
--- $1 slice, $2 fingerprint, $3 table (quoted, with its schema), $4 state, $5 how its weeks begin (0, 1 or null)
+-- $1 slice, $2 fingerprint, $3 table (quoted, with its schema), $4 state
 -- Returns nothing.
 insert into ripen.slice_tables by name
 select
@@ -7,6 +7,5 @@ select
     $2 as fingerprint,
     $3 as table_name,
     $4 as state,
-    $5::tinyint as week_starts_on,
     now() at time zone 'UTC' as created_at,
     case when $4 = 'live' then now() at time zone 'UTC' end as live_at

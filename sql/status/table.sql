@@ -1,9 +1,7 @@
 -- The live table of one slice, and the progress of the one being built beside it.
 -- $1 slice
--- Returns at most one row: how its weeks begin (null before that was learned), whether a live table exists, and the
--- number of periods under construction (null when nothing is).
+-- Returns at most one row: whether a live table exists, and the number of periods under construction (null when nothing is).
 select
-    max(t.week_starts_on) as week_starts_on,
     bool_or(t.state = 'live') as is_live,
     case
         when bool_or(t.state = 'building') then (

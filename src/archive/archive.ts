@@ -46,6 +46,7 @@ import {
   keepPeriods,
   parseDocument,
   parseSidecar,
+  rowAnswers,
   SIDECAR,
 } from './entry.ts';
 
@@ -76,7 +77,7 @@ export async function archiveWindow(
     const path = await mkdtemp(join(folder, entryStem(spooled)));
     try {
       const bodies: BodyFile[] = [];
-      for (const page of spooled.answers.flatMap(({ pages }) => pages)) {
+      for (const page of rowAnswers(spooled.answers).flatMap(({ pages }) => pages)) {
         const no = bodies.length + 1;
         const measured = await compressBody(page, join(path, bodyName(no)));
         bodies.push({ no, ...measured, plainBytes: page.plainBytes, encoding: 'gzip' });

@@ -11,7 +11,7 @@ import * as z from 'zod';
 
 import { type Day, lastDay, parseDay } from '../model/calendar.ts';
 import { dueReasons } from '../model/window.ts';
-import type { Spooled } from '../spool/spool.ts';
+import { receivedAtOf, requestedAtOf, type Spooled } from '../spool/spool.ts';
 
 /** The file that makes a directory an entry. */
 export const SIDECAR = 'window.json';
@@ -93,16 +93,21 @@ export function fetchedAtOf({
   return asOf ?? requestedAt;
 }
 
+/** The answers with a window's rows: its control totals are of the night they were stated in. */
+export const rowAnswers = (answers: Spooled['answers']): Spooled['answers'] =>
+  answers.filter(({ box }) => box.control === null);
+
 /** The content of an answer's sidecar; `bodies` are the archived ones, in the order of the pages. */
 export function entryOf(
-  { window, answers, requests, requestedAt, receivedAt }: Spooled,
+  { window, answers: all }: Spooled,
   asOf: Date | null,
   bodies: readonly BodyFile[],
 ): object {
   const { slice, fingerprint, requested, replaced, periods, parts } = window;
-  const left = [...bodies];
-  const kept = answers.map(({ partNo, metrics, pages, unfollowed }) => {
-    return { partNo, metrics, bodies: left.splice(0, pages.length), unfollowed };
+  const answers = rowAnswers(all);
+  const unassigned = [...bodies];
+  const archived = answers.map(({ box: { partNo, metrics }, pages, unfollowed }) => {
+    return { partNo, metrics, bodies: unassigned.splice(0, pages.length), unfollowed };
   });
   const of = {
     slice: slice.name,
@@ -113,7 +118,14 @@ export function entryOf(
     periods,
     parts,
   };
-  return { ...of, requests, requestedAt, receivedAt, asOf, answers: kept };
+  return {
+    ...of,
+    requests: answers.reduce((sum, answer) => sum + answer.requests, 0),
+    requestedAt: requestedAtOf(all),
+    receivedAt: receivedAtOf(all),
+    asOf,
+    answers: archived,
+  };
 }
 
 /** Returns the entry that a sidecar describes, or a text that says what is wrong with it. */
@@ -129,9 +141,9 @@ export const instantName = (at: Date): string => at.toISOString().replaceAll(/[-
 /** The name of a window's entry without the letters that make it unique. */
 export function entryStem({
   window: { requested },
-  requestedAt,
-}: Pick<Spooled, 'window' | 'requestedAt'>): string {
-  return `${instantName(requestedAt)}.${requested.start}_${lastDay(requested)}.`;
+  answers,
+}: Pick<Spooled, 'window' | 'answers'>): string {
+  return `${instantName(requestedAtOf(answers))}.${requested.start}_${lastDay(requested)}.`;
 }
 
 /** Whether a name has the form of an entry's name. */

@@ -10,7 +10,7 @@ import { storedAt, type SliceTable } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { windowOf } from '../model/window.ts';
-import { Measuring, type Spooled } from '../spool/spool.ts';
+import { type Answer, MAX_DOUBTS, Measuring, type Spooled } from '../spool/spool.ts';
 import {
   type ArchivedWindow,
   type ArchiveEntry,
@@ -119,20 +119,31 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
   }
 }
 
-/** Returns the answer as it was spooled. Its pages are the archive's own files, so the caller must not discard them. */
+/** Returns the answers as they were spooled. Their pages are the archive's own files, so the caller must not discard them. */
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
-  const {
-    fingerprint,
-    metrics,
-    requested,
-    replaced,
-    periods,
-    parts,
-    answers,
-    requests,
-    requestedAt,
-    receivedAt,
-  } = entry;
+  const { fingerprint, metrics, requested, replaced, periods, parts } = entry;
+  const answers = entry.answers.map((archived, at): Answer => {
+    const { partNo, bodies, unfollowed } = archived;
+    const batchNo = entry.answers.slice(0, at).filter((other) => other.partNo === partNo).length;
+    // Long numbers are already quoted: the archive keeps an answer as it was loaded.
+    const pages = bodies.map(({ no, ...body }) =>
+      Object.assign(body, { path: join(path, bodyName(no)) }),
+    );
+    return {
+      box: {
+        part: parts[partNo] ?? {},
+        partNo,
+        metrics: archived.metrics,
+        batchNo,
+        control: null,
+      },
+      pages,
+      unfollowed,
+      requests: Math.max(1, pages.length),
+      requestedAt: entry.requestedAt,
+      receivedAt: entry.receivedAt,
+    };
+  });
   return {
     // These days are those of all the entry's periods; a newer answer may replace some of them.
     window: {
@@ -141,18 +152,10 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
       replaced,
     },
     // The service cannot be asked again; archived answers were accepted when they were loaded.
-    attempt: 1,
-    isDoubted: true,
-    answers: answers.map(({ partNo, metrics: batch, bodies, unfollowed }) => {
-      // Long numbers are already quoted: the archive keeps an answer as it was loaded.
-      const pages = bodies.map(({ no, ...body }) =>
-        Object.assign(body, { path: join(path, bodyName(no)) }),
-      );
-      return { partNo, metrics: batch, pages, unfollowed };
-    }),
-    whole: null,
-    requests,
-    requestedAt,
-    receivedAt,
+    doubts: MAX_DOUBTS,
+    isConfirmation: true,
+    round: null,
+    answers,
+    controlFailure: null,
   };
 }

@@ -147,7 +147,7 @@ function attributionFindings(checked: CheckedSlice): Finding[] {
 function periodFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const { datePeriod, utcOffset } = checked.slice;
   const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
-  if (isMoving || resolveDatePeriod(datePeriod, planAt, utcOffset) !== null) return [];
+  if (isMoving || resolveDatePeriod(checked.slice, planAt) !== null) return [];
   const message = `the date period covers no day as of ${dayAt(planAt, utcOffset)} in ${utcOffset}`;
   const hint =
     'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.';

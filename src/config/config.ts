@@ -42,12 +42,12 @@ export type { ObjectStore } from './publish-settings.ts';
 
 export type Links = Frozen<NonNullable<Settings['links']>>;
 
-export type Outcome = Settings['notify'][number]['on'][number];
+export type RunEnding = Settings['notify'][number]['on'][number];
 
 export interface Notify {
   /** Secret, as anyone who knows it can post there. */
   readonly url: Secret;
-  readonly on: readonly Outcome[];
+  readonly on: readonly RunEnding[];
   /** Null if the connection is direct. */
   readonly proxy: Proxy | null;
 }
@@ -147,6 +147,7 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset,
+    weekStartsOn: settings.week_starts_on,
     parameters: fixedParameters(settings),
     headers: sortedByName(
       headers.flatMap(([name, value]): [string, string][] =>

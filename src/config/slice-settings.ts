@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { parseDay, UTC } from '../model/calendar.ts';
+import { parseDay, UTC, weekdayNames, weekdays, type WeekStart } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
 import { AGE_SLOT, agesIn } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
@@ -93,7 +93,9 @@ function periodProblem(period: DatePeriod): string | null {
   // If only one end is a fixed date, the day decides whether the period is reversed.
   const isReversed =
     'day' in first === 'day' in last &&
-    sampleDays.every((each) => reversedAt(period, each, UTC) !== null);
+    sampleDays.every((each) => {
+      return reversedAt({ datePeriod: period, utcOffset: UTC, weekStartsOn: 1 }, each) !== null;
+    });
   return isReversed ? `ends before it starts; ${A_PERIOD}` : null;
 }
 
@@ -215,6 +217,13 @@ const sliceShape = {
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +
       `such as last_month. It begins on ${EARLIEST_DAY} or later.`,
   ),
+  week_starts_on: z
+    .enum(weekdayNames)
+    .default('monday')
+    .transform((name): WeekStart => weekdays.find((weekday) => weekdayNames[weekday] === name) ?? 1)
+    .describe(
+      "First day of the service's weeks, for the dimension week and for week_start: monday to sunday. monday.",
+    ),
   ...reportShape,
   refresh: z
     .union([z.enum(['nightly', 'milestones']), ages], { error: AGES })

@@ -6,61 +6,39 @@
  * to request again. A failed window is yielded with its failure and the answered parts; nothing here throws for one window.
  */
 
-import { asFailure, type Failure, isTooHeavy } from '../errors.ts';
+import { asFailure, type Failure, isPassing, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import {
+  type Box,
+  boxesOf,
+  boxId,
+  controlBoxesOf,
   haveSameMetrics,
   labelOf,
   partId,
   replacesSame,
   reportParameters,
-  requestId,
-  requestsOf,
+  subjectOf,
   type Window,
 } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
-import { MAX_PAGES } from '../service/paging.ts';
 import type { SavedBody, Service } from '../service/service.ts';
+import type { BodyHead } from '../spool/columns/reading.ts';
+import { paginationIn, unusable } from '../spool/envelope.ts';
 import {
+  type Answer,
+  type PendingWindow,
   plainBytesOf,
+  receivedAtOf,
+  requestedAtOf,
   type Spool,
   type Spooled,
-  type SpooledAnswer,
-  type SpooledPages,
-  type WholeAnswer,
 } from '../spool/spool.ts';
-import { type Adding, requestWhole, hasWhole, wholeRequests } from './whole.ts';
 
-/** The answer to one request of a window, with the instants of the request and the response. */
-export interface TimedAnswer extends SpooledAnswer {
-  readonly requestedAt: Date;
-  readonly receivedAt: Date;
-}
-
-/** By request of one window (`requestId`). */
-export type TimedAnswers = ReadonlyMap<string, TimedAnswer>;
-
-/** A window to request. */
-export interface PendingWindow {
-  readonly window: Window;
-  /** How often an answer of this window was discarded. */
-  readonly attempt: number;
-  /** Whether an answer took most rows of a settled period, or had none of one, so that this one confirms or refutes it. */
-  readonly isDoubted: boolean;
-  /** The answers that this run already has; they are not requested again. */
-  readonly answered: TimedAnswers;
-  /** What the service states for the whole; null if that was not answered yet. */
-  readonly whole: WholeAnswer | null;
-}
-
-/** A window without any answer yet. */
-export const unanswered = (window: Window, attempt = 0, isDoubted = false): PendingWindow => {
-  return { window, attempt, isDoubted, answered: new Map(), whole: null };
-};
-
+/** A window without all of its answers. */
 export interface Missed extends PendingWindow {
   readonly failure: Failure;
-  /** The parts (`partId`) that were too heavy. Empty if something else failed; then `answered` is empty too. */
+  /** The parts (`partId`) that were too heavy. Empty if something else failed; then `answers` is empty too. */
   readonly heavy: ReadonlySet<string>;
 }
 
@@ -75,14 +53,12 @@ export interface Batch {
 interface Extraction {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
-  /** Reads the pages of a spooled answer, if that is worthwhile before its batch is loaded. */
-  readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<void>;
+  /** Reads a saved page, a large one into columns at once. */
+  readonly readPage: (window: Window, box: Box, page: SavedBody) => Promise<BodyHead>;
   /** Most windows requested at the same time; the service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** How many of a slice's metrics show missing rows by their sums. */
-  readonly adding: (slice: Slice) => Adding;
   /** Called with each answer and its plain bytes before the next window is requested; may change the queue. */
   readonly onAnswer: (window: Window, bytes: number) => void;
 }
@@ -93,13 +69,8 @@ const MAX_BATCH_WINDOWS = 200;
 /** Most answers that wait to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
 
-type Request = ReturnType<typeof requestsOf>[number];
-
-const missedWhole = (window: Window, failure: Failure): Missed => ({
-  ...unanswered(window),
-  failure,
-  heavy: new Set(),
-});
+/** How often an unusable answer is requested again. */
+const MAX_REPEATS = 2;
 
 /** Yields answers to the queue's windows until the queue is empty and no request is under way. Takes windows off the queue. */
 export async function* extract(
@@ -111,29 +82,23 @@ export async function* extract(
   const missed: Missed[] = [];
   const requested: Batch['requested'][number][] = [];
   const settle = async (pending: PendingWindow): Promise<void> => {
-    const { window, answered } = pending;
-    const ofWhole = wholeRequests(window, extraction.adding(window.slice), pending.whole);
-    const requests = requestsOf(window).length - answered.size + ofWhole;
+    const { window, answers } = pending;
+    const { slice } = window;
+    const boxes = [...boxesOf(window), ...controlBoxesOf(window)];
     extraction.emit({
       type: 'window_asked',
-      slice: window.slice.name,
+      slice: slice.name,
       window: labelOf(window),
-      requests,
+      requests: boxes.filter((box) => !answers.has(boxId(box))).length,
     });
-    const answer = await fetchWindow(pending, extraction).catch((error: unknown) =>
-      missedWhole(window, asFailure(error)),
-    );
-    // The whole is requested only after all parts are answered.
-    requested.push({
-      slice: window.slice,
-      requests: 'failure' in answer ? requests - ofWhole : requests,
-    });
-    if ('failure' in answer) {
-      missed.push(answer);
+    const count = (requests: number): unknown => requested.push({ slice, requests });
+    const result = await fetchWindow(pending, { ...extraction, count });
+    if ('failure' in result) {
+      missed.push(result);
       return;
     }
-    spooled.push(answer);
-    extraction.onAnswer(window, bytesOf(answer));
+    spooled.push(result);
+    extraction.onAnswer(window, plainBytesOf(result.answers));
   };
   // Also runs while a batch is being loaded. But failures are handled first, because they may end the run.
   const fill = (): void => {
@@ -176,7 +141,7 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
     window.slice.name === first.window.slice.name &&
     haveSameMetrics(window, first.window);
   for (const next of waiting.filter(isAlike)) {
-    bytes += bytesOf(next);
+    bytes += plainBytesOf(next.answers);
     if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
     if (taken.some(({ window }) => replacesSame(window, next.window))) break;
     taken.push(next);
@@ -186,136 +151,124 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   return taken;
 }
 
-const bytesOf = ({ answers }: Spooled): number =>
-  plainBytesOf(answers.flatMap(({ pages }) => pages));
+interface WindowExtraction extends Extraction {
+  readonly count: (requests: number) => unknown;
+}
 
-/** Requests all parts of a window and its whole, if it has one; returns the answers or the failure. */
+/** Requests all boxes of a window that have no answer yet. Returns the answers, or why some are missing. */
 async function fetchWindow(
   pending: PendingWindow,
-  extraction: Extraction,
+  extraction: WindowExtraction,
 ): Promise<Spooled | Missed> {
   const { window } = pending;
   const giveUp = new AbortController();
-  const within = { ...extraction, signal: AbortSignal.any([extraction.signal, giveUp.signal]) };
-  const answered = new Map(pending.answered);
+  const signal = AbortSignal.any([extraction.signal, giveUp.signal]);
+  const answers = new Map(pending.answers);
   const heavy = new Map<string, Failure>();
-  const fetch = async (request: Request): Promise<void> => {
+  let controlFailure: Failure | null = null;
+  const fetch = async (box: Box): Promise<void> => {
+    if (answers.has(boxId(box))) return;
     try {
-      answered.set(requestId(request), await fetchRequest(window, request, within));
+      answers.set(boxId(box), await fetchBox(window, box, { ...extraction, signal }));
     } catch (error) {
       const failure = asFailure(error);
-      // The other parts are needed however a heavy one is divided; any other failure aborts them.
-      if (isTooHeavy(failure)) heavy.set(partId(request.part), failure);
-      else giveUp.abort(failure);
+      // Other parts are needed however a heavy one is divided, and rows may be proven without totals of the whole window.
+      if (box.control === null && isTooHeavy(failure)) heavy.set(partId(box.part), failure);
+      else if (box.control !== null && isOfOneRequest(failure, signal)) {
+        // The sums show missing rows too, except those without a value in any metric that adds up.
+        const isOptional = box.control.length > 1 && !isPassing(failure) && hasSums(window);
+        if (!isOptional) controlFailure ??= failure;
+      } else giveUp.abort(failure);
     }
   };
   try {
-    await Promise.all(
-      requestsOf(window)
-        .filter((request) => !answered.has(requestId(request)))
-        .map(fetch),
-    );
+    await Promise.all(boxesOf(window).map(fetch));
     giveUp.signal.throwIfAborted();
     const [failure] = heavy.values();
     if (failure !== undefined)
-      return { ...pending, failure, heavy: new Set(heavy.keys()), answered };
-    const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<SpooledPages> =>
-      fetchPages(window, parameters, within);
-    const adding = extraction.adding(window.slice);
-    const whole = hasWhole(window)
-      ? await requestWhole(window, pending.whole, { ...within, pagesOf, adding })
-      : null;
-    return spooledOf({ ...pending, answered, whole }, extraction);
+      return { ...pending, failure, heavy: new Set(heavy.keys()), answers };
+    await Promise.all(controlBoxesOf(window).map(fetch));
+    giveUp.signal.throwIfAborted();
+    return spooledOf({ ...pending, answers }, controlFailure, extraction);
   } catch (error) {
-    await extraction.spool.discard({ answers: [...answered.values()] });
-    return missedWhole(window, asFailure(error));
+    await extraction.spool.discard([...answers.values()]);
+    return { ...pending, answers: new Map(), failure: asFailure(error), heavy: new Set() };
   }
 }
 
-/** A window with all its answers; finality is judged by its `requestedAt`, the instant of the first request. */
-function spooledOf(pending: PendingWindow, extraction: Extraction): Spooled {
-  const { window, attempt, isDoubted, answered, whole } = pending;
-  const answers = requestsOf(window).flatMap((request) => {
-    const answer = answered.get(requestId(request));
+/** Whether a failure says nothing about the requests that follow. */
+const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal): boolean =>
+  !signal.aborted && kind !== 'storage' && kind !== 'bug' && code !== 'CREDENTIALS_REFUSED';
+
+const hasSums = (window: Window): boolean =>
+  controlBoxesOf(window).some(({ control }) => control?.length === 1);
+
+/** Requests a box, and again while its answer is unusable; the last answer is returned in any case. */
+async function fetchBox(
+  window: Window,
+  box: Box,
+  { service, spool, readPage, emit, signal, count }: WindowExtraction,
+): Promise<Answer> {
+  const isControl = box.control !== null;
+  for (let repeats = 0; ; repeats += 1) {
+    const [pages, heads]: [SavedBody[], BodyHead[]] = [[], []];
+    const request = {
+      parameters: reportParameters(window, box),
+      pathFor: () => spool.pathFor(window),
+      readPage: async (page: SavedBody) => {
+        pages.push(page);
+        const head = await readPage(window, box, page);
+        heads.push(head);
+        return { ...head, pagination: paginationIn(head.members) };
+      },
+    };
+    const requestedAt = new Date();
+    let because: string;
+    try {
+      const report = await service.report(request, signal);
+      count(report.requests);
+      // The parts of a window usually have rows, so that its totals do.
+      const isEmpty = isControl && heads.every(({ rows }) => rows === 0);
+      const reason = unusable(heads) ?? (isEmpty ? 'it had no rows' : null);
+      if (reason === null || repeats >= MAX_REPEATS)
+        return { ...report, box, requestedAt, receivedAt: new Date() };
+      because = `${subjectOf(window)}: the answer was unusable: ${reason}.`;
+      await spool.discard([report]);
+    } catch (error) {
+      await spool.discard([{ pages }]);
+      const failure = asFailure(error);
+      count(pages.length + 1);
+      // No request is lighter than the totals: a slow answer may have been slow only for a moment.
+      const isRepeated = box.control?.length === 1 && isTooHeavy(failure) && repeats < MAX_REPEATS;
+      if (!isRepeated) throw failure;
+      because = failure.message;
+    }
+    emit({
+      type: 'window_asked_again',
+      slice: window.slice.name,
+      window: labelOf(window),
+      because,
+    });
+  }
+}
+
+function spooledOf(
+  { answers, ...pending }: PendingWindow,
+  controlFailure: Failure | null,
+  { emit }: Extraction,
+): Spooled {
+  const { window } = pending;
+  const inOrder = [...boxesOf(window), ...controlBoxesOf(window)].flatMap((box) => {
+    const answer = answers.get(boxId(box));
     // Its part may have another number now, if another part was divided since.
-    return answer === undefined ? [] : [{ ...answer, partNo: request.partNo }];
+    return answer === undefined ? [] : [{ ...answer, box }];
   });
-  const requestedAt = new Date(
-    Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())),
-  );
-  const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
-  const pages = answers.flatMap((answer) => answer.pages);
-  extraction.emit({
+  emit({
     type: 'window_fetched',
     slice: window.slice.name,
     window: labelOf(window),
-    bytes: pages.reduce((sum, page) => sum + page.bytes, 0),
-    ms: receivedAt.getTime() - requestedAt.getTime(),
+    bytes: inOrder.flatMap(({ pages }) => pages).reduce((sum, { bytes }) => sum + bytes, 0),
+    ms: receivedAtOf(inOrder).getTime() - requestedAtOf(inOrder).getTime(),
   });
-  const ofWhole = wholeRequests(window, extraction.adding(window.slice));
-  const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), ofWhole);
-  return { window, attempt, isDoubted, answers, whole, requests, requestedAt, receivedAt };
-}
-
-async function fetchRequest(
-  window: Window,
-  request: Request,
-  extraction: Extraction,
-): Promise<TimedAnswer> {
-  const { partNo, metrics } = request;
-  const requestedAt = new Date();
-  const { pages, unfollowed } = await fetchPages(
-    window,
-    reportParameters(window, request),
-    extraction,
-  );
-  const receivedAt = new Date();
-  await extraction.read(window, pages);
-  return { partNo, metrics, pages, unfollowed, requestedAt, receivedAt };
-}
-
-/** The answers to those parts of a window that are not to be divided. */
-export function provenAnswers(
-  { window, answers, requestedAt, receivedAt }: Spooled,
-  divided: ReadonlySet<string>,
-): TimedAnswers {
-  const proven = answers.flatMap((answer) => {
-    const part = window.parts[answer.partNo];
-    if (part === undefined || divided.has(partId(part))) return [];
-    return [[requestId({ ...answer, part }), { ...answer, requestedAt, receivedAt }] as const];
-  });
-  return new Map(proven);
-}
-
-/** Fetches every page of a report. Stops, and returns why, if a page leads elsewhere, repeats another or cannot be read. */
-async function fetchPages(
-  window: Window,
-  parameters: Readonly<Record<string, string>>,
-  { service, spool, signal }: Extraction,
-): Promise<SpooledPages> {
-  const pages: SavedBody[] = [];
-  /** Addresses of pages, and digests of the first rows of pages: one occurs twice only if the pages are a loop. */
-  const seen = new Set<string>();
-  const isSeen = (text: string): boolean => seen.size === seen.add(text).size;
-  for (let page: string | undefined; ;) {
-    const path = spool.pathFor(window);
-    const saved: SavedBody | null = await service.report(parameters, path, signal, page);
-    if (saved === null)
-      return {
-        pages,
-        unfollowed: page === undefined ? null : `the next page ${page} had no content`,
-      };
-    pages.push(saved);
-    const isRepeated = isSeen(saved.rowsDigest ?? path);
-    if (isRepeated)
-      return { pages, unfollowed: `the next page ${page} repeated the rows of an earlier one` };
-    page = saved.nextPage ?? undefined;
-    if (page === undefined) return { pages, unfollowed: saved.unfollowed ?? null };
-    if (isSeen(page) || pages.length >= MAX_PAGES) {
-      return {
-        pages,
-        unfollowed: `the next page ${page} was named after ${pages.length} pages, in a loop`,
-      };
-    }
-  }
+  return { ...pending, answers: inOrder, controlFailure };
 }

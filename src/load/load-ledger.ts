@@ -5,24 +5,22 @@ import * as z from 'zod';
 import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, spanOf, startOfDayAt } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import type { PeriodRecord } from '../model/ledger.ts';
-import { computedAt, nextRefreshAt, basisAt, stateOf } from '../model/maturity.ts';
+import { basisAt, computedAt, nextRefreshAt, stateOf } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { receivedAtOf, requestedAtOf } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Reject, Rejects } from './check.ts';
-import type { LoadWarning } from './load-result.ts';
-import { evidenceOf } from './answers.ts';
-import type { Judged } from './proof.ts';
+import { evidenceOf } from './answer-pages.ts';
+import type { Replacement } from './decide.ts';
+import type { StoredPeriod } from './fate.ts';
+import type { Reject } from './answered.ts';
+import { isWithin } from './window-checks.ts';
 import { ledgerBounds, type Target } from '../tables/target.ts';
 
-/** What is stored of a period before a load. */
-export type PeriodKnown = Pick<PeriodRecord, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
-
-const knownRow = z
+const storedRow = z
   .object({
     start_day: dayShape,
     end_day: dayShape,
@@ -45,64 +43,44 @@ const knownRow = z
   );
 
 /** Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. */
-export async function knownPeriods(
+export async function storedPeriods(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
   windows: readonly Window[],
-): Promise<(window: Window) => Map<Day, PeriodKnown>> {
+): Promise<(window: Window) => Map<Day, StoredPeriod>> {
   const [first, ...others] = windows.map(({ replaced }) => replaced);
   if (first === undefined) return () => new Map();
   const bounds = ledgerBounds(slice.grain, spanOf(first, ...others));
   const found = await warehouse.rows(
     statement('load/known_periods'),
     [slice.name, fingerprint, ...bounds],
-    knownRow,
+    storedRow,
   );
   return ({ replaced, slice: { metrics } }) => {
     const ages = new Set(metrics.map(ageIn(slice)));
-    const known = new Map<Day, PeriodKnown>();
+    const periods = new Map<Day, StoredPeriod>();
     for (const { age, ...each } of found) {
       if (!ages.has(age) || !(slice.grain === null || isWithin(each.bucket.start, replaced)))
         continue;
       // Without a date dimension, the one period counts under the first day of the window.
       const start = slice.grain === null ? replaced.start : each.bucket.start;
-      const other = known.get(start);
-      known.set(start, other === undefined ? each : together(other, each));
+      const other = periods.get(start);
+      periods.set(start, other === undefined ? each : together(other, each));
     }
-    return known;
+    return periods;
   };
 }
 
 /** Two ages of a period as one, with the later fetch. */
-const together = (one: PeriodKnown, other: PeriodKnown): PeriodKnown => ({
+const together = (one: StoredPeriod, other: StoredPeriod): StoredPeriod => ({
   bucket: one.bucket,
   rows: one.rows + other.rows,
   emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
   fetchedAt: one.fetchedAt > other.fetchedAt ? one.fetchedAt : other.fetchedAt,
 });
 
-export const isWithin = (day: Day, { start, end }: DayInterval): boolean =>
-  start <= day && day < end;
-
-/** Neighbouring periods of a judged window that are to be replaced, and what is reported about them. */
-export interface Replaceable {
-  readonly judged: Judged;
-  /** Only these periods. */
-  readonly window: Window;
-  /** Their rows in `typed` that are not rejected. */
-  readonly rows: number;
-  readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
-  /** When they were requested, or the as-of instant of the request. */
-  readonly fetchedAt: Date;
-  /** What is stored of the periods; empty if the window was never loaded. */
-  readonly known: ReadonlyMap<Day, PeriodKnown>;
-  readonly warnings: readonly LoadWarning[];
-  /** Stretches of periods without rows. */
-  readonly empty: readonly string[];
-}
-
-/** The same with the id of its load. */
-export interface Load extends Replaceable {
+/** A replacement with the id of its load. */
+export interface Load extends Replacement {
   readonly loadId: string;
 }
 
@@ -125,9 +103,9 @@ export function recordLoads(
 ): string[] {
   const { slice, fingerprint } = target;
   const items = loads.map((load) => {
-    const { window, rejects, fetchedAt } = load;
-    const { verdict, comparisons } = load.judged;
-    const { spooled, maturity } = load.judged.sound;
+    const { window, rejects, verdict, comparisons, answered } = load;
+    const { spooled, maturity, fetchedAt } = answered;
+    const { answers } = spooled;
     const rejected = rejects.days.length;
     return {
       load_id: load.loadId,
@@ -135,17 +113,15 @@ export function recordLoads(
       end_day: window.requested.end,
       reasons: [...new Set(window.periods.map(({ reason }) => reason))],
       parameters: JSON.stringify(reportParameters(window)),
-      requests: spooled.requests,
-      bytes: spooled.answers
-        .flatMap(({ pages }) => pages)
-        .reduce((sum, page) => sum + page.bytes, 0),
-      rows_fetched: load.rows + rejected,
+      requests: answers.reduce((sum, answer) => sum + answer.requests, 0),
+      bytes: answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
+      rows_fetched: rowsIn(window, answered.periodRows) + rejected,
       rows_loaded: rowsIn(window, counted.rows),
       rows_rejected: rejected,
       verdict,
       proof: JSON.stringify(comparisons),
-      requested_at: timestamp(spooled.requestedAt),
-      received_at: timestamp(spooled.receivedAt),
+      requested_at: timestamp(requestedAtOf(answers)),
+      received_at: timestamp(receivedAtOf(answers)),
       known_at: timestamp(computedAt(fetchedAt, maturity.computedAt)),
     };
   });
@@ -170,20 +146,22 @@ export function recordLoads(
 
 /** The ledger's entries for the periods of a load: one per period, in a cube one per period and age. */
 function periodsOf(
-  { loadId, judged, window, rejects, fetchedAt, known }: Load,
+  { loadId, answered, verdict, window, rejects, stored: storedBefore }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
   counted: StoredCounts,
 ): Readonly<Record<string, unknown>>[] {
-  const { sound, periodRows, verdict } = judged;
+  const { periodRows, maturity, fetchedAt } = answered;
   return window.periods.flatMap(({ period }) => {
     const { start, end } = period.bucket;
     const all = counted.rows.get(start) ?? 0;
     // An age whose values are all zero is not empty.
     const isEmpty = slice.cube === undefined ? all === 0 : !periodRows.has(start);
-    const emptyRuns = isEmpty ? emptyRunsAfter(known.get(start), period, fetchedAt, slice) : 0;
+    const emptyRuns = isEmpty
+      ? emptyRunsAfter(storedBefore.get(start), period, fetchedAt, slice)
+      : 0;
     const rejected = rejectedIn(period, rejects.days);
-    const stated = evidenceOf(sound.maturity, period, fetchedAt);
+    const stated = evidenceOf(maturity, period, fetchedAt);
     const immature = stated.evidence?.immature ?? [];
     const stored = {
       fetchedAt,
@@ -218,7 +196,7 @@ function periodsOf(
 
 /** Consecutive runs without rows, including this one; an answer that is loaded again does not count again. */
 function emptyRunsAfter(
-  before: PeriodKnown | undefined,
+  before: StoredPeriod | undefined,
   { bucket }: Period,
   fetchedAt: Date,
   { utcOffset, settleMs }: Slice,

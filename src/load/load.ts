@@ -1,27 +1,46 @@
 /**
  * Loads spooled answers: turns them into typed rows and replaces their windows.
  *
- * A batch holds windows of one slice, because one statement over many files is fastest. Each window is judged by itself.
- * Nothing is deleted before the answer is shown to be one whole report with the requested keys, inside its days, unique, exact,
+ * A batch holds windows of one slice, because one statement over many files is fastest. Each window is decided by itself.
+ * Nothing is deleted before the answers are shown to be whole reports with the requested keys, inside their days, unique, exact,
  * and complete by the service's own totals.
  *
- * The steps: the column reader turns bodies into Parquet files (`read-answers`); what stands beside the rows is judged
- * (`answers`); rows are staged and checked (`check`); sums are compared with totals (`proof`); periods that lost rows stay as
- * they are (`guard`); the others are replaced and recorded in one transaction (`replace`, `load-ledger`).
+ * The steps: the column reader turns pages into Parquet files (`read-pages`); what they state is judged (`answer-pages`); rows
+ * are staged and counted (`answered`); one pure function says what becomes of each window (`decide`); accepted periods are
+ * replaced and recorded in one transaction (`replace`, `load-ledger`).
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
-import { plainBytesOf, type Spooled } from '../spool/spool.ts';
+import { plainBytesOf, requestedAtOf, type Spooled } from '../spool/spool.ts';
+import { saveAdditivity } from '../tables/slice-metrics.ts';
+import type { Target } from '../tables/target.ts';
 import { setThreadsFor } from '../warehouse/opening.ts';
-import { judgeAnswers, pageOf } from './answers.ts';
-import { type Found, findingsOf } from './check.ts';
-import { replaceJudged } from './judged.ts';
-import { recordRejects } from './load-ledger.ts';
-import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
-import { type Judged, proveWindow } from './proof.ts';
-import { columnsFor } from './read-answers.ts';
-import { replacingIn, type Sound } from './staged-sql.ts';
+import { judgePages, maturityOf, warningsOf } from './answer-pages.ts';
+import { isBatched, type Readable, type ReadableAnswer } from './answered.ts';
+import { decide, type Replacement } from './decide.ts';
+import { readAnswered } from './facts.ts';
+import { readStagedValues } from './known-values.ts';
+import { recordRejects, storedPeriods } from './load-ledger.ts';
+import type { Outcome } from './outcome.ts';
+import { columnsFor, type ReadPages } from './read-pages.ts';
+import { type Destination, replaceWindows } from './replace.ts';
+import { replacingIn, type Staged } from './staged-sql.ts';
+
+export interface LoadRequest extends Destination {
+  /** The fetch instant for every finality decision; null for the instant each window was requested. */
+  readonly fetchedAt: Date | null;
+  /** Whether to replace settled periods even if they lose most of their rows. */
+  readonly acceptLoss: boolean;
+  readonly read: Pick<ReadPages, 'readAll' | 'of'>;
+}
+
+/** The outcomes of a batch, and its target with columns as wide as needed, and the additivity that its answers showed. */
+export interface LoadedBatch {
+  /** One per window; several if its periods have different fates; none for periods that a later fetch loaded. */
+  readonly outcomes: readonly Outcome[];
+  readonly target: Target;
+}
 
 /** Failures that one window may cause for its whole batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
@@ -30,7 +49,10 @@ const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY'])
  * Loads a batch. If the engine has too little memory for it or an unforeseen failure occurs, loads its windows one by one; a
  * window that is too large by itself is to be split. Any other failure fails each window of the batch. Throws `STORAGE_FAILED`.
  */
-export async function loadBatch(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+export async function loadBatch(
+  batch: readonly Spooled[],
+  request: LoadRequest,
+): Promise<LoadedBatch> {
   const overlap = overlapIn(batch.map(({ window }) => window));
   try {
     if (overlap !== null)
@@ -41,83 +63,143 @@ export async function loadBatch(batch: readonly Spooled[], request: LoadRequest)
     if (failure.code === 'STORAGE_FAILED') throw failure;
     const isOfBatch = batch.length === 1 || overlap !== null;
     if (!isOfBatch && perhapsOfOne.has(failure.code)) return oneByOne(batch, request);
-    const failed = ({ window }: Spooled): LoadResult => ({ kind: 'failed', window, failure });
+    const failed = ({ window }: Spooled): Outcome => ({ kind: 'failed', window, failure });
     return {
-      results: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed),
+      outcomes: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed),
       target: request.target,
     };
   }
 }
 
-async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
-  const results: LoadResult[] = [];
+async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promise<LoadedBatch> {
+  const outcomes: Outcome[] = [];
   let { target } = request;
   for (const spooled of batch) {
     const loaded = await loadBatch([spooled], { ...request, target });
-    results.push(...loaded.results);
+    outcomes.push(...loaded.outcomes);
     ({ target } = loaded);
   }
-  return { results, target };
+  return { outcomes, target };
 }
 
-/** The result for a window whose answer does not fit into the engine's memory: its largest part is to be divided. */
-function tooLarge({ window, answers }: Spooled): LoadResult {
-  const bytes = answers.map(({ pages }) => plainBytesOf(pages));
-  const largest = Math.max(...bytes);
-  const heavy = new Set(
-    answers.filter((_, at) => bytes[at] === largest).map(({ partNo }) => partNo),
-  );
-  const parts = new Set(window.parts.filter((_, partNo) => heavy.has(partNo)).map(partId));
+/** The outcome for a window whose answer does not fit into the engine's memory: its largest part is to be divided. */
+function tooLarge(spooled: Spooled): Outcome {
+  const { window } = spooled;
+  const answers = spooled.answers.map((answer) => ({ ...answer, bytes: plainBytesOf([answer]) }));
+  const largest = Math.max(...answers.map(({ bytes }) => bytes));
+  const heavy = answers.filter(({ bytes }) => bytes === largest);
   const megabytes = Math.round(largest / 1_000_000);
   const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
   const failure = new Failure('SOURCE_TOO_HEAVY', message, {
     facts: { bytes: largest },
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
   });
-  return { kind: 'split', window, failure, parts, shortfall: null, values: new Map() };
+  const parts = new Set(heavy.map(({ box }) => partId(box.part)));
+  return { kind: 'split', window, spooled, failure, parts, shortfall: null, values: new Map() };
 }
 
-/** Loads the sound windows of a batch; results are in no order. Throws `ENGINE_MEMORY` if the engine has too little memory. */
-async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
-  const { warehouse, target, read } = request;
+/** Loads the windows of a batch; outcomes are in no order. Throws `ENGINE_MEMORY` if the engine has too little memory. */
+async function load(batch: readonly Spooled[], request: LoadRequest): Promise<LoadedBatch> {
+  const { warehouse, target, read, runId, acceptLoss } = request;
   await read.readAll(batch, target);
-  const parts = batch.flatMap((spooled) => read.of(spooled).flatMap((part) => part ?? []));
-  const columns = columnsFor(target.columns, parts);
+  const outcomes: Outcome[] = [];
+  const readable: Readable[] = [];
+  for (const spooled of batch) {
+    const window = readableOf(spooled, readable.length, request);
+    const failure = window.answers.find((answer) => answer.failure !== null)?.failure ?? null;
+    if (failure === null) readable.push(window);
+    else outcomes.push({ kind: 'failed', window: spooled.window, failure });
+  }
+  if (readable.length === 0) return { outcomes, target };
+  const pages = readable.flatMap(({ windowNo, answers }) =>
+    answers.flatMap((answer, answerNo) =>
+      answer.pages
+        .filter(({ body }) => body.rows > 0)
+        .map((page) => Object.assign({ windowNo, answerNo }, page)),
+    ),
+  );
+  const columns = columnsFor(target.columns, pages);
   if (columns === null) {
     // No type holds the numbers of all windows; each window by itself may have one.
     if (batch.length > 1) return oneByOne(batch, request);
-    return { results: batch.map(({ window }) => tooManyDigits(window)), target };
+    return { outcomes: batch.map(({ window }) => tooManyDigits(window)), target };
   }
-  const bytes = plainBytesOf(batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages)));
+  const bytes = plainBytesOf(batch.flatMap(({ answers }) => answers));
   await setThreadsFor(warehouse, bytes, columns.metrics.length);
-  const results: LoadResult[] = [];
-  const sound: Sound[] = [];
-  for (const spooled of batch) {
-    const found = read.of(spooled);
-    const windowNo = sound.length;
-    const inspected = spooled.answers.map((answer, at) => ({
-      ...answer,
-      pages: (found[at]?.pages ?? []).map(pageOf),
-    }));
-    const verdict = judgeAnswers(spooled.window, inspected);
-    const parts = spooled.answers.flatMap(({ partNo }, at) => {
-      const part = found[at] ?? null;
-      return part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }];
-    });
-    if ('kind' in verdict) results.push(verdict);
-    else sound.push({ spooled, windowNo, parts, ...verdict });
+  const windows = readable.map(({ spooled, maturity, ...window }) => {
+    return { ...window, window: spooled.window, computedAt: maturity.computedAt };
+  });
+  const replacing = replacingIn(windows, target);
+  const staged: Staged = { columns, pages, replacing, isBatched: readable.some(isBatched) };
+  const stored = await storedPeriods(
+    warehouse,
+    target,
+    readable.map(({ spooled }) => spooled.window),
+  );
+  const replacements: Replacement[] = [];
+  for (const answered of await readAnswered(readable, staged, warehouse)) {
+    const { window } = answered.spooled;
+    const { completeness } = target.slice;
+    const how = { completeness, acceptLoss, stored: stored(window) };
+    for (const fate of decide(answered, how)) {
+      if (fate.kind === 'replace') replacements.push(fate);
+      else if (fate.kind === 'split' && window.periods.length === 1) {
+        // A window of several periods is divided by days, not by values.
+        const values = await readStagedValues(warehouse, target, answered.windowNo);
+        outcomes.push({ ...fate, values });
+      } else outcomes.push(fate);
+    }
+    if (answered.failure === null) continue;
+    for (const sql of recordRejects(answered.rejects?.recorded ?? [], runId))
+      await warehouse.run(sql);
   }
-  if (sound.length === 0) return { results, target };
-  const replacing = replacingIn(sound, target, request.fetchedAt);
-  const staged = { columns, parts: sound.flatMap((each) => each.parts), replacing };
-  const proven: Judged[] = [];
-  for (const found of await findingsOf(sound, staged, request)) {
-    const judged = await judgeWindow(found, request);
-    if ('kind' in judged) results.push(judged);
-    else proven.push(judged);
-  }
-  const replaced = await replaceJudged(proven, staged, request);
-  return { ...replaced, results: [...results, ...replaced.results] };
+  const [first] = replacements;
+  if (first === undefined) return { outcomes, target };
+  const { loaded, target: wider } = await replaceWindows(
+    replacements.map((replacement) => withWarnings(replacement, readable)),
+    staged,
+    request,
+  );
+  const shown = {
+    notAdditive: replacements.flatMap(({ notAdditive }) => notAdditive),
+    addsUp: replacements.flatMap(({ addsUp }) => addsUp),
+  };
+  const seenAt = first.answered.fetchedAt;
+  return {
+    outcomes: [...outcomes, ...loaded],
+    target: await saveAdditivity(warehouse, wider, shown, seenAt),
+  };
+}
+
+/** A window with what the pages of its answers state. */
+function readableOf(spooled: Spooled, windowNo: number, request: LoadRequest): Readable {
+  const { window } = spooled;
+  const judged = spooled.answers.map(({ box, unfollowed, ...answer }): ReadableAnswer => {
+    const pages = answer.pages.map((page) => request.read.of(page));
+    const bodies = pages.map(({ body }) => body);
+    return { ...judgePages(window, box, bodies), box, unfollowed, pages };
+  });
+  const answers = judged.filter(({ box }) => box.control === null);
+  return {
+    spooled,
+    windowNo,
+    fetchedAt: request.fetchedAt ?? requestedAtOf(spooled.answers),
+    answers,
+    controls: judged.filter(({ box }) => box.control !== null),
+    maturity: maturityOf(
+      window,
+      answers.flatMap(({ maturity }) => maturity),
+    ),
+  };
+}
+
+/** Adds the warnings about a window's answers to those of its first replacement. */
+function withWarnings(replacement: Replacement, readable: readonly Readable[]): Replacement {
+  const { answered, warnings, isFirst } = replacement;
+  const window = readable[answered.windowNo];
+  if (!isFirst || window === undefined) return replacement;
+  const ofAnswers = warningsOf(answered.spooled.window, window.answers, window.maturity);
+  return { ...replacement, warnings: [...ofAnswers, ...warnings] };
 }
 
 /** Two windows that replace the same rows, as text; null if there are none. */
@@ -131,20 +213,9 @@ function overlapIn(windows: readonly Window[]): string | null {
   return null;
 }
 
-function tooManyDigits(window: Window): LoadResult {
+function tooManyDigits(window: Window): Outcome {
   const message = `${subjectOf(window)}: no decimal has enough digits for all numbers of a metric.`;
   const hint =
-    'State `types: { name: DOUBLE }` for the metric with the longest numbers, which stores the nearest doubles.';
+    'Set `types: { name: DOUBLE }` for the metric with the longest numbers, to store the nearest floating-point value.';
   return { kind: 'failed', window, failure: new Failure('DATA_REJECTED', message, { hint }) };
-}
-
-/** Judges a window by what the checks found. Records the rejected rows of a window that fails. */
-async function judgeWindow(found: Found, request: LoadRequest): Promise<Judged | LoadResult> {
-  const { weekStartsOn, failure, rejects } = found;
-  const { window } = found.sound.spooled;
-  if (weekStartsOn !== null) return { kind: 'week start', window, weekStartsOn };
-  if (failure === null) return proveWindow(found, request);
-  for (const sql of recordRejects(rejects?.recorded ?? [], request.runId))
-    await request.warehouse.run(sql);
-  return { kind: 'failed', window, failure };
 }

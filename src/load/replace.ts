@@ -9,45 +9,62 @@ import { additiveOf, tableColumns, type Target, valueType } from '../tables/targ
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { type Answered, isBatched } from './answered.ts';
+import type { Replacement } from './decide.ts';
 import {
   joined,
   type Load,
   recordLoads,
   recordRejects,
-  type Replaceable,
   rowsIn,
   type StoredCounts,
 } from './load-ledger.ts';
-import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
-import type { Judged } from './proof.ts';
-import { columnsFor } from './read-answers.ts';
-import { type Staged, stagedRows } from './staged-sql.ts';
+import type { Loaded } from './outcome.ts';
+import { columnsFor } from './read-pages.ts';
+import { type Staged, typedRows } from './staged-sql.ts';
 import { deleteRows, insertRows, totalStaged, totalTable } from './table-sql.ts';
+
+/** The table that a run loads into. */
+export interface Destination {
+  readonly warehouse: Warehouse;
+  readonly target: Target;
+  readonly runId: string;
+}
 
 /** Replaces the rows of disjoint windows, all or none. Returns their results, and a target with columns as wide as needed. */
 export async function replaceWindows(
-  replaceable: readonly Replaceable[],
+  replacements: readonly Replacement[],
   staged: Staged,
-  { warehouse, target, runId }: LoadRequest,
-): Promise<Loaded> {
-  const loads = await numbered(warehouse, replaceable);
+  { warehouse, target, runId }: Destination,
+): Promise<{ readonly loaded: readonly Loaded[]; readonly target: Target }> {
+  const loads = await numbered(warehouse, replacements);
   const ranges = joined(loads.map(({ window }) => window.replaced));
-  const rows = loads.reduce((sum, load) => sum + load.rows, 0);
-  const hasCopies = loads.some(({ judged }) => judged.copies > 0);
-  // A cube stores a row per value, and only one of identical rows is kept: the rows must be counted in the table.
-  const isStaged = target.columns.cube === undefined && !hasCopies;
+  const rows = loads.reduce(
+    (sum, { window, answered }) => sum + rowsIn(window, answered.periodRows),
+    0,
+  );
+  const hasCopies = loads.some(({ answered }) => answered.copies.some((copies) => copies > 0));
+  // A cube stores a row per value, batches are joined, and only one of identical rows is kept: the table shows how many rows.
+  const isStaged = target.columns.cube === undefined && !hasCopies && !staged.isBatched;
   const isKnown = loads.some(isComparable);
   return transactRows(warehouse, rows, async () => {
     // Before any row is written: DuckDB does not commit a table that was altered after a write.
     const wider = await widenAsNeeded(target, loads, { warehouse, runId });
-    if (loads.some(({ known }) => [...known.values()].some((before) => before.rows > 0)))
+    if (loads.some(({ stored }) => [...stored.values()].some((before) => before.rows > 0)))
       warehouse.reclaimAtClose();
-    const isOrdered = loads.every(({ judged }) => judged.isOrdered);
+    const isOrdered = loads.every(({ answered }) => answered.isOrdered);
     const inserted = await warehouse.run(
       asScript([
         ...(isKnown ? [totalTable('before', wider, ranges)] : []),
         ...ranges.map((days) => deleteRows(wider, days)),
-        ...(isKnown && isStaged ? [totalStaged(staged.columns, loads.map(windowNoOf))] : []),
+        ...(isKnown && isStaged
+          ? [
+              totalStaged(
+                staged.columns,
+                loads.map(({ answered }) => answered.windowNo),
+              ),
+            ]
+          : []),
         ...(rows > 0
           ? [
               insertRows(wider, loads, {
@@ -67,18 +84,24 @@ export async function replaceWindows(
       ? await restate(warehouse, wider, loads)
       : new Map<string, Set<string>>();
     const counted = isStaged
-      ? { rows: new Map(loads.flatMap(rowsByDay)), ages: new Map() }
+      ? {
+          rows: new Map(loads.flatMap(({ answered }) => [...answered.periodRows])),
+          ages: new Map(),
+        }
       : await countStored(warehouse);
     const rejects = loads.flatMap((load) => load.rejects.recorded);
     await warehouse.run(
       asScript([...recordRejects(rejects, runId), ...recordLoads(wider, loads, counted, runId)]),
     );
-    const results = loads.map((load): LoadResult => {
-      const { window, judged, empty, warnings } = load;
+    const loaded = loads.map((load): Loaded => {
+      const { window, answered, empty, warnings } = load;
       return {
         kind: 'loaded',
         window,
-        fetched: window === judged.sound.spooled.window ? fetchedRows(judged) : load.rows,
+        fetched:
+          window === answered.spooled.window
+            ? fetchedRows(answered)
+            : rowsIn(window, answered.periodRows),
         rows: rowsIn(window, counted.rows),
         rejected: load.rejects.days.length,
         restated: [...(restated.get(load.loadId) ?? [])],
@@ -86,46 +109,39 @@ export async function replaceWindows(
         warnings,
       };
     });
-    return { results, target: wider };
+    return { loaded, target: wider };
   });
 }
 
 /** Whether totals may have moved: the window was loaded before, and without a date dimension over the same days. */
-const isComparable = ({ known, window: { slice, replaced } }: Replaceable): boolean =>
-  [...known.values()].some(
+const isComparable = ({ stored, window: { slice, replaced } }: Replacement): boolean =>
+  [...stored.values()].some(
     ({ bucket: { start, end } }) =>
       slice.grain !== null || (start === replaced.start && end === replaced.end),
   );
 
-const rowsByDay = ({ judged }: Replaceable): (readonly [Day, number])[] => [...judged.periodRows];
-const windowNoOf = ({ judged }: Replaceable): number => judged.sound.windowNo;
-
 /** A query for the rows of windows in the table's types, and which of its rows are left out. */
-function insertedOf(
-  { columns }: Target,
-  loads: readonly Replaceable[],
-  { parts, replacing }: Staged,
-) {
-  const numbers = new Set(loads.map(windowNoOf));
-  const own = parts.filter(({ windowNo }) => numbers.has(windowNo));
+function insertedOf({ columns }: Target, loads: readonly Replacement[], staged: Staged) {
+  const windowNos = new Set(loads.map(({ answered }) => answered.windowNo));
+  const pages = staged.pages.filter(({ windowNo }) => windowNos.has(windowNo));
   return {
-    rows: stagedRows(columns, own, replacing),
-    isWhole: loads.every(({ window, judged }) => window === judged.sound.spooled.window),
-    hasRejected: own.some(({ hasRejected }) => hasRejected),
+    rows: typedRows({ ...staged, columns, pages }),
+    isWhole: loads.every(({ window, answered }) => window === answered.spooled.window),
+    hasRejected: pages.some(({ hasRejected }) => hasRejected),
   };
 }
 
 /** The number of rows received; rows of batches count after they were joined. */
-function fetchedRows({ sound: { answers, spooled }, periodRows, rejects }: Judged): number {
-  const isJoined = answers.length > spooled.window.parts.length;
-  if (!isJoined) return answers.reduce((sum, { rowCount }) => sum + rowCount, 0);
+function fetchedRows(answered: Answered): number {
+  const { answers, periodRows, rejects } = answered;
+  if (!isBatched(answered)) return answers.reduce((sum, { rows }) => sum + rows, 0);
   return [...periodRows.values()].reduce((sum, rows) => sum + rows, rejects?.days.length ?? 0);
 }
 
 const loadIdRow = z.object({ load_id: z.string() });
 
 /** Draws the ids of loads before the transaction, so that one script there does all the work on rows. */
-async function numbered(warehouse: Warehouse, loads: readonly Replaceable[]): Promise<Load[]> {
+async function numbered(warehouse: Warehouse, loads: readonly Replacement[]): Promise<Load[]> {
   const sql =
     "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)";
   const ids = await warehouse.rows(sql, [loads.length], loadIdRow);
@@ -140,12 +156,12 @@ async function restate(
   { slice, fingerprint, columns }: Target,
   loads: readonly Load[],
 ): Promise<Map<string, Set<string>>> {
-  const except = new Set(loads.flatMap(({ judged }) => judged.notAdditive));
+  const except = new Set(loads.flatMap(({ notAdditive }) => notAdditive));
   const { cube } = columns;
   const metrics = additiveOf(columns).flatMap(({ id, type }) =>
     except.has(id) ? [] : [{ metric: id, is_double: (cube?.value ?? type).kind === 'DOUBLE' }],
   );
-  const items = loads.map(({ loadId, fetchedAt, window: { replaced } }) => {
+  const items = loads.map(({ loadId, answered: { fetchedAt }, window: { replaced } }) => {
     return {
       load_id: loadId,
       seen_at: timestamp(fetchedAt),
@@ -184,10 +200,10 @@ async function countStored(warehouse: Warehouse): Promise<StoredCounts> {
 async function widenAsNeeded(
   target: Target,
   loads: readonly Load[],
-  { warehouse, runId }: Pick<LoadRequest, 'warehouse' | 'runId'>,
+  { warehouse, runId }: Pick<Destination, 'warehouse' | 'runId'>,
 ): Promise<Target> {
-  const parts = loads.flatMap(({ judged }) => judged.sound.parts);
-  const columns = columnsFor(target.columns, parts) ?? target.columns;
+  const pages = loads.flatMap(({ answered }) => answered.pages);
+  const columns = columnsFor(target.columns, pages) ?? target.columns;
   const { cube, metrics } = columns;
   const value =
     cube === undefined ? {} : { cube: { ...cube, value: valueType(metrics, cube.value) } };

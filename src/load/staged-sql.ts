@@ -12,161 +12,134 @@ import { endOf } from '../model/period.ts';
 import type { Window } from '../model/window.ts';
 import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import type { Spooled } from '../spool/spool.ts';
-import type { SoundAnswers } from './answers.ts';
-import type { ReadAnswer } from './read-answers.ts';
+import type { PageRead } from './read-pages.ts';
 import { castExactly, type Columns, tableColumns, type Target } from '../tables/target.ts';
 
 /** The temporary relations of a batch. */
 export const staging = {
-  /** A view: every row in the types of the batch, with WINDOW, PART and REJECTED. */
+  /** A view: every row that came, in the types of the batch, with WINDOW, ANSWER and REJECTED. */
+  answers: '"ripen answers"',
+  /** A view: the rows of windows with WINDOW and REJECTED; batches of metrics are joined. */
   typed: '"ripen typed"',
-  /** Rows and totals of `typed` per WINDOW, PART, period and REJECTED, for the proof, the ledger and restatements. */
+  /** Rows and totals of `answers` per WINDOW, ANSWER, period and REJECTED, for the proof, the ledger and restatements. */
   totals: '"ripen totals"',
   /** Totals per period, metric and age, before and after windows are replaced. */
   before: '"ripen before"',
   after: '"ripen after"',
 } as const;
 
-/** The number of the window in its batch, that of the part in its window, and why a row is not stored (NULL if it is). */
-export const [WINDOW, PART, REJECTED] = [
+/** The number of the window in its batch, that of the answer in its window, and why a row is not stored (NULL if it is). */
+export const [WINDOW, ANSWER, REJECTED] = [
   '"window,"',
-  '"part,"',
+  '"answer,"',
   identifier(REJECTED_COLUMN),
 ] as const;
 
-/** One answer to a part of a window; its rows are in a Parquet file of their own, or in one with those of other answers. */
-export interface StagedPart extends ReadAnswer {
+/** One page of an answer; its rows are in a Parquet file of their own, or in one with those of other pages. */
+export interface StagedPage extends PageRead {
   readonly windowNo: number;
-  readonly partNo: number;
+  readonly answerNo: number;
 }
 
-/** The number of a row among those of one answer with its key, and the last number it stands for: no end for the last row. */
-const [COPY, UNTIL] = ['"copy,"', '"until,"'];
-const NO_END = 2 ** 31 - 1;
-
-/** A window whose answers are sound, its number in the batch, and its rows. */
-export interface Sound extends SoundAnswers {
-  readonly spooled: Spooled;
-  readonly windowNo: number;
-  readonly parts: readonly StagedPart[];
-}
-
+/** The rows of a batch. */
 export interface Staged {
   /** The columns of the slice's table, as wide as the batch needs. */
   readonly columns: Columns;
-  readonly parts: readonly StagedPart[];
-  readonly replacing: Replacing;
+  readonly pages: readonly StagedPage[];
+  /** Expressions that replace columns of the files, by name of the column. */
+  readonly replacing: ReadonlyMap<string, string>;
+  /** Whether a window was requested in batches of metrics, whose rows are to be joined. */
+  readonly isBatched: boolean;
 }
 
-/** Expressions that replace columns of the files, by name of the column. */
-export type Replacing = ReadonlyMap<string, string>;
+/** Creates the views `answers` and `typed`. */
+export const stageRows = (staged: Staged): string =>
+  `create or replace temp view ${staging.answers} as
+${answeredRows(staged)};
+create or replace temp view ${staging.typed} as
+${staged.isBatched ? joinedRows(staged.columns, staging.answers) : `select * from ${staging.answers}`}`;
+
+/** A query for the rows of `typed` in these columns, which may be wider than those of the batch. */
+export function typedRows(staged: Staged): string {
+  const rows = answeredRows(staged);
+  return staged.isBatched ? joinedRows(staged.columns, `(\n${rows}\n)`) : rows;
+}
 
 /**
- * A query for the rows of parts, in column types that hold everything in the files. Scans a list of files at once: a union of
- * one scan per file takes twice as long to insert. A scan reads all its files in the types of the first and rounds what does
- * not fit, so files of different types get separate scans.
+ * Scans a list of files at once: a union of one scan per file takes twice as long to insert. A scan reads all its files in the
+ * types of the first and rounds what does not fit, so files of different types get separate scans.
  */
-export function stagedRows(
-  columns: Columns,
-  parts: readonly StagedPart[],
-  replacing: Replacing,
-): string {
-  if (isBatched(parts)) return joinedRows(columns, parts, replacing);
-  const alike = grouped(parts, ({ types }) => types.map(formatColumnType).join());
-  return alike.map((some) => rowsAlike(columns, some, replacing)).join('\nunion all\n');
+function answeredRows(staged: Staged): string {
+  const { columns, pages } = staged;
+  if (pages.length === 0) {
+    const none = tableColumns({ dimensions: columns.dimensions, metrics: columns.metrics })
+      .filter(({ name }) => name !== '_load_id')
+      .map(({ name, type }) => `null::${type} as ${identifier(name)}`);
+    return `select 0 as ${WINDOW}, 0 as ${ANSWER}, ${none.join(', ')}, null::VARCHAR as ${REJECTED} limit 0`;
+  }
+  const typesOf = ({ types }: StagedPage): string =>
+    [...types.values()].map(formatColumnType).join();
+  return grouped(pages, typesOf)
+    .map((alike) => rowsAlike(staged, alike))
+    .join('\nunion all\n');
 }
 
-/** A key that all answers of one part of a window share. */
-export const placeOf = ({ windowNo, partNo }: Pick<StagedPart, 'windowNo' | 'partNo'>): string =>
-  `${windowNo} ${partNo}`;
-
-/** Whether any part of a window was answered in batches of metrics. */
-export const isBatched = (parts: readonly StagedPart[]): boolean =>
-  new Set(parts.map(placeOf)).size < parts.length;
-
-/**
- * The same for parts that were answered in batches: one row per key of a part, with the values of every batch that has the key.
- * Each file has a column for every metric, NULL in the rows of other batches. A key that a batch has twice stays two rows, so
- * that the check of keys finds it: the second is joined with the second of another batch, or with its last.
- */
-function joinedRows(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
-  const batches = grouped(parts, placeOf);
-  const most = Math.max(...batches.map(({ length }) => length));
-  const rounds = Array.from({ length: most }, (_, at) =>
-    batches.flatMap((batch) => batch.slice(at, at + 1)),
-  );
-  const ownKey = [WINDOW, PART, ...columns.dimensions.map(identifier), '"attr_dependency"'];
-  const isDistinct = parts.every((part) => part.isDistinct);
-  const ofKey = `over (partition by ${ownKey.join(', ')})`;
-  const until = `case when row_number() ${ofKey} < count(*) ${ofKey} then row_number() ${ofKey} else ${NO_END} end`;
-  const copy = isDistinct ? '' : `, row_number() ${ofKey} as ${COPY}, ${until} as ${UNTIL}`;
-  const either = (name: string): string => `coalesce(a.${name}, b.${name}) as ${name}`;
-  const extra = identifier(EXTRA);
-  const values = [
-    ...ownKey.map(either),
-    ...columns.metrics.map(({ id }) => either(identifier(id))),
-    `coalesce(json_merge_patch(a.${extra}, b.${extra}), a.${extra}, b.${extra}) as ${extra}`,
-    // As items of one list: each batch may have reasons of its own.
-    `nullif(concat_ws(',', a.${REJECTED}, b.${REJECTED}), '') as ${REJECTED}`,
-    ...(isDistinct
-      ? []
-      : [`greatest(a.${COPY}, b.${COPY}) as ${COPY}`, `least(a.${UNTIL}, b.${UNTIL}) as ${UNTIL}`]),
-  ].join(',\n    ');
-  const isSame = [
-    ...ownKey.map((name) => `a.${name} is not distinct from b.${name}`),
-    // Two comparisons: the engine would compare all pairs of rows if they were joined by `or`.
-    ...(isDistinct ? [] : [`a.${COPY} <= b.${UNTIL} and b.${COPY} <= a.${UNTIL}`]),
-  ].join(' and ');
-  return rounds
-    .map((batch) => `select *${copy} from (\n${stagedRows(columns, batch, replacing)}\n)`)
-    .reduce(
-      (one, other) =>
-        `select\n    ${values}\nfrom (${one}) as a full join (${other}) as b on ${isSame}`,
-    );
-}
-
-function rowsAlike(columns: Columns, parts: readonly StagedPart[], replacing: Replacing): string {
+function rowsAlike({ columns, replacing }: Staged, pages: readonly StagedPage[]): string {
   const valueOf = (name: string): string => replacing.get(name) ?? identifier(name);
   const values = [
     ...columns.dimensions.map((name) =>
       replacing.has(name) ? `${valueOf(name)} as ${identifier(name)}` : identifier(name),
     ),
-    ...columns.metrics.map(({ id, type }, at) => {
-      const from = formatColumnType(parts[0]?.types[at] ?? type);
+    ...columns.metrics.map(({ id, type }) => {
+      const from = formatColumnType(pages[0]?.types.get(id) ?? type);
       return `${castExactly(valueOf(id), from, formatColumnType(type))} as ${identifier(id)}`;
     }),
     '"attr_dependency"',
     // A column without any value is not read.
-    parts.some(({ hasExtra }) => hasExtra)
+    pages.some(({ hasExtra }) => hasExtra)
       ? identifier(EXTRA)
       : `null::JSON as ${identifier(EXTRA)}`,
-    parts.some(({ hasRejected }) => hasRejected) ? REJECTED : `null::VARCHAR as ${REJECTED}`,
+    pages.some(({ hasRejected }) => hasRejected) ? REJECTED : `null::VARCHAR as ${REJECTED}`,
   ];
-  const files = grouped(parts, ({ file }) => file);
-  const lists = files.map(byBody);
-  const isShared = lists.some(({ length }) => length > 1);
+  const files = grouped(pages, ({ file }) => file);
+  const bodies = files.map((ofFile) =>
+    Array.from(
+      { length: ofFile[0]?.bodies ?? 0 },
+      (_, bodyNo) => ofFile.find((page) => page.bodyNo === bodyNo) ?? null,
+    ),
+  );
+  const isShared = bodies.some(({ length }) => length > 1);
   // Nested only if needed: a list of lists takes a twentieth of a large load's processor time (measured).
   const place = `[file_index::bigint + 1]${isShared ? `[${identifier(BODY)} + 1]` : ''}`;
-  const numbers = (of: (part: StagedPart) => number): string => {
-    const ofFile = lists.map((list) =>
-      list.map((part) => (part === null ? 'null' : of(part))).join(', '),
+  const numbers = (numberOf: (page: StagedPage) => number): string => {
+    const lists = bodies.map((ofFile) =>
+      ofFile.map((page) => (page === null ? 'null' : numberOf(page))).join(', '),
     );
-    return `[${ofFile.map((own) => (isShared ? `[${own}]` : own)).join(', ')}]${place}`;
+    return `[${lists.map((list) => (isShared ? `[${list}]` : list)).join(', ')}]${place}::integer`;
   };
-  const isPartly = lists.flat().includes(null);
+  const isPartly = bodies.flat().includes(null);
   return `select
-    ${numbers(({ windowNo }) => windowNo)}::integer as ${WINDOW},
-    ${numbers(({ partNo }) => partNo)}::integer as ${PART},
+    ${numbers(({ windowNo }) => windowNo)} as ${WINDOW},
+    ${numbers(({ answerNo }) => answerNo)} as ${ANSWER},
     ${values.join(',\n    ')}
-from read_parquet([${files.map(([part]) => literal(part?.file ?? '')).join(', ')}], hive_partitioning = false)${isPartly ? `\nwhere ${WINDOW} is not null` : ''}`;
+from read_parquet([${files.map(([page]) => literal(page?.file ?? '')).join(', ')}], hive_partitioning = false)${isPartly ? `\nwhere ${WINDOW} is not null` : ''}`;
 }
 
-/** The part of each body in one file, by number of the body; null if the part is not wanted. */
-function byBody(parts: readonly StagedPart[]): (StagedPart | null)[] {
-  const found = Array.from({ length: parts[0]?.bodies ?? 0 }, (): StagedPart | null => null);
-  for (const part of parts) found.fill(part, part.firstBody, part.firstBody + part.pages.length);
-  return found;
+/**
+ * One row per key of a window, with the values of every batch of metrics that has the key. Copies of a row become one: those
+ * with different values fail their window before its rows are used.
+ */
+function joinedRows({ dimensions, metrics }: Columns, rows: string): string {
+  const key = [WINDOW, ...dimensions.map(identifier), '"attr_dependency"'].join(', ');
+  const values = metrics.map(({ id }) => `any_value(${identifier(id)}) as ${identifier(id)}`);
+  const extra = identifier(EXTRA);
+  return `select
+    ${key},
+    ${values.join(',\n    ')},
+    list_reduce(list(${extra}) filter (where ${extra} is not null), lambda one, other: json_merge_patch(one, other)) as ${extra},
+    string_agg(distinct ${REJECTED}, ',') as ${REJECTED}
+from ${rows}
+group by ${key}`;
 }
 
 /** Groups values by a text, in the order of the first value of each group. */
@@ -174,36 +147,28 @@ function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
   const groups = new Map<string, T[]>();
   for (const value of values) {
     const text = textOf(value);
-    const known = groups.get(text);
-    if (known === undefined) groups.set(text, [value]);
-    else known.push(value);
+    const group = groups.get(text);
+    if (group === undefined) groups.set(text, [value]);
+    else group.push(value);
   }
   return [...groups.values()];
 }
 
-/** The columns of `typed`, all NULL. */
-const noRow = ({ dimensions, metrics }: Columns): string =>
-  tableColumns({ dimensions, metrics })
-    .flatMap(({ name, type }) =>
-      name === '_load_id' ? [] : [`null::${type} as ${identifier(name)}`],
-    )
-    .join(', ');
-
-/** Creates the view `typed`; it is empty if there are no parts. */
-export function stageRows({ columns, parts, replacing }: Staged): string {
-  const rows =
-    parts.length > 0
-      ? stagedRows(columns, parts, replacing)
-      : `select 0 as ${WINDOW}, 0 as ${PART}, ${noRow(columns)}, null::VARCHAR as ${REJECTED} limit 0`;
-  return `create or replace temp view ${staging.typed} as\n${rows}`;
+/** A window of a batch, and when its answers were computed: its values as of that instant. */
+export interface StagedWindow {
+  readonly window: Window;
+  readonly windowNo: number;
+  readonly fetchedAt: Date;
+  /** Null if no answer states it. */
+  readonly computedAt: Date | null;
 }
 
 /** The expressions that replace columns of a batch. */
 export const replacingIn = (
-  sound: readonly Sound[],
+  windows: readonly StagedWindow[],
   target: Target,
-  fetchedAt: Date | null,
-): Replacing => new Map([...withheldValues(sound, target, fetchedAt), ...cutWeeks(sound)]);
+): ReadonlyMap<string, string> =>
+  new Map([...withheldValues(windows, target), ...cutWeeks(windows)]);
 
 /**
  * NULL in place of zeros, for a slice that withholds immature values. If not all cohorts have reached an age, the service
@@ -211,17 +176,16 @@ export const replacingIn = (
  * cannot be complete is not a value. Any value of the parameter other than `immature` is taken to withhold, as `mature` does.
  */
 function withheldValues(
-  sound: readonly Sound[],
+  windows: readonly StagedWindow[],
   { slice, columns }: Target,
-  fetchedAt: Date | null,
-): Replacing {
+): ReadonlyMap<string, string> {
   const replacing = new Map<string, string>();
   if ((slice.parameters['cohort_maturity'] ?? 'immature') === 'immature') return replacing;
   for (const { id, cohort } of columns.metrics) {
     if (cohort === null) continue;
-    const since = sound.map(({ spooled, maturity }) => {
-      const at = computedAt(fetchedAt ?? spooled.requestedAt, maturity.computedAt).getTime();
-      const incomplete = spooled.window.periods.find(
+    const since = windows.map(({ window, ...staged }) => {
+      const at = computedAt(staged.fetchedAt, staged.computedAt).getTime();
+      const incomplete = window.periods.find(
         ({ period }) =>
           endOf(period, slice.utcOffset).getTime() + cohort.completeDays * MS_PER_DAY > at,
       );
@@ -240,15 +204,18 @@ function withheldValues(
 }
 
 /** Whether a window requests its first week only from a later day on. */
-export const beginsInWeek = ({ slice, requested, replaced }: Window): boolean =>
+export const beginsInWeek = ({
+  slice,
+  requested,
+  replaced,
+}: Pick<Window, 'slice' | 'requested' | 'replaced'>): boolean =>
   slice.grain === 'week' && requested.start > replaced.start;
 
 /** Names a week that the date period cuts by its first day, as most services do; some use its first requested day. */
-function cutWeeks(sound: readonly Sound[]): Replacing {
-  const cut = sound.filter(({ spooled: { window } }) => beginsInWeek(window));
+function cutWeeks(windows: readonly StagedWindow[]): ReadonlyMap<string, string> {
+  const cut = windows.filter(({ window }) => beginsInWeek(window));
   if (cut.length === 0) return new Map();
-  const cases = cut.map(({ windowNo, spooled: { window } }) => {
-    const { requested, replaced } = window;
+  const cases = cut.map(({ windowNo, window: { requested, replaced } }) => {
     return `when ${WINDOW} = ${windowNo} and week = DATE ${literal(requested.start)} then DATE ${literal(replaced.start)}`;
   });
   return new Map([['week', `case ${cases.join(' ')} else week end`]]);

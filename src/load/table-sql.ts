@@ -1,6 +1,6 @@
 /** SQL on a slice's table: what it holds of some days, and how staged rows replace it. Pure: names, types, days in, SQL out. */
 
-import type { Day, DayInterval } from '../model/calendar.ts';
+import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
@@ -94,7 +94,7 @@ group by 1`;
 interface LoadedDays {
   readonly loadId: string;
   readonly window: { readonly replaced: DayInterval };
-  readonly judged: { readonly sound: { readonly windowNo: number } };
+  readonly answered: { readonly windowNo: number };
 }
 
 interface Inserted {
@@ -148,7 +148,7 @@ ${rows}
 
 /** An expression for the load of a row: by its window, and by its day if a window is loaded in shares. */
 function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['grain']): string {
-  const windowNoOf = ({ judged }: LoadedDays): number => judged.sound.windowNo;
+  const windowNoOf = ({ answered }: LoadedDays): number => answered.windowNo;
   if (!isWhole) {
     const cases = loads.map((load) => {
       return `when ${WINDOW} = ${windowNoOf(load)} and ${insideDays(grain, load.window.replaced)} then ${load.loadId}`;
@@ -188,41 +188,4 @@ ${rows}
     )
 )
 where "value" is not null`;
-}
-
-/**
- * Per period and batch of metrics: rows with a value other than zero, `stored` in some days and `answered` in the windows that
- * replace them (rejected rows, too), if the answer has less than the share $1 of them; the least share is last.
- */
-export function countShrunk(
-  batches: readonly (readonly string[])[],
-  { table, slice: { grain } }: Pick<Target, 'table' | 'slice'>,
-  ranges: readonly DayInterval[],
-  windowNos: readonly number[],
-): string {
-  const counted = (name: string, start: Day, rows: string, or = ''): string => {
-    const each = batches.map(
-      (ids) => `count_if(${or}${ids.map((id) => `${identifier(id)} <> 0`).join(' or ')})`,
-    );
-    return `select ${periodOf(grain, start)} as p, unnest(range(${batches.length})) as batch, unnest([${each.join(', ')}]) as ${name}
-from ${rows}
-group by 1`;
-  };
-  const typed = `${staging.typed}\nwhere ${WINDOW} in (${windowNos.join(', ')})`;
-  const counts = [
-    ...ranges.map((days) =>
-      counted('stored', days.start, `${table}\nwhere ${insideDays(grain, days)}`),
-    ),
-    // A report without a date dimension has one range.
-    ...ranges
-      .slice(0, 1)
-      .map(({ start }) => counted('answered', start, typed, `${REJECTED} is not null or `)),
-  ];
-  return `select p::varchar as start_day, batch, coalesce(sum(answered), 0) as answered, sum(stored) as stored
-from (
-${counts.join('\nunion all by name\n')}
-)
-group by all
-having coalesce(sum(answered), 0) < $1 * sum(stored)
-order by coalesce(sum(answered), 0) / sum(stored) desc`;
 }

@@ -3,7 +3,7 @@
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 
-/** The sums of one metric over the rows of one part of a window. */
+/** The sums of one metric over the rows of one answer. */
 export interface MetricSum {
   readonly metric: string;
   /** Exact sum over the rows, as text; null if no row has a value. */
@@ -21,9 +21,6 @@ export interface MetricSum {
   /** Whether the metric is only assumed to add up, even if earlier answers showed it. */
   readonly isAssumed: boolean;
 }
-
-/** The exact sums of the additive metrics of each part of a window, including parts without rows. */
-export type PartSums = readonly (readonly MetricSum[])[];
 
 export interface Comparison {
   readonly metric: string;
@@ -44,7 +41,7 @@ export interface Total {
 
 export type Totals = ReadonlyMap<string, Total>;
 
-const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
+export const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
 
 /** Digits after the point as written: `1.50` has two, `1e-3` three. */
 function digitsWritten(text: string): number {
@@ -63,7 +60,7 @@ export const statedTotals = (totals: ReadonlyMap<string, string>): Totals =>
 /** Relative error of one floating-point addition. */
 const UNIT_ROUNDOFF = 2 ** -52;
 /** Relative error of a sum of a few million numbers. */
-const SUM_ROUNDOFF = 1e-9;
+export const SUM_ROUNDOFF = 1e-9;
 /** Fewer values may add up to a total by chance, or because there is only one. */
 const MIN_VALUES = 5;
 /** Money is stated with at least this many digits after the point, written out or not. */
@@ -155,20 +152,23 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
 }
 
 /**
- * The totals of the pages of one answer. If all pages state the same totals, they may be those of the answer or of each page's
- * own rows: returns both readings. Otherwise returns their sum; a metric that one page lacks is left out. Only summed metrics
- * decide: what the service states for others proves nothing, and may be a new estimate each time.
+ * The totals of the pages of one answer. A single page that states totals states those of the answer, whichever page it is. If
+ * all pages state the same totals, they may be those of the answer or of each page's own rows: returns both readings. Otherwise
+ * returns the sum of all pages, or nothing if some state none. Only summed metrics decide: what the service states for others
+ * proves nothing, and may be a new estimate each time.
  */
-export function totalsOfPages(pages: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
+export function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
+  const pages = all.filter(({ size }) => size > 0);
   const [first, ...others] = pages;
   if (first === undefined || others.length === 0) return [first ?? new Map()];
-  const telling = [...new Set(pages.flatMap((page) => [...page.keys()]))].filter((metric) =>
+  const sums = pages.length === all.length ? [addTotals(pages)] : [];
+  const telling = [...new Set(pages.flatMap((page) => Array.from(page.keys())))].filter((metric) =>
     summed.has(metric),
   );
   const isRepeated = telling.every((metric) =>
     others.every((page) => isSameTotal(first.get(metric), page.get(metric))),
   );
-  return isRepeated && telling.length > 0 ? [first, addTotals(pages)] : [addTotals(pages)];
+  return [...(isRepeated && telling.length > 0 ? [first] : []), ...sums];
 }
 
 /** Whether two totals are the same number, apart from the order in which floating-point numbers were added. */
@@ -178,7 +178,7 @@ function isSameTotal(one: Total | undefined, other: Total | undefined): boolean 
 }
 
 /** The sums of the totals of several answers; a metric that one of them lacks is left out. */
-export function addTotals(totals: readonly Totals[]): Totals {
+function addTotals(totals: readonly Totals[]): Totals {
   const [first = new Map<string, Total>(), ...others] = totals;
   if (others.length === 0) return first;
   const added = [...first].flatMap(([metric]) => {

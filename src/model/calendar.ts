@@ -44,29 +44,24 @@ export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): D
   );
 
 export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
-const weekdayNames = [
-  'Sunday',
-  'Monday',
-  'Tuesday',
-  'Wednesday',
-  'Thursday',
-  'Friday',
-  'Saturday',
+/** By number. */
+export const weekdayNames = [
+  'sunday',
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
 ] as const;
 
-/** The first weekday of a week, as in `Date.getUTCDay`. The service's weeks begin on Monday unless its labels say otherwise. */
+/** The first weekday of a week, as in `Date.getUTCDay`. */
 export type WeekStart = (typeof weekdays)[number];
 
-/** Returns the weekday with a number, 0 for Sunday. */
-export function parseWeekStart(weekday: number | null | undefined): WeekStart | null {
-  return weekdays.find((known) => known === weekday) ?? null;
-}
-
+/** The weekday of a day. */
 export function weekdayOf(of: Day): WeekStart {
   return weekdays[new Date(`${of}T00:00:00Z`).getUTCDay()] ?? 0;
 }
-
-export const weekdayName = (weekday: WeekStart): string => weekdayNames[weekday];
 
 export const MS_PER_DAY = 86_400_000;
 

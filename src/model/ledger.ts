@@ -1,8 +1,7 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
 import type { Part } from './window.ts';
-import { type Day, type DayInterval, MS_PER_DAY, type WeekStart } from './calendar.ts';
-import { DEFAULT_WEEK_START } from './period.ts';
+import { type Day, type DayInterval, MS_PER_DAY } from './calendar.ts';
 
 /**
  * An answer's completeness: `proven` by the service's totals; `unverifiable` if no total can prove it, as none adds up or all
@@ -60,8 +59,6 @@ export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize |
 export interface SliceTable {
   readonly fingerprint: string;
   readonly state: 'live' | 'building';
-  /** Learned from the service's labels; null before that. */
-  readonly weekStartsOn: WeekStart | null;
   readonly size: LearnedSize | null;
   /** By first day of the bucket. For a cube: all its ages combined, by `periodsTogether`. */
   readonly periods: ReadonlyMap<Day, PeriodRecord>;
@@ -127,9 +124,4 @@ export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodR
   const own = tableOf(ledger, fingerprint);
   const tables = own === ledger.live ? [ledger.live] : [ledger.live, own];
   return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
-}
-
-/** Returns the first weekday of a slice's weeks as learned for its table, or else for the live one (default: Monday). */
-export function weekStartOf(ledger: SliceLedger, fingerprint: string): WeekStart {
-  return (tableOf(ledger, fingerprint) ?? ledger.live)?.weekStartsOn ?? DEFAULT_WEEK_START;
 }

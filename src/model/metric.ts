@@ -112,6 +112,12 @@ function typeOf(
   return isMoney ? MONEY : DOUBLE;
 }
 
+/** Whether a metric is known to add up before any catalog is read, from the slice's settings or the documentation. */
+export function addsUpCertainly(slice: Pick<Slice, 'additive'>, id: string): boolean {
+  if (Object.hasOwn(slice.additive, id)) return slice.additive[id] === true;
+  return documentedMetric(id, null)?.addsUp === true;
+}
+
 /** A slice's metrics in configured order, with what the slice states and what was seen of them. */
 export function metricsOf(
   slice: Slice,

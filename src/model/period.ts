@@ -21,6 +21,9 @@ import {
 import type { DateDimension } from './dimension.ts';
 import type { DateBound, DatePeriod, Slice } from './slice.ts';
 
+type Dated = Pick<Slice, 'datePeriod' | 'utcOffset' | 'weekStartsOn'>;
+type Covering = Dated & Pick<Slice, 'grain' | 'retainDays'>;
+
 export interface Period {
   /** The whole calendar bucket, which a load replaces. */
   readonly bucket: DayInterval;
@@ -52,45 +55,29 @@ export const LAST_DAY = day('9999-12-30');
 /** No report reaches back further: an earlier year is mistyped, and would be requested week by week. */
 export const EARLIEST_DAY = day('1970-01-01');
 
-/** Weeks begin on Monday until the service's labels say otherwise. */
-export const DEFAULT_WEEK_START: WeekStart = 1;
-
-/** Returns the days that a date period covers at an instant, within the calendar and without days that have not begun. */
-export function resolveDatePeriod(
-  period: DatePeriod,
-  planAt: Date,
-  offset: UtcOffset,
-  weekStartsOn: WeekStart = DEFAULT_WEEK_START,
-): DayInterval | null {
-  const start = resolveBound(period.first, dayAt(planAt, offset), weekStartsOn);
-  const end = datePeriodEnd(period, planAt, offset, weekStartsOn);
+/** The days that a date period covers at an instant, within the calendar and without days that have not begun; null if none. */
+export function resolveDatePeriod(slice: Dated, planAt: Date): DayInterval | null {
+  const today = dayAt(planAt, slice.utcOffset);
+  const start = resolveBound(slice.datePeriod.first, today, slice.weekStartsOn);
+  const end = datePeriodEnd(slice, planAt);
   return start < end ? { start, end } : null;
 }
 
 /** The day after the last day that a date period covers at an instant, even if a rolling start has passed its end. */
-export function datePeriodEnd(
-  { last }: DatePeriod,
-  planAt: Date,
-  offset: UtcOffset,
-  weekStartsOn: WeekStart,
-): Day {
-  const today = dayAt(planAt, offset);
-  return addDays(earliest(resolveBound(last, today, weekStartsOn), today, LAST_DAY), 1);
+function datePeriodEnd({ datePeriod, utcOffset, weekStartsOn }: Dated, planAt: Date): Day {
+  const today = dayAt(planAt, utcOffset);
+  return addDays(earliest(resolveBound(datePeriod.last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 
 /** Returns the first and last day of a date period whose end lies before its start at an instant. */
 export function reversedAt(
-  { first, last }: DatePeriod,
+  { datePeriod, utcOffset, weekStartsOn }: Dated,
   planAt: Date,
-  offset: UtcOffset,
-  weekStartsOn: WeekStart = DEFAULT_WEEK_START,
 ): { readonly first: Day; readonly last: Day } | null {
-  const today = dayAt(planAt, offset);
-  const [start, end] = [
-    resolveBound(first, today, weekStartsOn),
-    resolveBound(last, today, weekStartsOn),
-  ];
-  return end < start ? { first: start, last: end } : null;
+  const today = dayAt(planAt, utcOffset);
+  const first = resolveBound(datePeriod.first, today, weekStartsOn);
+  const last = resolveBound(datePeriod.last, today, weekStartsOn);
+  return last < first ? { first, last } : null;
 }
 
 function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Day {
@@ -131,8 +118,6 @@ export function periodsOf(
   return periods;
 }
 
-type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
-
 /**
  * Returns the days from the first loaded day, or the date period's start if earlier, to the later end, without days that have
  * not begun or that `retain` deletes. Without a date dimension: the date period, or the one last loaded if it starts after its
@@ -142,9 +127,8 @@ export function coverageOf(
   slice: Covering,
   stored: readonly Pick<Period, 'requested'>[],
   planAt: Date,
-  weekStartsOn: WeekStart,
 ): DayInterval | null {
-  const stated = resolveDatePeriod(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
+  const stated = resolveDatePeriod(slice, planAt);
   if (slice.grain === null) return stated ?? stored[0]?.requested ?? null;
   const [first, ...others] = [
     ...(stated === null ? [] : [stated]),
@@ -153,11 +137,9 @@ export function coverageOf(
   if (first === undefined) return null;
   const { start, end } = spanOf(first, ...others);
   // If the start has passed the end, as `month_start:yesterday` on the first of a month, the days before that end stay covered.
-  const ends = mayPass(slice.datePeriod)
-    ? datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn)
-    : end;
+  const ends = mayPass(slice.datePeriod) ? datePeriodEnd(slice, planAt) : end;
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
-  const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? start;
+  const kept = firstKeptDay(slice, planAt) ?? start;
   const days = {
     start: kept > start ? kept : start,
     end: earliest(ends > end ? ends : end, tomorrow),
@@ -171,10 +153,9 @@ function mayPass({ first, last }: DatePeriod): boolean {
 }
 
 export function firstKeptDay(
-  { grain, retainDays, utcOffset }: Covering,
+  { grain, retainDays, utcOffset, weekStartsOn }: Covering,
   planAt: Date,
-  weekStartsOn: WeekStart,
-): DayInterval['start'] | null {
+): Day | null {
   if (retainDays === null || grain === null) return null;
   return bucketOf(daysEarlier(dayAt(planAt, utcOffset), retainDays), bucketFor(grain), weekStartsOn)
     .start;
@@ -184,8 +165,7 @@ export function coveredPeriods(
   slice: Covering,
   stored: readonly Pick<Period, 'requested'>[],
   planAt: Date,
-  weekStartsOn: WeekStart,
 ): Period[] {
-  const days = coverageOf(slice, stored, planAt, weekStartsOn);
-  return days === null ? [] : periodsOf(days, slice.grain, weekStartsOn);
+  const days = coverageOf(slice, stored, planAt);
+  return days === null ? [] : periodsOf(days, slice.grain, slice.weekStartsOn);
 }

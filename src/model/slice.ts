@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 
-import type { Day, UtcOffset } from './calendar.ts';
+import type { Day, UtcOffset, WeekStart } from './calendar.ts';
 import type { DateDimension } from './dimension.ts';
 
 /** An end of a date period: a day, days before the as-of day, or days before the start of this or an earlier week or month. */
@@ -62,6 +62,8 @@ export interface Slice {
   readonly grain: DateDimension | null;
   readonly datePeriod: DatePeriod;
   readonly utcOffset: UtcOffset;
+  /** Of the service's weeks, and of `week_start` in the date period. */
+  readonly weekStartsOn: WeekStart;
   /** Every other parameter exactly as it is sent, including filters and `utc_offset`; sorted by name. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Extra headers of its requests, such as the account to be queried: names in lower case, sorted; no secrets. */

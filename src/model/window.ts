@@ -2,6 +2,7 @@
 
 import { type DayInterval, lastDay, meet } from './calendar.ts';
 import { filtersMetric } from './dimension.ts';
+import { addsUpCertainly } from './metric.ts';
 import type { Period } from './period.ts';
 import { MAX_URL_BYTES, type Slice } from './slice.ts';
 
@@ -130,46 +131,93 @@ export function batchesOf(lists: readonly (readonly string[])[], maxBytes: numbe
   return batches;
 }
 
-/** One request of a window: a part of it, with as many metrics as an address holds. */
-export interface PartRequest {
+/** What one request of a window asks for, and one answer proves: a batch of metrics for a part of its rows. */
+export interface Box {
   readonly part: Part;
+  readonly partNo: number;
+  /** The batches of a part have the first metric that certainly adds up in common, if there is one. */
   readonly metrics: readonly string[];
+  readonly batchNo: number;
+  /** The dimensions of a control request, which asks for totals of the undivided window; null if it asks for rows. */
+  readonly control: readonly string[] | null;
 }
 
-/** The requests that answer a window together: one per part, or per batch of its metrics, whose rows are then joined. */
-export function requestsOf(
-  window: Pick<Window, 'slice' | 'parts'>,
-): (PartRequest & { readonly partNo: number })[] {
+/** Identifies a box from one request of its window to the next. */
+export const boxId = ({ part, metrics, control }: Box): string =>
+  JSON.stringify([part, control, metrics]);
+
+/** The boxes whose answers are together the rows of a window: one per part and batch of metrics. */
+export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[] {
+  const shared = slice.metrics.find((metric) => addsUpCertainly(slice, metric));
+  return parts.flatMap((part, partNo) =>
+    metricBatches(slice, slice.metrics, part, shared).map((metrics, batchNo): Box => {
+      return { part, partNo, metrics, batchNo, control: null };
+    }),
+  );
+}
+
+/**
+ * The boxes of the totals that the parts of a divided window must add up to, by period. Parts that agree with their own totals
+ * may still leave out rows: a missing value is `in` no set and, if the service reads filters as SQL does, matches no `not in`.
+ * If some metrics do not add up, the values of each dividing dimension are compared too. A filter of a metric limits grouped
+ * rows, so that no coarser report has the same rows: such a window has no totals to compare.
+ */
+export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts'>): Box[] {
   const { slice, parts } = window;
-  const names = slice.metrics.map((name) => [name]);
-  return parts.flatMap((part, partNo) => {
-    const room = bytesForMetrics(slice, partFilters(slice, part));
-    // If the filters leave no room for a name, batches would only make many addresses that are too long.
-    const batches = names.some((name) => bytesOf(name) > room) ? [] : batchesOf(names, room);
-    return (batches.length > 1 ? batches : [slice.metrics]).map((metrics) => ({
-      part,
-      partNo,
-      metrics,
-    }));
-  });
+  if (parts.length < 2 || isFiltered(window)) return [];
+  const certain = slice.metrics.filter((metric) => addsUpCertainly(slice, metric));
+  // A report needs a dimension, and every report can be grouped by year.
+  const period = slice.grain ?? 'year';
+  const dividing = new Set(parts.flatMap((part) => Object.keys(part)));
+  const control = (dimensions: readonly string[], metrics: readonly string[]): Box[] =>
+    metricBatches(slice, metrics, wholeWindow).map((batch, batchNo) => {
+      return { part: wholeWindow, partNo: 0, metrics: batch, batchNo, control: dimensions };
+    });
+  return [
+    ...(certain.length > 0 ? control([period], certain) : []),
+    ...(certain.length < slice.metrics.length
+      ? [...dividing].flatMap((dimension) => control([period, dimension], slice.metrics))
+      : []),
+  ];
 }
 
-/** Identifies a request of a window. */
-export const requestId = ({ part, metrics }: PartRequest): string =>
-  `${partId(part)} ${metrics.join()}`;
+/** Divides metrics into as few batches as addresses can hold, each beginning with the shared metric. */
+function metricBatches(
+  slice: Slice,
+  metrics: readonly string[],
+  part: Part,
+  shared?: string,
+): (readonly string[])[] {
+  const room = bytesForMetrics(slice, partFilters(slice, part));
+  if (bytesOf(metrics) <= room) return [metrics];
+  const longest = Math.max(...metrics.map((metric) => bytesOf([metric])));
+  // If the filters leave no room for a name, batches would only make many addresses that are too long.
+  if (longest > room) return [metrics];
+  const first = shared === undefined || bytesOf([shared]) + longest > room ? [] : [shared];
+  const others = metrics.filter((metric) => !first.includes(metric)).map((metric) => [metric]);
+  return batchesOf(others, room - bytesOf(first)).map((batch) => first.concat(batch));
+}
 
-/** Every query parameter of a window's report, or of one request of it (service-interface: GET reports-service/report). */
+/** Every query parameter of a window's report, or of one box of it (service-interface: GET reports-service/report). */
 export function reportParameters(
   window: Window,
-  { part, metrics }: PartRequest = { part: wholeWindow, metrics: window.slice.metrics },
+  box: Pick<Box, 'part' | 'metrics' | 'control'> = {
+    part: wholeWindow,
+    metrics: window.slice.metrics,
+    control: null,
+  },
 ): Record<string, string> {
-  const own = Object.entries(window.slice.parameters);
-  // A batch is not sorted: the metric to sort by may be in another batch.
-  const isBatch = metrics.length < window.slice.metrics.length;
+  const { slice } = window;
+  const { part, metrics, control } = box;
+  // A batch is not sorted: the metric to sort by may be in another batch. A control box may lack both.
+  const left = new Set([
+    ...(control !== null || metrics.length < slice.metrics.length ? ['sort'] : []),
+    ...(control === null ? [] : ['index', 'limit']),
+  ]);
   return {
-    ...Object.fromEntries(isBatch ? own.filter(([name]) => name !== 'sort') : own),
-    ...partFilters(window.slice, part),
-    dimensions: window.slice.dimensions.join(','),
+    ...Object.fromEntries(Object.entries(slice.parameters).filter(([name]) => !left.has(name))),
+    ...partFilters(slice, part),
+    dimensions: (control ?? slice.dimensions).join(','),
     metrics: metrics.join(','),
     date_period: labelOf(window),
   };

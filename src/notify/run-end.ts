@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 
-import type { Config, Outcome } from '../config/config.ts';
+import type { Config, RunEnding } from '../config/config.ts';
 import { type ConfigOptions, readConfig } from '../config/read-config.ts';
 import { scrub } from '../config/secret.ts';
 import { asFailure, exitCodeOf, Failure, stoppedExitCode, textOf } from '../errors.ts';
@@ -227,7 +227,7 @@ function outcomesOf(
   { summary }: RunEnd,
   report: StatusReport | null,
   hadFailedStart: boolean,
-): Outcome[] {
+): RunEnding[] {
   if (summary?.status !== 'succeeded') return ['failed'];
   const runs = report?.runs ?? [];
   const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary.run_id) + 1);

@@ -13,15 +13,7 @@ import {
   type Window,
   windowOf,
 } from '../model/window.ts';
-import {
-  addDays,
-  dayAt,
-  type DayInterval,
-  daysBetween,
-  meet,
-  spanOf,
-  type WeekStart,
-} from '../model/calendar.ts';
+import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf } from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
@@ -33,7 +25,6 @@ import {
   type SliceLedger,
   type SliceTable,
   tableOf,
-  weekStartOf,
 } from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
@@ -43,7 +34,6 @@ export interface SlicePlan {
   readonly slice: Slice;
   readonly metrics: readonly Metric[];
   readonly fingerprint: string;
-  readonly weekStartsOn: WeekStart;
   /** Every period of the coverage, due or not, in order. */
   readonly periods: readonly Period[];
   /** What the ledger knows of the table that the windows will be loaded into; null before its first load. */
@@ -70,14 +60,11 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const meaning = fingerprintOf(slice);
   const table = tableOf(ledger, meaning);
   const fingerprint = table?.fingerprint ?? meaning;
-  const weekStartsOn = weekStartOf(ledger, meaning);
   const stored = storedPeriods(ledger, meaning);
-  const periods = coveredPeriods(slice, stored, planAt, weekStartsOn);
+  const periods = coveredPeriods(slice, stored, planAt);
   const newer = stored.filter(({ fetchedAt }) => fetchedAt > planAt);
   const wanted =
-    forced === null
-      ? periods
-      : forcedPeriods(forced, { slice, weekStartsOn, table, periods, planAt });
+    forced === null ? periods : forcedPeriods(forced, { slice, table, periods, planAt });
   const { metrics } = request;
   const byAge = metricsByAge(slice, metrics);
   const due = wanted.flatMap((period): DueAges[] => {
@@ -108,7 +95,6 @@ export function planSlice(request: PlanRequest): SlicePlan {
     slice,
     metrics,
     fingerprint,
-    weekStartsOn,
     periods,
     table,
     windows,
@@ -151,23 +137,17 @@ function isStoredNewer(
 /** The periods that touch the forced days, have begun and are kept by the slice. */
 function forcedPeriods(
   forced: DayInterval,
-  {
-    slice,
-    weekStartsOn,
-    table,
-    periods,
-    planAt,
-  }: Pick<SlicePlan, 'slice' | 'weekStartsOn' | 'table' | 'periods' | 'planAt'>,
+  { slice, table, periods, planAt }: Pick<SlicePlan, 'slice' | 'table' | 'periods' | 'planAt'>,
 ): Period[] {
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
-  const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? forced.start;
+  const kept = firstKeptDay(slice, planAt) ?? forced.start;
   const days = {
     start: kept > forced.start ? kept : forced.start,
     end: tomorrow < forced.end ? tomorrow : forced.end,
   };
   if (days.start >= days.end) return [];
   if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, days));
-  return periodsOf(days, slice.grain, weekStartsOn).map(({ bucket, requested }) => {
+  return periodsOf(days, slice.grain, slice.weekStartsOn).map(({ bucket, requested }) => {
     // A bucket is replaced whole: fewer days than the coverage or the last load has would lose the others.
     const covered =
       periods.find((period) => period.bucket.start === bucket.start)?.requested ?? requested;

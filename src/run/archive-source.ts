@@ -21,7 +21,7 @@ import { fingerprintOf, type Slice } from '../model/slice.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { noRequests } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { saveWeekStart, tolerated } from '../warehouse/ledger.ts';
+import { tolerated } from '../warehouse/ledger.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';
 import { planTargets } from './tables.ts';
@@ -43,7 +43,7 @@ function openSource(run: Run): Source {
   const columns = openColumns(run);
   return {
     canRequest: false,
-    read: columns.answers,
+    read: columns.pages,
     async begin() {
       const catalog = await restoreCatalog(run);
       for (const slice of run.slices) {
@@ -58,7 +58,7 @@ function openSource(run: Run): Source {
       const plans: SlicePlan[] = [];
       for (const plan of await planTargets(run, targets)) {
         const { slice, table } = plan;
-        const own = await loadable(entries.get(slice.name) ?? [], plan, run);
+        const own = await loadable(entries.get(slice.name) ?? [], slice, run);
         const { windows, damages } = await newestWhole(own, slice, table);
         for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
         if (windows.length === 0 && damages.length === 0) {
@@ -84,9 +84,9 @@ function openSource(run: Run): Source {
         yield { spooled: [found.spooled], missed: [], requested: [], fetchedAt: found.asOf };
       }
     },
-    keep: async () => {},
+    archive: async () => {},
     // The bodies belong to the archive and stay there.
-    discard: async (answers) => columns.answers.discard(answers),
+    discard: async (answers) => columns.pages.discard(answers),
     finish: async () => {},
     close: async () => columns.close(),
   };
@@ -122,33 +122,23 @@ function futureDamages(windows: readonly ArchivedWindow[], { planAt }: Run): Dam
   return future.map(({ path }) => ({ path, because }));
 }
 
-/** The entries with the periods that may be loaded into a plan's table: those of its weeks that `retain` keeps. */
+/** The entries with the periods that may be loaded into a slice's table: those of its weeks that `retain` keeps. */
 async function loadable(
   entries: readonly ArchivedWindow[],
-  { slice, fingerprint, table, ...plan }: SlicePlan,
+  slice: Slice,
   run: Run,
 ): Promise<readonly ArchivedWindow[]> {
   const newest = entries.at(-1);
   if (newest === undefined) return [];
-  const isNew = table === null || table.periods.size === 0;
-  const weekStartsOn = isNew ? weekdayOf(newest.entry.replaced.start) : plan.weekStartsOn;
-  if (isNew && slice.grain === 'week') {
-    await saveWeekStart(run.warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
-  }
-  const ofWeeks = await keeping(
-    entries,
-    'had weeks that begin on another day than in the table',
-    slice,
-    {
-      run,
-      isKept: ({ entry }) =>
-        slice.grain !== 'week' || weekdayOf(entry.replaced.start) === weekStartsOn,
-    },
-  );
+  const ofWeeks = await keeping(entries, 'had weeks that do not begin on week_starts_on', slice, {
+    run,
+    isKept: ({ entry }) =>
+      slice.grain !== 'week' || weekdayOf(entry.replaced.start) === slice.weekStartsOn,
+  });
   // `retain` counts from the newest fetch, whatever the clock says now: what it had deleted by then stays deleted.
   const fetchedAt = fetchedAtOf(newest.entry);
   const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
-  const first = firstKeptDay(slice, at, weekStartsOn);
+  const first = firstKeptDay(slice, at);
   if (first === null) return ofWeeks;
   const starts = new Set(
     ofWeeks.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)),

@@ -2,7 +2,6 @@
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalog } from '../catalog/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
@@ -15,7 +14,7 @@ import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { type Star, starsOf, withStars } from '../model/stars.ts';
-import { type DueReason, requestsOf, type Window } from '../model/window.ts';
+import { boxesOf, controlBoxesOf, type DueReason, type Window } from '../model/window.ts';
 import { withAudits } from '../plan/audit.ts';
 import { periodsByReason, planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import {
@@ -170,18 +169,17 @@ function unfinalPeriods({ slice, metrics, periods, table }: SlicePlan): Period[]
 }
 
 function describePlan({ plan, live, stars }: ExplainedPlan): PlannedSlice {
-  const { slice, metrics, periods, planAt } = plan;
+  const { slice, periods, planAt } = plan;
   const unfinal = unfinalPeriods(plan);
   const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, live);
-  const adding = addingAmong(metrics);
   const windows = plan.windows.map((window) => {
-    const requests = requestsOf(window).length + wholeRequests(window, adding);
+    const requests = boxesOf(window).length + controlBoxesOf(window).length;
     return describeWindow(window, requests, rowsOf);
   });
   const due = new Set(
     plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)),
   );
-  const reversed = reversedAt(slice.datePeriod, planAt, slice.utcOffset, plan.weekStartsOn);
+  const reversed = reversedAt(slice, planAt);
   return {
     name: slice.name,
     ...(stars.length === 0 ? {} : { stars }),

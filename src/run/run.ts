@@ -3,7 +3,8 @@
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { LoadWarning } from '../load/load-result.ts';
+import type { LoadWarning } from '../load/answer-pages.ts';
+import type { Loaded } from '../load/outcome.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
@@ -11,7 +12,7 @@ import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
 import { saveParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type LoadedWindow, namesOf, type RunRecord } from './summary.ts';
+import { namesOf, type RunRecord } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
@@ -79,7 +80,7 @@ async function recordForced(
 }
 
 /** Counts and reports a loaded window, and remembers the parts it had to be divided into. */
-export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void> {
+export async function recordLoaded(result: Loaded, run: Run): Promise<void> {
   const { window, rows, warnings } = result;
   const { name } = window.slice;
   const restatedPeriods = run.record.load(result);

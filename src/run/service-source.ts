@@ -9,8 +9,7 @@ import { archiveCatalog, archiveWindow, removeEntries } from '../archive/archive
 import { catalogSeenAt, readCatalog, refreshCatalog } from '../catalog/stored-catalog.ts';
 import { asFailure, type FailureCode } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
-import { addingAmong } from '../extract/whole.ts';
-import type { LoadResult } from '../load/load-result.ts';
+import type { Outcome } from '../load/outcome.ts';
 import { withMetrics } from '../tables/target.ts';
 import type { Window } from '../model/window.ts';
 import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
@@ -38,13 +37,13 @@ function openSource(run: Run, service: Service): Source {
   const { spool } = columns;
   const clock = machineClock(service, request.asOf, emit);
   /** Removes answers together with what was read of them. */
-  const discard: Spool['discard'] = async ({ answers }) => {
-    await columns.answers.discard(answers);
-    await spool.discard({ answers });
+  const discard: Spool['discard'] = async (answers) => {
+    await columns.pages.discard(answers);
+    await spool.discard(answers);
   };
   return {
     canRequest: true,
-    read: columns.answers,
+    read: columns.pages,
     async begin() {
       const catalog = await refreshCatalog(run, {
         async filtersData(...requested) {
@@ -75,23 +74,19 @@ function openSource(run: Run, service: Service): Source {
       const batches = extract(queue, {
         ...extraction,
         // Reads into the columns that the slice has now.
-        read: async (window, pages) => {
-          const target = targets.get(window.slice.name);
-          if (target === undefined) return;
-          await columns.answers.readLanded(
-            pages,
-            withMetrics(target, window.slice.metrics).columns,
-          );
+        readPage: async ({ slice }, box, page) => {
+          const target = targets.get(slice.name);
+          if (target === undefined) throw new RangeError(`The slice ${slice.name} has no table.`);
+          return columns.pages.readSaved(page, box, withMetrics(target, slice.metrics).columns);
         },
-        adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),
       });
       for await (const batch of batches) {
         clock.check();
         yield { ...batch, fetchedAt: request.asOf };
       }
     },
-    keep: async (batch, results) => archiveLoaded(batch, results, run),
-    discard: async (answers) => discard({ answers }),
+    archive: async (batch, outcomes) => archiveLoaded(batch, outcomes, run),
+    discard,
     async finish() {
       await refreshNamed(run, service, clock);
       // With a wrong clock, answers that must be kept would be removed.
@@ -121,13 +116,13 @@ async function archiveStoredCatalog(run: Run): Promise<void> {
 /** Archives the answers of a batch that were loaded. An answer that was held back or failed must not be loaded again. */
 async function archiveLoaded(
   batch: readonly Spooled[],
-  results: readonly LoadResult[],
+  outcomes: readonly Outcome[],
   run: Run,
 ): Promise<void> {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
   const loaded = new Set(
-    results.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods),
+    outcomes.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods),
   );
   for (const whole of batch) {
     // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.

@@ -1,8 +1,9 @@
 /** The interface of a run's sources of answers: the service, or the archive of its earlier answers. */
 
-import type { PendingWindow, Batch } from '../extract/extract.ts';
-import type { LoadRequest, LoadResult } from '../load/load-result.ts';
-import { ReadAnswers } from '../load/read-answers.ts';
+import type { Batch } from '../extract/extract.ts';
+import type { LoadRequest } from '../load/load.ts';
+import type { Outcome } from '../load/outcome.ts';
+import { ReadPages } from '../load/read-pages.ts';
 import type { Target } from '../tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
@@ -10,7 +11,7 @@ import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
-import { openSpool, type Spooled } from '../spool/spool.ts';
+import { type Answer, openSpool, type PendingWindow, type Spooled } from '../spool/spool.ts';
 import type { Run } from './run.ts';
 
 /** The tables that windows are loaded into, by slice; replaced as columns widen. */
@@ -20,9 +21,6 @@ export type Targets = Map<string, Target>;
 export interface AnswerBatch extends Batch {
   readonly fetchedAt: Date | null;
 }
-
-/** Answers to parts of windows. */
-export type Answers = Spooled['answers'];
 
 /** A source, open for one run. */
 export interface Source {
@@ -45,9 +43,9 @@ export interface Source {
   /** Reads answers into columns, unless they were read before. */
   readonly read: LoadRequest['read'];
   /** Archives the answers of a batch that were loaded, if the source does so. */
-  keep(batch: readonly Spooled[], results: readonly LoadResult[]): Promise<void>;
+  archive(batch: readonly Spooled[], outcomes: readonly Outcome[]): Promise<void>;
   /** Removes answers that are no longer needed. */
-  discard(answers: Answers): Promise<void>;
+  discard(answers: readonly Answer[]): Promise<void>;
   /** Does what remains when everything is loaded. */
   finish(): Promise<void>;
   close(): Promise<void>;
@@ -66,10 +64,10 @@ export interface SourceFactory {
 export function openColumns({ warehouse }: Pick<Run, 'warehouse'>) {
   const spool = openSpool(warehouse.path);
   const reader = openColumnReader();
-  const answers = new ReadAnswers(reader, spool.root);
+  const pages = new ReadPages(reader, spool.root);
   const close = async (): Promise<void> => {
     await reader.close();
     spool.clear();
   };
-  return { spool, answers, close };
+  return { spool, pages, close };
 }

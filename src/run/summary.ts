@@ -1,7 +1,7 @@
 /** What a run did so far, and its summary as `--json` prints it (its shape is public interface). Decides nothing. */
 
 import { exitCodeOf, Failure, type FailureCode } from '../errors.ts';
-import type { LoadResult } from '../load/load-result.ts';
+import type { Loaded } from '../load/outcome.ts';
 import { addDays, day, type Day } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
@@ -55,8 +55,6 @@ export interface SyncSummary {
   readonly failures: readonly FailureSummary[];
 }
 
-export type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
-
 /** The counts of a slice before anything is done; the usual reasons are listed even at zero. */
 function nothingDone(name: string) {
   const periods: Record<string, number> = { new: 0, maturing: 0, missing: 0 };
@@ -82,6 +80,7 @@ export class RunRecord {
   /** `slice start` of each restated period. */
   readonly #restated = new Set<string>();
   #interrupted = false;
+  #hasUnfinished = false;
   partnerRows = 0;
   links = { rows: 0, removed: 0 };
   readonly #published: Published[] = [];
@@ -94,9 +93,10 @@ export class RunRecord {
     Object.assign(this.#of(slice.name).periods, periodsByReason(windows));
   }
 
-  /** Adds to the number of windows planned for a slice; subtracts if `windows` is negative. */
-  planMore(slice: string, windows: number): void {
-    this.#of(slice).windows.planned += windows;
+  /** Counts a window that was neither loaded nor failed when the run ended. */
+  leave({ slice }: Window): void {
+    this.#of(slice.name).windows.planned += 1;
+    this.#hasUnfinished = true;
   }
 
   countRequests(slice: Slice, requests: number): void {
@@ -104,12 +104,13 @@ export class RunRecord {
   }
 
   /** Returns how many periods it restated that no other window of the run had restated before. */
-  load({ window, fetched, rows, rejected, restated, empty }: LoadedWindow): number {
+  load({ window, fetched, rows, rejected, restated, empty }: Loaded): number {
     const { name } = window.slice;
     const counts = this.#of(name);
     const before = this.#restated.size;
     for (const start of restated) this.#restated.add(`${name} ${start}`);
     const restatedPeriods = this.#restated.size - before;
+    counts.windows.planned += 1;
     counts.windows.loaded += 1;
     counts.rows.fetched += fetched;
     counts.rows.loaded += rows;
@@ -121,7 +122,11 @@ export class RunRecord {
 
   /** Records a failure of a window, of a slice by its name, or once of the whole run (credentials, deadline). */
   fail(failure: Failure, about: Window | string | null = null): void {
-    if (about !== null && typeof about !== 'string') this.#of(about.slice.name).windows.failed += 1;
+    if (about !== null && typeof about !== 'string') {
+      const { windows } = this.#of(about.slice.name);
+      windows.planned += 1;
+      windows.failed += 1;
+    }
     if (about === null && this.#failures.some((known) => known.failure.message === failure.message))
       return;
     this.#failures.push({ ...namesOf(about), failure });
@@ -139,9 +144,7 @@ export class RunRecord {
 
   /** Whether a planned window was neither loaded nor failed. */
   get hasUnfinished(): boolean {
-    return [...this.#slices.values()].some(
-      ({ windows }) => windows.loaded + windows.failed < windows.planned,
-    );
+    return this.#hasUnfinished;
   }
 
   get hasLoaded(): boolean {

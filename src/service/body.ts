@@ -14,15 +14,7 @@ import { storageFailed } from '../errors.ts';
 import { errorWords } from './error-words.ts';
 import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
-import {
-  decoded,
-  encodingOf,
-  paginationOf,
-  PlainGauge,
-  readStart,
-  readText,
-  rowsDigestOf,
-} from './plain-text.ts';
+import { decoded, encodingOf, PlainGauge, readStart, readText } from './plain-text.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {
@@ -32,23 +24,12 @@ export interface SavedBody {
   readonly bytes: number;
   /** Bytes after decompression. */
   readonly plainBytes: number;
-  /** Path and query of a report's next page; null or left out if there is none. */
-  readonly nextPage?: string | null;
-  /** Why the next page cannot be followed; left out if it can, or if there is none. */
-  readonly unfollowed?: string;
-  /** Digest of the first rows, by which a repeated page is recognized. */
-  readonly rowsDigest?: string;
 }
 
 /** Only the owner may read reports. */
 const FILE_MODE = 0o600;
 /** Bytes written at once: a trip to the thread pool for every chunk of a socket takes longer than the writing. */
 const WRITE_BYTES = 256 * 1024;
-
-interface MeasuredBody extends SavedBody {
-  /** The own `pagination` of the document, parsed; null if there is none near one of its ends. */
-  readonly pagination: unknown;
-}
 
 /**
  * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED` if the
@@ -60,7 +41,7 @@ export async function saveBody(
   path: string,
   maxPlainBytes: number,
   secrets: readonly Secret[],
-): Promise<MeasuredBody> {
+): Promise<SavedBody> {
   const encoding = encodingOf(answer);
   const gauge = new PlainGauge(maxPlainBytes, secrets);
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
@@ -84,10 +65,9 @@ export async function saveBody(
     } finally {
       await onDisk(path, () => file.close());
     }
-    const [plainBytes, ends] = [gauge.bytes, gauge.ends()];
-    expectObject(answer.status, { ...ends, plainBytes });
-    const [pagination, rowsDigest] = [paginationOf(ends), rowsDigestOf(ends)];
-    return { path, encoding, bytes, plainBytes, pagination, rowsDigest };
+    const plainBytes = gauge.bytes;
+    expectObject(answer.status, { ...gauge.ends(), plainBytes });
+    return { path, encoding, bytes, plainBytes };
   } catch (error) {
     // The error that ended the saving counts, even if the disk cannot remove the rest.
     await rm(path, { force: true }).catch(() => {});

@@ -67,12 +67,8 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
       : channel(costUrl, small(COST_CONCURRENCY), config.costHeaders, new AbortController());
 
   return {
-    report: (parameters, saveAs, signal, page) =>
-      requestReport(
-        reports,
-        { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes },
-        signal,
-      ),
+    report: (request, signal) =>
+      requestReport(reports, { ...request, maxBytes: config.maxResponseBytes }, signal),
     filtersData: (request, signal) => requestFiltersData(reports, request, signal),
     ...campaignApi(campaign),
     submitSpend: (line, signal) =>

@@ -62,6 +62,54 @@ export async function* pages<T>({
   }
 }
 
+/** What a page of a report shows of the pages after it. */
+export interface PageHead {
+  readonly rows: number;
+  /** Digest of its first rows: two pages of one report never begin with the same ones, nor are two of them empty. */
+  readonly rowsDigest: string;
+  /** Its own pagination, parsed. */
+  readonly pagination: unknown;
+}
+
+/** The pages of one report so far: finds the next one and recognizes a loop. */
+export class PageTrail {
+  readonly #origin: string;
+  /** Addresses of pages, and digests of their first rows. */
+  readonly #seen = new Set<string>();
+  #pages = 0;
+  #rows = 0;
+
+  constructor(first: string, origin: string) {
+    this.#origin = origin;
+    this.#seen.add(first);
+  }
+
+  /** Returns the target of the page after the one at `target`, why it cannot be followed, or null at the end. */
+  after(
+    { rows, rowsDigest, pagination }: PageHead,
+    target: string,
+  ): { readonly target: string } | { readonly unfollowed: string } | null {
+    this.#pages += 1;
+    this.#rows += rows;
+    if (!this.#isNew(rowsDigest))
+      return { unfollowed: `the next page ${target} repeated the rows of an earlier one` };
+    try {
+      const next = nextTarget(pagination, target, this.#origin, this.#rows);
+      if (next === null) return null;
+      if (this.#isNew(next) && this.#pages < MAX_PAGES) return { target: next };
+      const unfollowed = `the next page ${next} was named after ${this.#pages} pages, in a loop`;
+      return { unfollowed };
+    } catch (error) {
+      if (error instanceof Failure) return { unfollowed: error.message };
+      throw error;
+    }
+  }
+
+  #isNew(text: string): boolean {
+    return this.#seen.size < this.#seen.add(text).size;
+  }
+}
+
 /** Only exact integers: one that was rounded in parsing would lead to another page. Blank text names no page. */
 const position = z
   .union([z.string(), z.int().transform(String), z.literal(false).transform(() => '')])
@@ -82,6 +130,10 @@ const paginationSchema = z.object({
   total_pages: number,
   pages: number,
   last_page: number,
+  page_size: number,
+  per_page: number,
+  total_rows: number,
+  total: number,
   has_more: flag,
   has_next: flag,
 });
@@ -92,16 +144,21 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
  * Path and query of the page after the one at `target`, by its parsed pagination; null if it is the last. A null or blank
- * `next` names no page, nor does an empty cursor without a `next`; page counts and flags must agree. Throws `DATA_MALFORMED`
- * for another form, or a further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
+ * `next` names no page, nor does an empty cursor without a `next`; page counts and flags must agree, and a page that completes
+ * the stated number of rows is the last (`rows`: those of the pages so far). Throws `DATA_MALFORMED` for another form, or a further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
  */
-export function nextTarget(pagination: unknown, target: string, origin: string): string | null {
+export function nextTarget(
+  pagination: unknown,
+  target: string,
+  origin: string,
+  rows = 0,
+): string | null {
   const isNothing =
     pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
   if (isNothing || (typeof pagination === 'string' && pagination.trim() === '')) return null;
   const { data } = paginationSchema.safeParse(pagination);
   const named = data === undefined ? null : namedTarget(data, target, origin);
-  const isEnd = data !== undefined && isLast(data, Object.keys(Object(pagination)));
+  const isEnd = data !== undefined && isLast(data, Object.keys(Object(pagination)), rows);
   if (named === null && !isEnd) {
     const words = firstWords(JSON.stringify(pagination));
     const message = `The pagination of ${pathOf(target)} named neither a next page nor a known end: ${words}`;
@@ -111,15 +168,6 @@ export function nextTarget(pagination: unknown, target: string, origin: string):
     });
   }
   return named;
-}
-
-/** Whether a parsed pagination names a further page, wherever that lies. */
-export function namesNextPage(pagination: unknown): boolean {
-  try {
-    return nextTarget(pagination, '/', 'http://service') !== null;
-  } catch {
-    return true;
-  }
 }
 
 function namedTarget(
@@ -153,11 +201,19 @@ function addressedTarget(next: string, target: string, origin: string): string {
 }
 
 /** Whether a pagination that names no page states that there is none. */
-function isLast(stated: Pagination, names: readonly string[]): boolean {
-  const counts = [stated.total_pages, stated.pages, stated.last_page].filter(
+function isLast(stated: Pagination, names: readonly string[], rows: number): boolean {
+  // A plain `total` may also count pages: only exactly as many rows show that it does not.
+  const totalRows = stated.total_rows ?? (stated.total === rows ? rows : null);
+  const pageRows = stated.page_size ?? stated.per_page ?? null;
+  const countedPages =
+    typeof totalRows === 'number' && pageRows !== null && pageRows > 0
+      ? Math.ceil(totalRows / pageRows)
+      : null;
+  const counts = [stated.total_pages, stated.pages, stated.last_page, countedPages].filter(
     (each) => typeof each === 'number',
   );
   const flags = [stated.has_more, stated.has_next].filter((each) => typeof each === 'boolean');
+  if (typeof totalRows === 'number' && rows >= totalRows && !flags.includes(true)) return true;
   // Page 0 counts as the first one, like page 1 elsewhere.
   const page = Math.max(1, stated.page ?? stated.current_page ?? 1);
   if (counts.length + flags.length > 0)

@@ -1,6 +1,5 @@
 /** Bodies as plain bytes: small ones as text under a cap, large ones measured as they stream by. None may contain a secret. */
 
-import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -95,14 +94,8 @@ async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Room for the totals and warnings of hundreds of metrics. */
-const END_BYTES = 256 * 1024;
-/** Enough to distinguish pages: two pages of one report do not begin with as many bytes of the same rows. */
-const HEAD_BYTES = 64 * 1024;
-
-const NAME = '"pagination"';
-/** Most members of that name that are tried from the end; rows, for example, may contain others. */
-const MAX_TRIED = 20;
+/** Enough to see how a document begins and ends, and to quote its first words. */
+const END_BYTES = 4096;
 
 /** Measures a document that streams by: its size, its two ends, and that it contains no secret. */
 export class PlainGauge {
@@ -110,8 +103,7 @@ export class PlainGauge {
   readonly #secrets: SecretSearch;
   bytes = 0;
   #head = Buffer.alloc(0);
-  readonly #end: Buffer[] = [];
-  #endBytes = 0;
+  #end = Buffer.alloc(0);
 
   constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
@@ -135,65 +127,13 @@ export class PlainGauge {
         hint: 'Reset the token and report it to the operator of the service; state a header that is no secret as plain text.',
       });
     }
-    const room = HEAD_BYTES - this.#head.length;
+    const room = END_BYTES - this.#head.length;
     if (room > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, room)]);
-    this.#end.push(chunk);
-    this.#endBytes += chunk.length;
-    for (
-      let first = this.#end[0];
-      first !== undefined && this.#endBytes - first.length >= END_BYTES;
-      [first] = this.#end
-    ) {
-      this.#endBytes -= first.length;
-      this.#end.shift();
-    }
+    this.#end = Buffer.concat([this.#end, chunk.subarray(-END_BYTES)]).subarray(-END_BYTES);
   }
 
   /** The beginning of the document, without a byte order mark, and its end. */
-  ends(): DocumentEnds {
-    return {
-      head: new TextDecoder().decode(this.#head),
-      end: Buffer.concat(this.#end).subarray(-END_BYTES).toString('utf8'),
-    };
-  }
-}
-
-interface DocumentEnds {
-  readonly head: string;
-  readonly end: string;
-}
-
-/**
- * The own `pagination` of a document, parsed; its rows may contain others. Null if there is none near its end or before its
- * rows; one that stands elsewhere is found when the whole document is read.
- */
-export function paginationOf({ head, end }: DocumentEnds): unknown {
-  for (let at = end.lastIndexOf(NAME), tried = 0; at > 0 && tried < MAX_TRIED; tried += 1) {
-    // From a name of the document itself on, the rest is an object; from a name inside one of its values it is not.
-    const stated = memberOf(`{${end.slice(at)}`);
-    if (stated !== undefined) return stated;
-    at = end.lastIndexOf(NAME, at - 1);
-  }
-  const beforeRows = head.slice(0, Math.max(0, head.indexOf('"rows"'))).trimEnd();
-  return memberOf(`${beforeRows.replace(/,$/, '')}}`) ?? null;
-}
-
-/** A digest that identifies the rows of a document: two pages of one report never begin with the same rows. */
-export function rowsDigestOf({ head }: DocumentEnds): string {
-  const to = head.lastIndexOf(NAME);
-  const from = head.indexOf('"rows"');
-  const beginning = head.slice(Math.max(0, from), to > from ? to : head.length);
-  return createHash('sha256').update(beginning).digest('base64');
-}
-
-/** The `pagination` of a JSON object; undefined if it has none, or if the text is no JSON object. */
-function memberOf(json: string): unknown {
-  try {
-    const document: unknown = JSON.parse(json);
-    return typeof document === 'object' && document !== null && 'pagination' in document
-      ? document.pagination
-      : undefined;
-  } catch {
-    return undefined;
+  ends(): { readonly head: string; readonly end: string } {
+    return { head: new TextDecoder().decode(this.#head), end: this.#end.toString('utf8') };
   }
 }

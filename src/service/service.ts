@@ -9,9 +9,11 @@
 import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner, StatedLink } from '../model/link.ts';
-import type { SavedBody } from './body.ts';
+import type { ReportRequest, SavedReport } from './report.ts';
 
 export type { SavedBody } from './body.ts';
+export type { PageHead } from './paging.ts';
+export type { SavedReport } from './report.ts';
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];
@@ -60,17 +62,11 @@ export const noRequests: ServiceStatistics = {
 
 export interface Service {
   /**
-   * Requests a report with these query parameters and `format_dates=false`, or the page that a saved one named, and saves the
-   * body, undecoded, at a path (overwritten). Returns null for 204, the service's empty report. Throws `SOURCE_TOO_HEAVY` for
-   * 504 and 524, and `SOURCE_TIMEOUT` after the deadline; a smaller request may then succeed. Throws `DATA_MALFORMED` if the
-   * body contains the credential.
+   * Requests a report with these query parameters and `format_dates=false`, and every page that it leads to; saves the bodies,
+   * undecoded. Throws `SOURCE_TOO_HEAVY` for 504 and 524, and `SOURCE_TIMEOUT` after the deadline. A smaller request may then
+   * succeed. Throws `DATA_MALFORMED` if a body contains the credential.
    */
-  report(
-    parameters: Readonly<Record<string, string>>,
-    saveAs: string,
-    signal: AbortSignal,
-    page?: string,
-  ): Promise<SavedBody | null>;
+  report(request: ReportRequest, signal: AbortSignal): Promise<SavedReport>;
   /**
    * Requests lists of filter items and returns every item with an id, list by list in the order requested. Skips what is no
    * list or is refused by name. Throws `SOURCE_GARBLED` if an answer has no list, and `SOURCE_REFUSED` if all are refused.

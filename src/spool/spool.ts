@@ -12,55 +12,57 @@ import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 
 import { type Failure, storageFailed } from '../errors.ts';
-import { labelOf, type Window } from '../model/window.ts';
-import type { SavedBody } from '../service/service.ts';
+import { type Box, labelOf, type Window } from '../model/window.ts';
+import type { SavedReport } from '../service/service.ts';
 
-/** All that the service answered to one request. */
-export interface SpooledPages {
-  /** In order; empty if the service answered that there is nothing (204). */
-  readonly pages: readonly SavedBody[];
-  /** Why further pages were not followed, as a clause; null if there are none. */
-  readonly unfollowed: string | null;
-}
-
-/** The answer to one request of a window. */
-export interface SpooledAnswer extends SpooledPages {
-  readonly partNo: number;
-  /** The requested ones of the window's metrics; the others are in other answers of the part. */
-  readonly metrics: readonly string[];
-}
-
-/** What the service states of a window as a whole, or why that is not known. */
-export type WholeAnswer =
-  | {
-      /** By batch of metrics: totals, and one row per year. */
-      readonly stated: readonly {
-        readonly totals: ReadonlyMap<string, string>;
-        readonly rows: readonly Readonly<Record<string, unknown>>[];
-      }[];
-      /**
-       * By dimension that divides the window: the values of its rows, NULL included; null if the service did not list them all.
-       * Empty if sums show what is missing.
-       */
-      readonly values: ReadonlyMap<string, ReadonlySet<string | null> | null>;
-    }
-  | { readonly failure: Failure };
-
-/** A window's complete answer. */
-export interface Spooled {
-  readonly window: Window;
-  /** How many answers of this window were discarded before. */
-  readonly attempt: number;
-  /** Whether this answer confirms or refutes one that would have lost settled rows. */
-  readonly isDoubted: boolean;
-  /** One per request of the window, in the order of its parts. */
-  readonly answers: readonly SpooledAnswer[];
-  /** null for a window of one part, for one whose parts cannot be compared with it, and in the archive. */
-  readonly whole: WholeAnswer | null;
-  readonly requests: number;
+/** What one request brought: a batch of metrics for a part of a window's rows, with all its pages. */
+export interface Answer extends SavedReport {
+  readonly box: Box;
   readonly requestedAt: Date;
   readonly receivedAt: Date;
 }
+
+/** What a division of a window showed, to see whether dividing it again helps. */
+export interface Round {
+  readonly rows: number;
+  /** By disagreeing metric, how far its sums differed from its totals. */
+  readonly differences: ReadonlyMap<string, number>;
+  /** Whether an earlier division returned more rows, so that answers are cut. */
+  readonly hasGrown: boolean;
+  /** The parts (`partId`) that the division made. */
+  readonly halves: readonly string[];
+}
+
+/** How often answers of one window are doubted and requested again. */
+export const MAX_DOUBTS = 2;
+
+/** A window to request, and what is known of it. */
+export interface PendingWindow {
+  readonly window: Window;
+  /** How often some of its answers were doubted and requested again. */
+  readonly doubts: number;
+  /** Whether an answer took most rows of a settled period, or had none of one, so that this one confirms or refutes it. */
+  readonly isConfirmation: boolean;
+  /** The state before its latest division because it fell short; null if there was none. */
+  readonly round: Round | null;
+  /** By `boxId`: answers that are not requested again. */
+  readonly answers: ReadonlyMap<string, Answer>;
+}
+
+/** A window with the answers to all its boxes. */
+export interface Spooled extends Omit<PendingWindow, 'answers'> {
+  /** In the order of the boxes. */
+  readonly answers: readonly Answer[];
+  /** Why the totals of a divided window are not known; null if they are, or are not needed. */
+  readonly controlFailure: Failure | null;
+}
+
+/** The instant of a window's first request, by which finality is judged. */
+export const requestedAtOf = (answers: readonly Answer[]): Date =>
+  new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
+
+export const receivedAtOf = (answers: readonly Answer[]): Date =>
+  new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
 
 /** Functions that return promises throw `STORAGE_FAILED` if the disk fails. */
 export interface Spool {
@@ -68,7 +70,7 @@ export interface Spool {
   /** A new path for a window's answer. */
   pathFor(window: Window): string;
   /** Removes answers that are no longer needed. */
-  discard(spooled: { readonly answers: readonly Pick<SpooledPages, 'pages'>[] }): Promise<void>;
+  discard(answers: readonly Pick<Answer, 'pages'>[]): Promise<void>;
   /** Removes what it can, at the end of a run. The next run removes the rest, and fails if it cannot. */
   clear(): void;
 }
@@ -92,8 +94,8 @@ export function openSpool(warehousePath: string): Spool {
       made += 1;
       return join(root, `${window.slice.name}.${labelOf(window).replace(':', '_')}.${made}`);
     },
-    async discard(spooled) {
-      const paths = spooled.answers.flatMap(({ pages }) => pages.map(({ path }) => path));
+    async discard(answers) {
+      const paths = answers.flatMap(({ pages }) => pages.map(({ path }) => path));
       await Promise.all(paths.map(removeSpooled));
     },
     clear() {
@@ -151,6 +153,6 @@ export class Measuring extends Transform {
   }
 }
 
-/** The total size of bodies after decompression. */
-export const plainBytesOf = (bodies: readonly Pick<SavedBody, 'plainBytes'>[]): number =>
-  bodies.reduce((sum, { plainBytes }) => sum + plainBytes, 0);
+/** The total size of answers after decompression. */
+export const plainBytesOf = (answers: readonly Pick<Answer, 'pages'>[]): number =>
+  answers.flatMap(({ pages }) => pages).reduce((sum, { plainBytes }) => sum + plainBytes, 0);

@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 
-import { addDays, dayAt, lastDay, startOfDayAt, type WeekStart } from '../model/calendar.ts';
-import { coveredPeriods, ageOf, DEFAULT_WEEK_START } from '../model/period.ts';
+import { addDays, dayAt, lastDay, startOfDayAt } from '../model/calendar.ts';
+import { coveredPeriods, ageOf } from '../model/period.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
@@ -52,14 +52,13 @@ export interface Expected {
 export function expectedPeriods(
   slice: Slice,
   stored: readonly z.infer<typeof storedPeriod>[],
-  weekStartsOn: WeekStart | null,
   planAt: Date,
 ): Expected[] {
   const byStart = new Map(stored.map((period) => [period.start_day, period]));
   const loaded = stored.map((period) => ({
     requested: { start: period.asked_start, end: period.asked_end },
   }));
-  return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
+  return coveredPeriods(slice, loaded, planAt).map((period) => {
     const sameStart = byStart.get(period.bucket.start);
     // What is stored is another period if the date dimension has changed, or, without one, the date period.
     const found = sameStart?.end_day === period.bucket.end ? sameStart : undefined;

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { MS_PER_DAY, parseWeekStart } from '../model/calendar.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { columnsOf } from '../warehouse/relations.ts';
 import { count, identifier, statement, timestamp } from '../warehouse/sql.ts';
@@ -37,7 +37,6 @@ const CURVED_MONTHS = 4;
 const CURVED_KEYS = 2;
 
 const tableState = z.object({
-  week_starts_on: z.number().nullable().transform(parseWeekStart),
   is_live: z.boolean(),
   building_periods: count.nullable(),
 });
@@ -66,7 +65,7 @@ export async function sliceStatus(
   const fetches = periods.map((period) => period.fetched_at).toSorted();
   const columns =
     warehouse === null || table?.is_live !== true ? [] : await columnsOf(warehouse, name);
-  const expected = expectedPeriods(slice, periods, table?.week_starts_on ?? null, planAt);
+  const expected = expectedPeriods(slice, periods, planAt);
   const ages = expected.map(({ status }) => status);
   const ranges = await read('status/finality', storedRange);
   // Before the next sync, the table may have another form or date dimension than the slice.

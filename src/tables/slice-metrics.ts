@@ -200,7 +200,7 @@ export const readAdditivity = rememberingEach(
  * Records whether an answer's rows of assumed metrics added up; returns the target with that knowledge. A metric that did not
  * add up once is no longer summed, even if it had added up before.
  */
-export async function rememberAdditivity(
+export async function saveAdditivity(
   warehouse: Warehouse,
   target: Target,
   {

@@ -9,15 +9,15 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Catalog } from '../model/catalog.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import { type Day, lastDay, spanOf, weekdayNames, weekdayOf } from '../model/calendar.ts';
 import { metricsByAge } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { type SliceLedger, tableOf, weekStartOf } from '../model/ledger.ts';
+import { type SliceLedger, tableOf } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../model/period.ts';
 import { storedColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
-import { saveWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -72,14 +72,7 @@ export async function prepareTable(
     // A view of another slice, or of one that is no longer configured, may have this name.
     await warehouse.run(`drop view if exists ${table}`);
     await warehouse.run(createTable(table, made.columns));
-    const weekStartsOn = weekStartOf(ledger, fingerprint);
-    await warehouse.run(statement('load/record_table'), [
-      slice.name,
-      fingerprint,
-      table,
-      state,
-      weekStartsOn,
-    ]);
+    await warehouse.run(statement('load/record_table'), [slice.name, fingerprint, table, state]);
     const change = { name: null, change: `${state} table made`, before: null, after: fingerprint };
     await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
   });
@@ -212,13 +205,25 @@ export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]):
 
 /**
  * Throws `CONFIG_INVALID` if a slice cannot be loaded as configured: a view of it would have the name of a table, or it no
- * longer has a date dimension, so that its single period would replace the dated ones.
+ * longer has a date dimension, so that its single period would replace the dated ones. Throws `DATA_MALFORMED` if its loaded
+ * weeks begin on another day than its setting says.
  */
 export async function refuseUnloadable(
   warehouse: Warehouse,
-  { name, grain }: Slice,
-  { live }: Pick<SliceLedger, 'live'>,
+  slice: Slice,
+  ledger: SliceLedger,
 ): Promise<void> {
+  const { name, grain, weekStartsOn } = slice;
+  const stored = tableOf(ledger, fingerprintOf(slice))?.periods.values() ?? [];
+  const [week, ...weeks] = grain === 'week' ? stored : [];
+  if (week !== undefined && weekdayOf(week.bucket.start) !== weekStartsOn) {
+    const weekday = weekdayNames[weekdayOf(week.bucket.start)];
+    const days = spanOf(week.requested, ...weeks.map(({ requested }) => requested));
+    const message = `slice ${name}: week_starts_on is ${weekdayNames[weekStartsOn]}, but its loaded weeks begin on ${weekday}.`;
+    const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
+    const hint = `Set \`week_starts_on: ${weekday}\`, or begin anew: \`ripen drop --slice ${name}\`, then \`${backfill}\`.`;
+    throw new Failure('DATA_MALFORMED', message, { facts: { slice: name }, hint });
+  }
   const tables = await readMainTables(warehouse);
   const other = ['_cohorts', '_final', '_maturation', '_projected']
     .map((ending) => name + ending)
@@ -228,7 +233,7 @@ export async function refuseUnloadable(
     const hint = `Give the slice another name, or delete the other with \`ripen drop --slice ${other}\`.`;
     throw new Failure('CONFIG_INVALID', message, { facts: { slice: name }, hint });
   }
-  const periods = live?.periods.size ?? 0;
+  const periods = ledger.live?.periods.size ?? 0;
   if (grain !== null || periods === 0) return;
   const columns = await storedColumnTypes(warehouse, liveTable(name), name);
   if (![...columns.keys()].some(isDateDimension)) return;
@@ -240,24 +245,6 @@ export async function refuseUnloadable(
 /** Drops the view `_projected`, which may name columns that the table no longer has. The run makes it again at its end. */
 async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {
   await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
-}
-
-/** Records the service's first weekday; deletes the table's periods, which had other weeks and no rows. */
-export async function realignWeeks(
-  warehouse: Warehouse,
-  { slice, fingerprint }: Pick<Target, 'slice' | 'fingerprint'>,
-  weekStartsOn: WeekStart,
-): Promise<void> {
-  await warehouse.transact(async () => {
-    await warehouse.run(statement('load/delete_periods'), [
-      slice.name,
-      fingerprint,
-      null,
-      null,
-      null,
-    ]);
-    await saveWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
-  });
 }
 
 /**
@@ -313,15 +300,13 @@ export async function deleteOld(
 ): Promise<{ readonly periods: number; readonly rows: number; readonly before: Day } | null> {
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
-  const weekStartsOn = weekStartOf(ledger, fingerprint);
-  const kept = firstKeptDay(slice, planAt, weekStartsOn);
+  const kept = firstKeptDay(slice, planAt);
   const starts = [...(tableOf(ledger, fingerprint)?.periods.values() ?? [])]
     .map(({ bucket }) => bucket.start)
     .toSorted();
   const [first, newest] = [starts.at(0), starts.at(-1)];
   if (kept === null || first === undefined || newest === undefined) return null;
-  const before =
-    newest < kept && coverageOf(slice, [], planAt, weekStartsOn) !== null ? newest : kept;
+  const before = newest < kept && coverageOf(slice, [], planAt) !== null ? newest : kept;
   const periods = starts.filter((start) => start < before).length;
   if (periods === 0) return null;
   const days = { start: first, end: before };

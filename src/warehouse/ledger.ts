@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { day, lastDay, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
+import { day, lastDay, type Day } from '../model/calendar.ts';
 import { resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Part } from '../model/window.ts';
@@ -31,7 +31,6 @@ const tableRow = z.object({
   slice: z.string(),
   fingerprint: z.string(),
   state: z.enum(['live', 'building']),
-  week_starts_on: z.number().nullable(),
   max_days: z.number().nullable(),
   parts: z
     .string()
@@ -88,7 +87,6 @@ export const readSliceLedger = rememberingEach(
       const table: SliceTable = {
         fingerprint,
         state,
-        weekStartsOn: parseWeekStart(row.week_starts_on),
         size:
           row.sized_at === null
             ? null
@@ -137,19 +135,6 @@ const evidenceOf = ({ computed_at: at, immature }: z.infer<typeof periodShape>):
 interface TableKey {
   readonly slice: string;
   readonly fingerprint: string;
-}
-
-/** Records the weekday with which the service begins its weeks. */
-export async function saveWeekStart(
-  warehouse: Warehouse,
-  of: TableKey,
-  weekStartsOn: WeekStart,
-): Promise<void> {
-  await warehouse.run(statement('ledger/save_week_start'), [
-    of.slice,
-    of.fingerprint,
-    weekStartsOn,
-  ]);
 }
 
 /** Records, for a week, that requests for more days than this were too heavy. */
@@ -225,10 +210,7 @@ export async function futureFetch(
   const slice = slices.find((each) => each.name === name);
   const stored = { start: found.start_day, end: found.end_day };
   // A slice without a date dimension is loaded again for its current date period.
-  const days =
-    slice?.grain === null
-      ? (resolveDatePeriod(slice.datePeriod, now, slice.utcOffset) ?? stored)
-      : stored;
+  const days = slice?.grain === null ? (resolveDatePeriod(slice, now) ?? stored) : stored;
   const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
   const wayOut = slice === undefined ? `ripen drop --slice ${name}` : backfill;
   const facts = {

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { ReadAnswers } from '../../src/load/read-answers.ts';
+import { ReadPages } from '../../src/load/read-pages.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
@@ -42,7 +42,7 @@ let scenario: Scenario;
 let reading: ReturnType<typeof spied>;
 
 /** Watches how many answers are read at once, which stays as it is. */
-const spied = () => vi.spyOn(ReadAnswers.prototype, 'readAll');
+const spied = () => vi.spyOn(ReadPages.prototype, 'readAll');
 const mostTogether = (): number => Math.max(...reading.mock.calls.map(([batch]) => batch.length));
 
 beforeEach(async () => {

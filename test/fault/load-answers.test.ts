@@ -477,7 +477,7 @@ describe('alone', () => {
     scenario.simulator.script({ match: reports(), times: Infinity, fault: report(named) });
     const summary = await runNight(scenario, NOW);
     expect(summary.failures).toMatchObject([
-      { code: 'DATA_MALFORMED', message: textWith('2026-05-13, a Wednesday') },
+      { code: 'DATA_MALFORMED', message: textWith('week of 2026-05-13 begins on wednesday') },
     ]);
     expect(await column(scenario, 'select distinct week::varchar from daily order by 1')).toEqual([
       '2026-05-04',

@@ -5,15 +5,20 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { textWith } from '../support/matching.ts';
-import { failureFrom, json, useDirectory, useService } from '../support/scripted-server.ts';
+import {
+  failureFrom,
+  json,
+  savePage,
+  useDirectory,
+  useService,
+} from '../support/scripted-server.ts';
 
 const large = { 'x-trace': 'a'.repeat(17 * 1024) };
 
 test('a report with response headers above 16 KiB is refused at the first try, with the cause and the option of Node', async () => {
   const { server, connection } = await useService(() => json({ rows: [] }, { headers: large }));
-  const { service, signal } = connection;
-  const saveAs = join(await useDirectory(), 'report');
-  expect(await failureFrom(service.report({ metrics: 'installs' }, saveAs, signal))).toMatchObject({
+  const path = join(await useDirectory(), 'report');
+  expect(await failureFrom(savePage(connection, path))).toMatchObject({
     code: 'SOURCE_GARBLED',
     message: textWith('was answered with more headers than Node accepts'),
     hint: textWith('NODE_OPTIONS=--max-http-header-size='),

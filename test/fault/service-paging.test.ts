@@ -1,11 +1,15 @@
 /** FAULTS 19, 19a and the intruder they guard against: what lists and reports say of their next page, and what is requested then. */
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
 import { nextTarget } from '../../src/service/paging.ts';
+import type { SavedBody } from '../../src/service/service.ts';
+import { readHead } from '../../src/spool/columns/slice-reading.ts';
+import { paginationIn } from '../../src/spool/envelope.ts';
+import { textWith } from '../support/matching.ts';
 import {
   type Connection,
   failureFrom,
@@ -213,31 +217,57 @@ describe('the pagination of a page', () => {
   );
 });
 
-describe('a page of a report', () => {
+describe('the stated number of rows', () => {
+  const next = (pagination: unknown, rows: number) => () =>
+    nextTarget(pagination, '/report', 'https://reports.example.com', rows);
+
+  test.each([
+    [{ total_rows: 9 }, 9],
+    [{ total_rows: '9', per_page: 8, page: 1 }, 9],
+    [{ total_rows: 9, page_size: 8, page: 2 }, 1],
+  ])('in %j is complete after %d rows', (pagination, rows) => {
+    expect(next(pagination, rows)()).toBeNull();
+  });
+
+  test.each([
+    [{ total_rows: 9 }, 8],
+    [{ total_rows: 9, page_size: 8, page: 1 }, 8],
+    [{ total_rows: 9, has_more: true }, 9],
+  ])('in %j is no end after %d rows', (pagination, rows) => {
+    expect(next(pagination, rows)).toThrow('named neither a next page nor a known end');
+  });
+});
+
+describe('a report', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await useDirectory();
   });
 
-  const save = (page?: string) => {
-    const parameters = { metrics: 'installs,clicks', utc_offset: '+00:00' };
-    return connection.service.report(
-      parameters,
-      join(directory, 'report'),
-      connection.signal,
-      page,
-    );
+  const save = () => {
+    const request = {
+      parameters: { metrics: 'installs,clicks', utc_offset: '+00:00' },
+      pathFor: () => join(directory, String(server.received.length)),
+      readPage: async (page: SavedBody) => {
+        const head = await readHead(page);
+        return { ...head, pagination: paginationIn(head.members) };
+      },
+    };
+    return connection.service.report(request, connection.signal);
   };
   const report = '/reports-service/report?metrics=installs,clicks&utc_offset=%2B00:00';
+  const targets = (): string[] => server.received.map(({ target }) => target);
+  /** A page whose rows no other page has. */
+  const page = (no: number, pagination: unknown) =>
+    json({ rows: [{ installs: String(no) }], pagination });
 
-  test('is followed from the first to the third and last, by what each says of the next', async () => {
+  test('is followed from the first page to the third and last, by what each says of the next', async () => {
     const nexts = ['/reports-service/report?page=2', 'c3', null];
-    await serve((_, count) =>
-      json({ rows: [{ installs: String(count) }], pagination: { next: nexts[count - 1] } }),
-    );
-    for (let page: string | null | undefined; page !== null;)
-      page = (await save(page))?.nextPage ?? null;
-    expect(server.received.map(({ target }) => target)).toEqual([
+    await serve((_, count) => page(count, { next: nexts[count - 1] }));
+    const { pages, ...rest } = await save();
+    expect(rest).toEqual({ unfollowed: null, requests: 3 });
+    expect(pages.map(({ path }) => basename(path))).toEqual(['0', '1', '2']);
+    expect(targets()).toEqual([
       `${report}&format_dates=false`,
       '/reports-service/report?page=2&format_dates=false',
       '/reports-service/report?page=2&cursor=c3&format_dates=false',
@@ -247,61 +277,99 @@ describe('a page of a report', () => {
   test.each([
     ['/elsewhere?cursor=a%2Fb', '/elsewhere?cursor=a%2Fb&format_dates=false'],
     ['/r?format_dates=true&a=%5B1%5D,2&format%5Fdates=1', '/r?a=%5B1%5D,2&format_dates=false'],
-  ])('at %s is requested as %s, under the token', async (page, target) => {
-    await serve();
-    await save(page);
-    expect(server.received.map((request) => request.target)).toEqual([target]);
-    expect(server.received[0]?.headers.authorization).toBe(`Bearer ${markedToken}`);
+  ])('whose next page is at %s is requested there as %s, under the token', async (next, target) => {
+    await serve((_, count) => page(count, count === 1 ? { next } : null));
+    await save();
+    expect(targets().slice(1)).toEqual([target]);
+    expect(server.received[1]?.headers.authorization).toBe(`Bearer ${markedToken}`);
   });
 
-  test('at another origin is told and not requested', async () => {
+  test('whose next page is at another origin says so, and requests nothing there', async () => {
     const elsewhere = await startScriptedServer(() => json({ rows: [] }));
-    await serve(() => json({ rows: [], pagination: { next: `${elsewhere.origin}/r?c=1` } }));
-    expect((await save())?.unfollowed).toContain(elsewhere.origin);
+    await serve(() => page(1, { next: `${elsewhere.origin}/r?c=1` }));
+    expect((await save()).unfollowed).toContain(elsewhere.origin);
     expect(elsewhere.received).toHaveLength(0);
   });
 
-  test('below a path of the configured address starts there', async () => {
+  test('below a path of the configured address is followed there', async () => {
     await serve(
-      () => json({ rows: [], pagination: { next: '?cursor=c' } }),
+      (_, count) => page(count, count === 1 ? { next: '?cursor=c' } : null),
       (origin) => ({ reportsUrl: `${origin}/gateway` }),
     );
-    expect(await save()).toMatchObject({ nextPage: '/gateway/reports-service/report?cursor=c' });
+    await save();
+    expect(targets()[1]).toBe('/gateway/reports-service/report?cursor=c&format_dates=false');
+  });
+
+  test.each<[string, Script, number, number, string | null]>([
+    ['names itself', ({ target }) => page(1, { next: target }), 2, 2, 'repeated the rows'],
+    ['leads back', (_, count) => page(count, { next: `?c=${count % 2}` }), 3, 3, 'in a loop'],
+    ['repeats rows', (_, count) => page(1, { next: `?c=${count}` }), 2, 2, 'repeated the rows'],
+    [
+      'is empty amid',
+      (_, count) =>
+        json({
+          rows: count === 2 ? [] : [{ installs: String(count) }],
+          pagination: { next: [2, 3, null][count - 1] },
+        }),
+      3,
+      3,
+      null,
+    ],
+    [
+      'is empty',
+      (_, count) => json({ rows: [], pagination: { next: count + 1 } }),
+      2,
+      2,
+      'repeated the rows',
+    ],
+    ['ends at once (204)', () => ({ status: 204 }), 0, 1, null],
+    [
+      'ends amid (204)',
+      (_, count) => (count > 1 ? { status: 204 } : page(1, { next: 2 })),
+      1,
+      4,
+      'had no content',
+    ],
+    [
+      'has no content twice',
+      (_, count) =>
+        count === 1 || count > 3 ? page(count, { next: count === 1 ? 2 : null }) : { status: 204 },
+      2,
+      4,
+      null,
+    ],
+  ])('that %s', async (_, script, pages, requests, unfollowed) => {
+    await serve(script);
+    const saved = await save();
+    expect([saved.pages.length, saved.requests]).toEqual([pages, requests]);
+    expect(saved.unfollowed).toEqual(unfollowed === null ? null : textWith(unfollowed));
   });
 
   const other = '{"page":1,"total_pages":9,"next":"/elsewhere"}';
   const rows = (count: number): string =>
     `"rows":[${Array(count).fill(`{"installs":"1","attr_dependency":{"pagination":${other}},"a\\"":"{[\\\\"}`).join()}]`;
   const own = '{"next":"/2"}';
-  /** Longer than what is kept of either end. */
   const MANY = 6_000;
-  const long = String.raw`"debug":["\\\"pagination\":${'x'.repeat(300_000)}",{"pagination":${other}}]`;
+  const long = String.raw`["\\\"pagination\":${'x'.repeat(300_000)}",{"pagination":${other}}]`;
 
   test.each<[string, string, string | null]>([
     ['beside another one in a row', `{${rows(2)},"pagination":${own}}`, '/2'],
     ['before others in 6,000 rows', `{"pagination":${own},${rows(MANY)}}`, '/2'],
     [
       'after 6,000 rows',
-      `{${rows(MANY)} , "pagination" : ${own} , "debug":{"pagination":${other}}} `,
+      `{${rows(MANY)} , "pagination" : ${own} , "meta":{"pagination":${other}}} `,
       '/2',
     ],
-    [
-      'that is null, after one that is not',
-      `{"pagination":${own},${rows(MANY)},"pagination":null}`,
-      null,
-    ],
+    ['between long members', `{"a":${long},"pagination":${own},"b":${long},${rows(1)}}`, '/2'],
     [
       'of other members alone',
       `{"meta":[{"pagination":${other}}],${rows(MANY)},"sort":"pagination"}`,
       null,
     ],
-    [
-      'between long members, before one that is null',
-      `{${long},"pagination":${own},"pagination":null,${long}}`,
-      null,
-    ],
-  ])('says what its own member says, %s', async (_, text, nextPage) => {
-    await serve(() => ({ ...json({}), body: text }));
-    expect(await save()).toMatchObject({ plainBytes: text.length, nextPage });
+  ])('is followed by its own pagination, %s', async (_, body, next) => {
+    await serve((__, count) => (count === 1 ? { ...json({}), body } : page(2, null)));
+    const { pages, unfollowed } = await save();
+    expect([pages[0]?.plainBytes, unfollowed]).toEqual([body.length, null]);
+    expect(targets().slice(1)).toEqual(next === null ? [] : [`${next}?format_dates=false`]);
   });
 });

@@ -18,6 +18,7 @@ import {
   failureFrom,
   json,
   markedToken,
+  savePage,
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
@@ -178,8 +179,7 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
     connection = connectTo(`https://${HOST}`, { caFile: cert, proxy: throughProxy, ...overrides });
   }
 
-  const ask = (name = 'a') =>
-    connection.service.report({ metrics: 'installs' }, join(directory, name), connection.signal);
+  const ask = () => savePage(connection, join(directory, 'a'));
 
   test('goes through the proxy in a tunnel, which learns neither token nor path; the service does not learn of the proxy', async () => {
     await serve();
@@ -265,7 +265,7 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
     await serve({}, 'ignore');
     const stop = new AbortController();
     const call = failureFrom(
-      connection.service.report({ metrics: 'installs' }, join(directory, 'a'), stop.signal),
+      savePage({ ...connection, signal: stop.signal }, join(directory, 'a')),
     );
     await vi.waitFor(() => expect(proxy.requested.length).toBe(1));
     stop.abort(new Failure('DEADLINE_PASSED', 'the deadline passed'));

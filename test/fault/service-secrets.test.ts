@@ -13,6 +13,7 @@ import {
   failureFrom,
   json,
   markedToken,
+  savePage,
   type Script,
   type ScriptedServer,
   useDirectory,
@@ -30,8 +31,7 @@ beforeEach(async () => {
 async function serve(script: Script, settings: Partial<HttpService> = {}): Promise<void> {
   ({ server, connection } = await useService(script, settings));
 }
-const ask = (): Promise<SavedBody | null> =>
-  connection.service.report({ metrics: 'installs' }, join(directory, 'report'), connection.signal);
+const ask = (): Promise<SavedBody | null> => savePage(connection, join(directory, 'report'));
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 /** Enough on both sides that the secret lies in the middle of many chunks. */

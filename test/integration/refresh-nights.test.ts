@@ -2,7 +2,9 @@
 
 import { expect, test } from 'vitest';
 
+import { drop } from '../../src/index.ts';
 import { day, utcOffset } from '../../src/model/calendar.ts';
+import { explainPlan } from '../../src/run/plan-report.ts';
 import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { askedReports, runNight, smallWorld } from '../support/night.ts';
@@ -303,6 +305,7 @@ test('a week of which the date period asks only 5 days is never final, and a who
 });
 
 const WEDNESDAY = new Date('2026-06-03T02:30:00Z');
+const THURSDAY = new Date('2026-06-04T02:30:00Z');
 const weekly = slice({
   name: 'weekly',
   dimensions: ['week', 'app_token', 'os_name'],
@@ -310,61 +313,88 @@ const weekly = slice({
   datePeriod: { first: { daysAgo: 150 }, last: { daysAgo: 1 } },
   refresh: 'nightly',
 });
+const sundays = { world: { ...smallWorld, weekStartsOn: 0 } } as const;
+const lately = { ...weekly, datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } } };
+
+test('a service with Sunday weeks is refused by default: nothing is loaded, and the message names week_starts_on', async () => {
+  scenario = await openScenario([lately], { simulator: sundays });
+  const { status, failures } = await runNight(scenario, WEDNESDAY);
+
+  expect(status).toBe('failed');
+  expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
+  expect(failures[0]?.message).toMatch(
+    /: week_starts_on is monday, but the service's week of 2026-\d\d-\d\d begins on sunday\.$/,
+  );
+  expect(failures[0]?.hint).toContain('Set `week_starts_on: sunday`.');
+  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
+  expect(await column(scenario, 'select count(*) from weekly')).toEqual(['0']);
+  expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['0']);
+});
+
 test.each([
-  ['Sunday', 0, 150, '2026-01-04:2026-06-02'],
-  ['Saturday', 6, 151, '2026-01-03:2026-06-02'],
+  ['sunday', 0, 150, '2026-01-04:2026-06-02'],
+  ['saturday', 6, 151, '2026-01-03:2026-06-02'],
 ] as const)(
-  '22 windows of Monday weeks asked of a service with %s weeks end up equal to the truth, with 1 warning',
-  async (name, weekStartsOn, daysAgo, days) => {
-    const aligned = { ...weekly, datePeriod: { first: { daysAgo }, last: { daysAgo: 1 } } };
+  'a service with %s weeks loads equal to the truth under that week_starts_on',
+  async (_, weekStartsOn, daysAgo, days) => {
+    const datePeriod = { first: { daysAgo }, last: { daysAgo: 1 } };
+    const aligned = { ...weekly, weekStartsOn, datePeriod };
     scenario = await openScenario([aligned], {
       simulator: { world: { ...smallWorld, weekStartsOn } },
     });
-    const summary = await runNight(scenario, WEDNESDAY);
-
-    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-    const { planned, loaded } = summary.slices[0]?.windows ?? {};
-    expect(loaded).toBe(planned);
+    expect(await runNight(scenario, WEDNESDAY)).toMatchObject({ failures: [] });
     const { stored, truth } = await storedAndTrue(scenario, aligned, days, WEDNESDAY);
     expect(stored).toEqual(truth);
     expect(
       await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods'),
     ).toEqual([String(weekStartsOn)]);
-    expect(
-      await column(
-        scenario,
-        'select count(distinct week) = (select count(*) from ripen.periods) from weekly',
-      ),
-    ).toEqual(['true']);
-    expect(await column(scenario, `select code || ' ' || message from ripen.warnings`)).toEqual([
-      `WEEK_START The service begins weeks on ${name}; its windows were aligned to that day.`,
-    ]);
   },
 );
 
-test('a service that turns from Monday to Sunday weeks changes no row: the windows fail, naming the drop and the backfill to begin anew', async () => {
-  const lately = { ...weekly, datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } } };
+const rowsHash = (): Promise<string[]> =>
+  column(scenario, 'select sum(hash(w))::varchar from weekly as w');
+
+test('a service that turns from Monday to Sunday weeks changes no row: the windows fail, naming week_starts_on', async () => {
   scenario = await openScenario([lately], { simulator });
   await runNight(scenario, WEDNESDAY);
-  const before = await column(scenario, 'select sum(hash(w))::varchar from weekly as w');
-  const turned = await startSimulator({
-    world: { ...smallWorld, weekStartsOn: 0 },
-    now: WEDNESDAY,
-    token: TOKEN,
-  });
+  const before = await rowsHash();
+  const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
   const service = { baseUrl: turned.url, reportsUrl: turned.url };
-  const { status, failures } = await runNight(scenario, new Date('2026-06-04T02:30:00Z'), {
-    service,
-  });
+  const { status, failures } = await runNight(scenario, THURSDAY, { service });
   await turned.close();
 
   expect(status).toBe('failed');
   expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
-  expect(failures[0]?.message).toContain(
-    'weeks began on a Sunday, and those loaded before on a Monday.',
-  );
-  expect(failures[0]?.hint).toContain(
-    '`ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to',
-  );
-  expect(await column(scenario, 'select sum(hash(w))::varchar from weekly as w')).toEqual(before);
+  expect(failures[0]?.hint).toContain('Set `week_starts_on: sunday`.');
+  expect(await rowsHash()).toEqual(before);
+});
+
+test('a changed week_starts_on is refused by sync and plan while weeks are loaded: the hint names the drop and the backfill, which load anew', async () => {
+  scenario = await openScenario([lately], { simulator });
+  await runNight(scenario, WEDNESDAY);
+  const before = await rowsHash();
+  const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
+  const service = { baseUrl: turned.url, reportsUrl: turned.url };
+  const slices = [{ ...lately, weekStartsOn: 0 }] as const;
+  const { status, failures } = await runNight(scenario, THURSDAY, { service, slices });
+  expect([status, failures.length]).toEqual(['failed', 1]);
+  const refusal = {
+    code: 'DATA_MALFORMED',
+    message: 'slice weekly: week_starts_on is sunday, but its loaded weeks begin on monday.',
+    hint: 'Set `week_starts_on: monday`, or begin anew: `ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to 2026-06-02`.',
+  };
+  expect(failures[0]).toMatchObject(refusal);
+  const changed = { ...scenario.config, slices };
+  const signal = AbortSignal.timeout(60_000);
+  const planning = { lockWaitMs: 0, emit: () => {}, planAt: THURSDAY, signal, slices: null };
+  await expect(explainPlan(changed, planning)).rejects.toMatchObject(refusal);
+  expect(await rowsHash()).toEqual(before);
+
+  await drop(changed, { slice: 'weekly', agree: true });
+  const forced = { start: day('2026-05-04'), end: day('2026-06-03') };
+  const request = { command: 'backfill', forced } as const;
+  const anew = await runNight(scenario, THURSDAY, { service, slices, request });
+  await turned.close();
+  expect(anew.failures).toEqual([]);
+  expect(await column(scenario, 'select distinct dayofweek(week) from weekly')).toEqual(['0']);
 });

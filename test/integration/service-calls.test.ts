@@ -13,6 +13,7 @@ import {
   failureFrom,
   json,
   markedToken,
+  savePage,
   type Script,
   type ScriptedServer,
   type Overrides,
@@ -46,7 +47,7 @@ describe('a report', () => {
       app__in: 'a b&c=ü',
       format_dates: 'true',
     };
-    await connection.service.report(parameters, saveAs, connection.signal);
+    await savePage(connection, saveAs, parameters);
     const [request] = server.received;
     expect(request?.target).toBe(
       '/reports-service/report?dimensions=day,app&utc_offset=%2B05:30&app__in=a%20b%26c%3D%C3%BC&format_dates=false',
@@ -64,16 +65,16 @@ describe('a report', () => {
       () => json({ rows: [] }),
       (origin) => ({ reportsUrl: `${origin}/gateway/` }),
     );
-    await connection.service.report({}, saveAs, connection.signal);
+    await savePage(connection, saveAs);
     expect(server.received[0]?.path).toBe('/gateway/reports-service/report');
   });
 
-  test('in gzip is saved as it came, measured plain and hashed, for the owner only', async () => {
+  test('in gzip is saved as it came, and measured plain, for the owner only', async () => {
     const document = {
       rows: Array.from({ length: 5000 }, (_, row) => ({ row, cost: 0.1234567890123456 })),
     };
     await serve(() => json(document, { gzip: true }));
-    const saved = await connection.service.report({}, saveAs, connection.signal);
+    const saved = await savePage(connection, saveAs);
     const file = readFileSync(saveAs);
     expect(JSON.parse(gunzipSync(file).toString('utf8'))).toEqual(document);
     expect(saved).toEqual({
@@ -81,8 +82,6 @@ describe('a report', () => {
       encoding: 'gzip',
       bytes: file.length,
       plainBytes: JSON.stringify(document).length,
-      nextPage: null,
-      rowsDigest: saved?.rowsDigest,
     });
     expect(statSync(saveAs).mode & 0o777).toBe(0o600);
     expect(connection.service.statistics()).toEqual({
@@ -96,15 +95,15 @@ describe('a report', () => {
 
   test('without compression is saved as it came and overwrites what lay there', async () => {
     await serve((_, count) => json({ rows: count === 1 ? [1, 2, 3] : [] }));
-    await connection.service.report({}, saveAs, connection.signal);
-    const saved = await connection.service.report({}, saveAs, connection.signal);
+    await savePage(connection, saveAs);
+    const saved = await savePage(connection, saveAs);
     expect(saved).toMatchObject({ encoding: 'identity', bytes: 11, plainBytes: 11 });
     expect(readFileSync(saveAs, 'utf8')).toBe('{"rows":[]}');
   });
 
   test('that is empty (204) is null', async () => {
     await serve(() => ({ status: 204 }));
-    expect(await connection.service.report({}, saveAs, connection.signal)).toBeNull();
+    expect(await savePage(connection, saveAs)).toBeNull();
   });
 
   test('is one of at most 7 in flight where 7 are allowed, whatever else is asked', async () => {
@@ -113,7 +112,7 @@ describe('a report', () => {
     await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         index % 2 === 0
-          ? service.report({}, join(directory, String(index)), signal)
+          ? savePage(connection, join(directory, String(index)))
           : service.filtersData({ filters: ['apps'] }, signal),
       ),
     );
@@ -190,11 +189,11 @@ describe('the certificate of the service', () => {
       const pem = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
       ({ server, connection } = await useService(() => json({ rows: [] }), { caFile: cert }, pem));
       const stranger = connectTo(server.origin);
-      const failure = await failureFrom(stranger.service.report({}, saveAs, stranger.signal));
+      const failure = await failureFrom(savePage(stranger, saveAs));
       expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 1 } });
       expect(failure.hint).toContain('ca_file');
       await stranger.service.close();
-      expect(await connection.service.report({}, saveAs, connection.signal)).not.toBeNull();
+      expect(await savePage(connection, saveAs)).not.toBeNull();
     },
   );
 

@@ -66,7 +66,7 @@ function takeDocument(columns: SliceColumns, seed: number, folder: string): Take
   }
   reading.endBody();
   const read = reading.finish();
-  const because = read.envelopes[0]?.because ?? null;
+  const because = read.bodies[0]?.because ?? null;
   if (because === null) return [{ seed, body, file, read }];
   if (!isOdd)
     throw new Error(`Did not take ${JSON.stringify({ seed, because, body: String(body) })}`);
@@ -183,8 +183,8 @@ async function compared(
   const { dimensions, metrics } = columns;
   const expected = rowsByOracle(taken, [...dimensions, ...metrics.map(({ id }) => id)]);
   if (expected === null) return null;
-  const { unfit, envelopes, hasExtra } = taken.read;
-  const isWrong = envelopes.some(({ badLabel }) => badLabel !== null);
+  const { unfit, bodies, hasExtra } = taken.read;
+  const isWrong = bodies.some(({ badLabel }) => badLabel !== null);
   const stored = await storedRows(columns, taken.file);
   const unfitOf = new Set<string>();
   let isWrongByOracle = false;
@@ -200,7 +200,7 @@ async function compared(
       if (!isDateDimension(name)) return [name, respelled(text), respelled(value)];
       // A dimension that rows lack fails the window by itself.
       if (value === null)
-        isWrongByOracle = isWrong || envelopes.every(({ commonKeys }) => commonKeys.includes(name));
+        isWrongByOracle = isWrong || bodies.every(({ commonKeys }) => commonKeys.includes(name));
       return [
         name,
         value === null ? null : name === 'week' ? text?.slice(0, 10) : text,
@@ -263,7 +263,7 @@ test(`of ${DOCUMENTS} random documents, those that are whole reports are stored 
       const both = await compared(slice, taken);
       if (both === null) continue;
       expect({ seed, is: both.found }).toEqual({ seed, is: both.expected });
-      if (taken.read.envelopes[0]?.badLabel !== null) continue;
+      if (taken.read.bodies[0]?.badLabel !== null) continue;
       const isRepeating = await repeats(slice, taken.file);
       expect({ seed, isDistinct: taken.read.isDistinct }).toEqual({
         seed,

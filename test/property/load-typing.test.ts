@@ -10,7 +10,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { ReadAnswers } from '../../src/load/read-answers.ts';
+import { ReadPages } from '../../src/load/read-pages.ts';
 import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
 import {
   capacityOf,
@@ -20,6 +20,7 @@ import {
   parseColumnType,
   parseDecimal,
 } from '../../src/model/column-type.ts';
+import { boxesOf } from '../../src/model/window.ts';
 import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
 import { REJECTED } from '../../src/spool/columns/reading.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
@@ -87,22 +88,17 @@ async function spooledOf(
     dimensions: columns.dimensions,
     metrics: columns.metrics.map(({ id }) => id),
   });
+  const window = windowOfDays(daily, '2026-01-05');
+  const page = { path, encoding: 'identity', bytes: 9, plainBytes: 9 } as const;
+  const at = new Date(0);
+  const saved = { pages: [page], unfollowed: null, requests: 1, requestedAt: at, receivedAt: at };
   return {
-    window: windowOfDays(daily, '2026-01-05'),
-    answers: [
-      {
-        partNo: 0,
-        metrics: daily.metrics,
-        pages: [{ path, encoding: 'identity', bytes: 9, plainBytes: 9 }],
-        unfollowed: null,
-      },
-    ],
-    whole: null,
-    attempt: 0,
-    isDoubted: false,
-    requests: 1,
-    requestedAt: new Date(0),
-    receivedAt: new Date(0),
+    window,
+    doubts: 0,
+    isConfirmation: false,
+    round: null,
+    answers: boxesOf(window).map((box) => Object.assign({ box }, saved)),
+    controlFailure: null,
   };
 }
 
@@ -128,10 +124,10 @@ async function store(
     columns,
     catalog: [],
   };
-  const answers = new ReadAnswers(reader, directory);
-  await answers.readAll([spooled], target);
-  const [read] = answers.of(spooled);
-  expect(read?.pages).toMatchObject([{ rows: texts.length * typeTexts.length }]);
+  const pages = new ReadPages(reader, directory);
+  await pages.readAll([spooled], target);
+  const [read] = spooled.answers.flatMap((answer) => answer.pages.map((page) => pages.of(page)));
+  expect(read?.body.rows).toBe(texts.length * typeTexts.length);
   const values = typeTexts.map((type) => `${identifier(type)}::varchar`).join(', ');
   const stored = await warehouse.rows(
     `select "no", case when ${identifier(REJECTED)} is null then coalesce(${values})
@@ -140,7 +136,7 @@ async function store(
     [],
     z.object({ no: z.string(), value: z.string().nullable() }),
   );
-  await answers.discard(spooled.answers);
+  await pages.discard(spooled.answers);
   const found = new Map(stored.map(({ no, value }) => [Number(no), value]));
   return texts.map((_, no) =>
     Object.fromEntries(

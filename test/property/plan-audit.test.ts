@@ -65,9 +65,7 @@ test('a night draws at most so many periods, each once, with a final cell and ke
       expect(added.every((window) => window.periods.length === 1)).toBe(true);
       for (const { period } of draws) {
         const held = plan.table?.periods.get(period.bucket.start);
-        expect(period.bucket.start >= (firstKeptDay(of, asOf, 1) ?? period.bucket.start)).toBe(
-          true,
-        );
+        expect(period.bucket.start >= (firstKeptDay(of, asOf) ?? period.bucket.start)).toBe(true);
         const metrics = metricsOf(of);
         expect(
           held !== undefined && metrics.some((metric) => isFinal(period, metric, of, held)),

@@ -95,7 +95,7 @@ test(
       const before = lived.ledger.live;
       lived = pass(declared, lived, series[index] ?? wholeNight(24));
       const { live: after } = lived.ledger;
-      const kept = firstKeptDay(declared, lived.asOf, 1);
+      const kept = firstKeptDay(declared, lived.asOf);
       const isKept = (each: Day): boolean => kept === null || each >= kept;
       const held = new Set(daysOf(inTable(after)));
       expect(daysOf(inTable(before)).filter((each) => isKept(each) && !held.has(each))).toEqual([]);
@@ -124,10 +124,10 @@ test(
     expect([plan.windows, swapBlockedBy(plan, done.ledger.live) === null]).toEqual([[], true]);
     const [held, kept] = [
       new Set(daysOf(inTable(done.ledger.live))),
-      firstKeptDay(newest, done.asOf, 1),
+      firstKeptDay(newest, done.asOf),
     ];
     const today = dayAt(done.asOf, newest.utcOffset);
-    const stated = resolveDatePeriod(newest.datePeriod, done.asOf, newest.utcOffset);
+    const stated = resolveDatePeriod(newest, done.asOf);
     // What was let go for a while, under a grain whose oldest bucket begins later, is gone.
     fc.pre(kept === null);
     const wanted = [...ever, ...(stated === null ? [] : daysIn(stated))].filter(

@@ -92,7 +92,6 @@ class LoadFacts {
     if (periods.size === 0) return emptyLedger;
     const table = {
       state: 'live',
-      weekStartsOn: null,
       size: null,
       periods,
       ages: this.#ages,

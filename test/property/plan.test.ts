@@ -42,7 +42,7 @@ const moments = fc.tuple(slices, nights, hours).map(([of, series, wait]) => {
 
 /** Every day from the first to the last that is stated or held, but for those to come and those that are let go. */
 function coveredDays(of: Slice, ledger: SliceLedger, asOf: Date): Day[] {
-  const stated = resolveDatePeriod(of.datePeriod, asOf, of.utcOffset);
+  const stated = resolveDatePeriod(of, asOf);
   const statedDays = stated === null ? [] : daysIn(stated);
   const held = [...(ledger.live?.periods.values() ?? [])].flatMap(({ requested }) =>
     daysIn(requested),
@@ -54,7 +54,7 @@ function coveredDays(of: Slice, ledger: SliceLedger, asOf: Date): Day[] {
   const ends = isPassed ? [last.day] : [];
   const [first, ...others] = [...statedDays, ...held, ...ends].sort();
   if (first === undefined) return [];
-  const [kept, today] = [firstKeptDay(of, asOf, 1) ?? first, dayAt(asOf, of.utcOffset)];
+  const [kept, today] = [firstKeptDay(of, asOf) ?? first, dayAt(asOf, of.utcOffset)];
   return daysIn({ start: first, end: addDays(others.at(-1) ?? first, 1) }).filter(
     (each) => each >= kept && each <= today,
   );
@@ -287,7 +287,7 @@ test(
       const forced = { start, end: addDays(start, length) };
       const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: asOf, forced });
       const periods = plan.windows.flatMap((window) => window.periods);
-      const kept = firstKeptDay(of, asOf, 1) ?? forced.start;
+      const kept = firstKeptDay(of, asOf) ?? forced.start;
       const begun = daysIn(forced).filter(
         (each) => each >= kept && each <= dayAt(asOf, of.utcOffset),
       );

@@ -5,7 +5,7 @@
 
 import * as fc from 'fast-check';
 
-import { sharesOf } from '../../src/load/guard.ts';
+import { sharesOf } from '../../src/load/fate.ts';
 import { addDays, day, daysBetween, utcOffset, type Day } from '../../src/model/calendar.ts';
 import {
   verdicts,
@@ -127,8 +127,8 @@ export function withLoaded(
       periods.set(period.bucket.start, loadedPeriod({ ...period, ...held, rows, emptyRuns }));
     }
   }
-  const { fingerprint, weekStartsOn } = plan;
-  const table: SliceTable = { fingerprint, state, weekStartsOn, size: null, periods };
+  const { fingerprint } = plan;
+  const table: SliceTable = { fingerprint, state, size: null, periods };
   return state === 'live' ? { live: table, building: null } : { ...ledger, building: table };
 }
 
@@ -141,12 +141,9 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
   const come = new Map(
     window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]),
   );
-  const known = plan.table?.periods ?? new Map<Day, PeriodRecord>();
-  return sharesOf(
-    window,
-    { answered: come, known },
-    { fetchedAt, acceptLoss: false, isRepeated: true },
-  )
+  const stored = plan.table?.periods ?? new Map<Day, PeriodRecord>();
+  const how = { fetchedAt, acceptLoss: false, isConfirmation: true };
+  return sharesOf(window, { answered: come, stored }, how)
     .filter(({ fate }) => fate === 'load')
     .map((share) => share.window);
 }

@@ -27,7 +27,7 @@ import type { RunEvent } from '../../src/events.ts';
 import { MAX_URL_BYTES } from '../../src/model/slice.ts';
 import type { Clock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
-import type { Service } from '../../src/service/service.ts';
+import type { PageHead, SavedBody, Service } from '../../src/service/service.ts';
 import { closedOnce } from './closing.ts';
 
 export interface Received {
@@ -230,6 +230,19 @@ export function connectTo(origin: string, overrides: Partial<HttpService> = {}):
   const service = connect(config, emit, clock);
   const close = closedOnce(() => service.close());
   return { service: { ...service, close }, clock, events, signal: new AbortController().signal };
+}
+
+const lastPage: PageHead = { rows: 0, rowsDigest: '', pagination: null };
+
+/** Requests a report of one page and saves it at a path; null if it has no content. */
+export async function savePage(
+  { service, signal }: Pick<Connection, 'service' | 'signal'>,
+  path: string,
+  parameters: Readonly<Record<string, string>> = { metrics: 'installs' },
+): Promise<SavedBody | null> {
+  const request = { parameters, pathFor: () => path, readPage: async () => lastPage };
+  const { pages } = await service.report(request, signal);
+  return pages.at(0) ?? null;
 }
 
 /** What a connection has otherwise than by default; it may depend on the server's origin. */

@@ -18,6 +18,7 @@ export function slice(
     grain: dateDimensions.find((name) => given.dimensions.includes(name)) ?? null,
     datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } },
     utcOffset,
+    weekStartsOn: 1,
     refresh: 'milestones',
     horizons: [],
     settleMs: 3_600_000,

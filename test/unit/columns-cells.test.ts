@@ -61,9 +61,9 @@ async function cell(name: string, value: string | Uint8Array): Promise<string | 
     Buffer.from('}]}'),
   ]);
   const { path, read } = readBody(columnsOf([name]), body);
-  const [envelope] = read.envelopes;
-  if (envelope?.because !== null) return 'broken';
-  if (envelope.badLabel !== null) return `no date: ${envelope.badLabel.label}`;
+  const [first] = read.bodies;
+  if (first?.because !== null) return 'broken';
+  if (first.badLabel !== null) return `no date: ${first.badLabel.label}`;
   const unfit = read.unfit.get(name);
   if (unfit !== undefined && !read.hasRejected) return `needs ${formatColumnType(unfit)}`;
   const [found] = await warehouse.rows(
@@ -188,11 +188,11 @@ describe('a document is whole', () => {
   ])('with %s, in one piece and byte by byte', (_, body, rows, keys, commonKeys) => {
     const { read } = readBody(pair, body);
     expect(readBody(pair, body, 1).read).toEqual(read);
-    const [envelope] = read.envelopes;
+    const [first] = read.bodies;
     const found = {
-      ...envelope,
-      keys: envelope?.keys.toSorted(),
-      commonKeys: envelope?.commonKeys.toSorted(),
+      ...first,
+      keys: first?.keys.toSorted(),
+      commonKeys: first?.commonKeys.toSorted(),
     };
     expect(found).toMatchObject({
       rows,
@@ -230,8 +230,8 @@ describe('a document is broken', () => {
     ['a second document', `{"rows":[${row}]}{"rows":[]}`],
     ['a zero byte behind it', `{"rows":[${row}]}\0`],
   ])('with %s', (_, body) => {
-    const [envelope] = readBody(pair, body, 64 * 1024).read.envelopes;
-    expect(envelope?.because ?? '').not.toBe('');
+    const [first] = readBody(pair, body, 64 * 1024).read.bodies;
+    expect(first?.because ?? '').not.toBe('');
   });
 });
 
@@ -250,7 +250,7 @@ describe('keys are distinct, and repeat', () => {
     ],
   ])('with %s', (_, rows, isDistinct) => {
     expect(readBody(keyed, `{"rows":[${rows.join(',')}]}`).read).toMatchObject({
-      rows: rows.length,
+      bodies: [{ rows: rows.length }],
       isDistinct,
     });
   });

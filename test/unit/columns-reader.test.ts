@@ -92,19 +92,17 @@ function expectedSums(rows: number, times = 1): unknown {
   ];
 }
 
-test('two saved bodies of one answer, one of them gzip, become one Parquet file with two envelopes', async () => {
+test('two saved bodies of one answer, one of them gzip, become one Parquet file', async () => {
   const to = fresh('parquet');
   const bodies = [await saved(bodyOf(100)), await saved(gzipSync(bodyOf(100)), 'gzip')];
   const keys = ['day', 'app', 'installs', 'cost'];
   const members = new Map([['totals', '{"installs":1.0}']]);
-  const envelope = { rows: 100, members, keys, commonKeys: keys, badLabel: null, because: null };
+  const body = { rows: 100, members, keys, commonKeys: keys, badLabel: null, because: null };
   expect(await reader.read({ bodies, columns, to })).toMatchObject({
-    rows: 200,
-    envelopes: [envelope, envelope],
+    bodies: [body, body],
     unfit: new Map(),
     hasExtra: false,
     hasRejected: false,
-    weekStartsOn: null,
     isOrdered: false,
     isDistinct: false,
   });
@@ -120,7 +118,7 @@ test('four plain bodies that are read at once each become a file of their own ro
   );
   const read = await Promise.all(requests.map(async (request) => own.read(request)));
   await own.close();
-  expect(read.map(({ rows }) => rows)).toEqual([3000, 3000, 2900, 3100]);
+  expect(read.map(({ bodies }) => bodies[0]?.rows)).toEqual([3000, 3000, 2900, 3100]);
   for (const [at, { to }] of requests.entries()) {
     const apps = `select distinct split_part(app, ' ', 2) as app from read_parquet(${literal(to)})`;
     expect(await warehouse.rows(apps, [], z.object({ app: z.string() }))).toEqual([
@@ -136,8 +134,8 @@ test('a body that breaks off amid a row leaves nothing of it in the rows of the 
     await saved('{"rows":[{"attr_dependency":{"partner_id":"7"}'),
     await saved(whole),
   ];
-  const { envelopes } = await reader.read({ bodies, columns, to });
-  expect(envelopes.map(({ rows, because }) => [rows, because === null])).toEqual([
+  const read = await reader.read({ bodies, columns, to });
+  expect(read.bodies.map(({ rows, because }) => [rows, because === null])).toEqual([
     [0, false],
     [1, true],
   ]);
@@ -150,7 +148,9 @@ test('a body that breaks off amid a row leaves nothing of it in the rows of the 
 test('130,000 rows with as many texts and a NULL in every seventh become two groups that read back whole', async () => {
   const to = fresh('parquet');
   const body = await saved(bodyOf(130_000));
-  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 130_000 });
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({
+    bodies: [{ rows: 130_000 }],
+  });
   expect(await sumsOf(to)).toEqual(expectedSums(130_000));
   const groups = await warehouse.rows(
     `select distinct row_group_num_rows as rows from parquet_metadata(${literal(to)}) order by rows`,
@@ -163,7 +163,9 @@ test('130,000 rows with as many texts and a NULL in every seventh become two gro
 test('30 MB of texts that are all different end groups early, and read back whole', async () => {
   const to = fresh('parquet');
   const body = await saved(bodyOf(30_000, 'x'.repeat(1000)));
-  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 30_000 });
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({
+    bodies: [{ rows: 30_000 }],
+  });
   expect(await sumsOf(to)).toEqual(expectedSums(30_000));
   const groups = await warehouse.rows(
     `select count(distinct row_group_id)::integer as groups from parquet_metadata(${literal(to)})`,
@@ -184,7 +186,7 @@ test.each([
 ])('a gzip body %s is no answer, and says why', async (_, change) => {
   const body = await saved(change(gzipSync(bodyOf(1000))), 'gzip');
   const read = await reader.read({ bodies: [body], columns, to: fresh('parquet') });
-  expect(read.envelopes.map(({ because }) => because?.slice(0, 31))).toEqual([
+  expect(read.bodies.map(({ because }) => because?.slice(0, 31))).toEqual([
     'it was not complete, valid gzip',
   ]);
 });
@@ -198,7 +200,9 @@ test('a body that is not there and a Parquet file that is there already are fail
   await expect(taken).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   expect(await readFile(body.path, 'utf8')).toBe(bodyOf(1));
   const to = fresh('parquet');
-  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 1 });
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({
+    bodies: [{ rows: 1 }],
+  });
 });
 
 test('closing rejects what is under way, and what waits for its turn', async () => {

@@ -231,6 +231,7 @@ describe('a slice', () => {
       lifetimeMs: 120 * 86_400_000,
       refresh: 'milestones',
       maxRejects: 0,
+      weekStartsOn: 1,
       types: {},
       additive: {},
       completeness: 'require',
@@ -242,10 +243,17 @@ describe('a slice', () => {
       retain: '48h',
       additive: { revenue: false, constructor: false },
     };
-    const defaults = { refresh: 'nightly', retain: '400d', max_rejects: 5, completeness: 'warn' };
+    const defaults = {
+      refresh: 'nightly',
+      retain: '400d',
+      max_rejects: 5,
+      week_starts_on: 'saturday',
+      completeness: 'warn',
+    };
     expect(sliceOf({ ...own, types: { installs: 'decimal(18, 6)' } }, defaults)).toMatchObject({
       refresh: [1, 2, 30],
       maxRejects: 5,
+      weekStartsOn: 6,
       types: { installs: 'DECIMAL(18,6)' },
       additive: { revenue: false, constructor: false },
       completeness: 'warn',

@@ -53,7 +53,7 @@ function covered(
   loaded: readonly { readonly requested: DayInterval }[],
   asOf: string,
 ): string | null {
-  const days = coverageOf(of, loaded, new Date(asOf), 1);
+  const days = coverageOf(of, loaded, new Date(asOf));
   return days === null ? null : `${days.start}:${lastDay(days)}`;
 }
 
@@ -110,9 +110,13 @@ describe('what a slice lets go', () => {
   ])(
     'by %s (weeks from weekday %i) begins with a whole bucket, at %s',
     (grain, weekStartsOn, expected) => {
-      const of = declared(fixed('2020-01-01', '2026-06-29'), { grain, retainDays: 30 });
-      expect(firstKeptDay(of, new Date(NOON), weekStartsOn)).toBe(expected);
-      const [first] = coveredPeriods(of, [], new Date(NOON), weekStartsOn);
+      const of = declared(fixed('2020-01-01', '2026-06-29'), {
+        grain,
+        retainDays: 30,
+        weekStartsOn,
+      });
+      expect(firstKeptDay(of, new Date(NOON))).toBe(expected);
+      const [first] = coveredPeriods(of, [], new Date(NOON));
       expect([first?.requested.start, first?.bucket.start]).toEqual([expected, expected]);
     },
   );
@@ -129,7 +133,7 @@ describe('the first bucket', () => {
     'of a %s grain that was loaded cut (%s) stays cut when a rolling date period left it',
     (grain, loaded, requested, bucket) => {
       const of = declared(rolling(3), { grain });
-      const [first] = coveredPeriods(of, held(loaded), new Date(NOON), 1);
+      const [first] = coveredPeriods(of, held(loaded), new Date(NOON));
       expect([first?.requested.start, first?.bucket.start]).toEqual([requested, bucket]);
     },
   );

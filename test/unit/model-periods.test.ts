@@ -132,7 +132,12 @@ describe('a date period', () => {
     [on('2026-01-10'), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
     [ago(0), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
   ])('from %j to %j at %s in %s covers %j', (first, last, asOf, zone, expected) => {
-    const resolved = resolveDatePeriod({ first, last }, new Date(asOf), utcOffset(zone));
+    const dated = {
+      datePeriod: { first, last },
+      utcOffset: utcOffset(zone),
+      weekStartsOn: 1,
+    } as const;
+    const resolved = resolveDatePeriod(dated, new Date(asOf));
     expect(resolved).toEqual(expected === null ? null : interval(...expected));
   });
 });
@@ -199,7 +204,11 @@ describe('a window', () => {
       { os_name__in: 'ios,android', os_name__not_in: 'ios' },
     ],
   ])('narrowed to %j filters by %j', (part, filters) => {
-    const sent = reportParameters(windowOf(daily, 'f', weeks), { part, metrics: daily.metrics });
+    const sent = reportParameters(windowOf(daily, 'f', weeks), {
+      part,
+      metrics: daily.metrics,
+      control: null,
+    });
     expect(
       Object.fromEntries(Object.entries(sent).filter(([name]) => name.includes('__'))),
     ).toEqual(filters);
@@ -226,6 +235,7 @@ describe('the fingerprint of a slice', () => {
       refresh: 'nightly',
       types: { clicks: 'DOUBLE' },
       maxRejects: 5,
+      weekStartsOn: 0,
       settleMs: 0,
       datePeriod: { first: { daysAgo: 9 }, last: { daysAgo: 2 } },
     });

@@ -43,7 +43,6 @@ function fetched(of: Slice, days: readonly (readonly [string, number])[]): Slice
   const table = {
     fingerprint,
     state: 'live',
-    weekStartsOn: null,
     size: { maxDays: 1, parts: null, learnedAt: ASOF },
     periods: new Map(periods),
   } as const;

@@ -53,7 +53,6 @@ function table(periods: readonly PeriodRecord[], change: Partial<SliceTable> = {
   return {
     fingerprint: fingerprintOf(daily),
     state: 'live',
-    weekStartsOn: null,
     size: null,
     periods: new Map(periods.map((period) => [period.bucket.start, period])),
     ...change,
@@ -210,21 +209,13 @@ describe('weeks', () => {
     datePeriod: { first: { day: day('2026-01-04') }, last: { day: day('2026-01-17') } },
   });
 
-  test.each<[WeekStart | null, readonly string[]]>([
-    [null, ['2026-01-04', '2026-01-05', '2026-01-12']],
+  test.each<[WeekStart, readonly string[]]>([
     [1, ['2026-01-04', '2026-01-05', '2026-01-12']],
     [0, ['2026-01-04', '2026-01-11']],
-  ])('that begin on weekday %j as learned are asked for from %j on', (weekStartsOn, starts) => {
-    const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn });
-    const plan = planOf(weekly, livingIn(known));
+  ])('that begin on weekday %j are requested from %j on', (weekStartsOn, starts) => {
+    const known = table([], { fingerprint: fingerprintOf(weekly) });
+    const plan = planOf({ ...weekly, weekStartsOn }, livingIn(known));
     expect(plan.periods.map(({ requested }) => requested.start)).toEqual(starts);
-  });
-
-  test('of a changed meaning begin as those of the live table do', () => {
-    const changed = { ...weekly, parameters: { attribution_type: 'click' } };
-    const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn: 0 });
-    const plan = planOf(changed, livingIn(known));
-    expect(plan.weekStartsOn).toBe(0);
   });
 });
 

@@ -34,16 +34,12 @@ const daily = configOf('2026-02-10:yesterday');
 /** That of every slice with these settings, whatever its dimensions are here. */
 const LIVE = fingerprintOf(daily.slices[0] ?? { dimensions: [], parameters: {}, headers: {} });
 
-async function holdTable(
-  slice: string,
-  state: 'live' | 'building',
-  weekStartsOn: 0 | 1 | null = null,
-): Promise<void> {
+async function holdTable(slice: string, state: 'live' | 'building'): Promise<void> {
   await warehouse.run(
     `insert into ripen.slice_tables by name
-     select $1 as slice, $2 as fingerprint, $1 as table_name, $3 as state, $4::tinyint as week_starts_on,
+     select $1 as slice, $2 as fingerprint, $1 as table_name, $3 as state,
          timestamp '2026-02-01 00:00:00' as created_at`,
-    [slice, state === 'live' ? LIVE : state, state, weekStartsOn],
+    [slice, state === 'live' ? LIVE : state, state],
   );
 }
 
@@ -163,12 +159,12 @@ describe('the status of a slice', () => {
     expect(slice).toMatchObject({ building_periods: 2, periods: { loaded: 1 }, rows: 10 });
   });
 
-  test('weeks begin as the service taught: on Sunday, the 3 days to Tuesday are 1 period', async () => {
+  test('weeks begin on week_starts_on: on Sunday, the 3 days to Tuesday are 1 period', async () => {
     const weekly = configOf(
       '2026-02-08:2026-02-10',
-      'name: weekly, dimensions: [week], metrics: [installs]',
+      'name: weekly, dimensions: [week], metrics: [installs], week_starts_on: sunday',
     );
-    await holdTable('weekly', 'live', 0);
+    await holdTable('weekly', 'live');
     await holdPeriod('2026-02-08:2026-02-15', 'open', 10, LIVE, 'weekly');
     const slice = await statusOfOne(weekly);
     expect(slice.ages.map(({ first_day: day, state }) => [day, state])).toStrictEqual([
@@ -264,7 +260,6 @@ describe('the finality of a slice, cell by cell', () => {
       '2026-02-04:2026-02-15',
       'name: daily, dimensions: [week], metrics: [installs]',
     );
-    await warehouse.run('update ripen.slice_tables set week_starts_on = 1');
     await holdLoad(['installs']);
     await holdMetric('installs', 0, 0);
     await holdPeriod('2026-02-02:2026-02-09', 'cut');

@@ -8,11 +8,13 @@
 import { Worker } from 'node:worker_threads';
 
 import { onDisk } from '../spool.ts';
-import type { ColumnsRead, ReadRequest, Reply } from './reading.ts';
+import type { BodyHead, ColumnsRead, ReadRequest, Reply, SavedBytes } from './reading.ts';
 
 export interface ColumnReader {
   /** Reads the saved bodies of one or more answers into one file. Throws `STORAGE_FAILED` if the disk fails. */
   readonly read: (request: ReadRequest) => Promise<ColumnsRead>;
+  /** Reads what a small body states as a whole, on the caller's thread. Throws `STORAGE_FAILED` if the disk fails. */
+  readonly readHead: (body: SavedBytes) => Promise<BodyHead>;
   /** Ends the thread; readings under way are rejected and may leave their files behind. */
   readonly close: () => Promise<void>;
 }
@@ -75,6 +77,11 @@ export function openColumnReader(): ColumnReader {
         return reading;
       });
     },
+    readHead: async (body) =>
+      onDisk('spool', body.path, async () => {
+        const { readHead } = await import('./slice-reading.ts');
+        return readHead(body);
+      }),
     close: async () => {
       isClosed = true;
       await worker?.terminate();

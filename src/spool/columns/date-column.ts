@@ -2,12 +2,11 @@
 
 import type { DateDimension } from '../../model/dimension.ts';
 import { type BodyWindow, STOPPED, wholeValue } from './json-tokens.ts';
-import type { Envelope } from './reading.ts';
+import type { BodyRead } from './reading.ts';
 import { DictionaryColumn } from './text-column.ts';
 
 const MS_PER_DAY = 86_400_000;
 const MICROS_PER_MS = 1000n;
-const DAYS_TO_LAST_OF_WEEK = 6;
 
 const decoder = new TextDecoder();
 const dayForm = String.raw`[1-9]\d{3}-\d\d-\d\d`;
@@ -38,23 +37,19 @@ function instantOf(text: string): number | null {
   return !Number.isNaN(ms) && new Date(ms).toISOString() === `${text}.000Z` ? ms : null;
 }
 
-/** The dates of a dimension; also records the weekday that whole weeks begin with, and whether the dates are in order. */
+/** The dates of a dimension; also records whether they are in order. */
 export class DateColumn extends DictionaryColumn {
   readonly kind: DateDimension;
-  /** The weekdays, 0 for Sunday, that labels of seven days begin with. */
-  readonly weekStarts: Set<number>;
   /** Whether no date so far follows a later one. */
   isOrdered = true;
   #latest = -Infinity;
-  #badLabel: Envelope['badLabel'] = null;
+  #badLabel: BodyRead['badLabel'] = null;
 
   constructor(kind: DateDimension) {
-    const weekStarts = new Set<number>();
     super(kind, { kind: kind === 'hour' ? 'TIMESTAMP' : 'DATE' }, (written) =>
-      valueOf(written, kind, weekStarts),
+      valueOf(written, kind),
     );
     this.kind = kind;
-    this.weekStarts = weekStarts;
   }
 
   protected override readOther(body: BodyWindow, at: number, row: number): number {
@@ -69,7 +64,7 @@ export class DateColumn extends DictionaryColumn {
   }
 
   /** The first label of the current body that is not a date, or null; the next row belongs to another body. */
-  takeBadLabel(): Envelope['badLabel'] {
+  takeBadLabel(): BodyRead['badLabel'] {
     const bad = this.#badLabel;
     this.#badLabel = null;
     return bad;
@@ -95,11 +90,7 @@ export class DateColumn extends DictionaryColumn {
 }
 
 /** The bytes of the date that a written label names; null if it names none. */
-function valueOf(
-  written: Uint8Array,
-  kind: DateDimension,
-  weekStarts: Set<number>,
-): Uint8Array | null {
+function valueOf(written: Uint8Array, kind: DateDimension): Uint8Array | null {
   const text = decoder.decode(written);
   const label = text.startsWith('"') ? String(JSON.parse(text)) : text;
   const { form, first } = forms[kind];
@@ -107,11 +98,7 @@ function valueOf(
   const ms = match === null ? null : instantOf(first(match));
   if (match === null || ms === null) return null;
   const [, , last] = match;
-  if (kind === 'week' && last !== undefined) {
-    const lastMs = instantOf(`${last}T00:00:00`);
-    if (lastMs === null) return null;
-    if (lastMs - ms === DAYS_TO_LAST_OF_WEEK * MS_PER_DAY) weekStarts.add(new Date(ms).getUTCDay());
-  }
+  if (kind === 'week' && instantOf(`${last}T00:00:00`) === null) return null;
   const value =
     kind === 'hour' ? BigInt64Array.of(BigInt(ms) * MICROS_PER_MS) : Int32Array.of(ms / MS_PER_DAY);
   return new Uint8Array(value.buffer);

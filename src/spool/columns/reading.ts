@@ -2,6 +2,7 @@
 
 import type { ColumnType } from '../../model/column-type.ts';
 import type { SavedBody } from '../../service/service.ts';
+import type { Members } from '../envelope.ts';
 
 /** The column with the number of a row's body, from 0. No slice has a column of this name. */
 export const BODY = 'body,';
@@ -28,25 +29,29 @@ export interface SliceColumns {
   readonly left?: readonly string[];
 }
 
-/** What was found in one body. */
-export interface Envelope {
+/** What a body states as a whole. */
+export interface BodyHead {
   readonly rows: number;
-  /** The members that describe the answer, by name, as unchanged JSON texts. */
-  readonly members: ReadonlyMap<string, string>;
+  /** A digest of its first rows. */
+  readonly rowsDigest: string;
+  readonly members: Members;
+  /** Why the body is not one complete report, so that its rows are meaningless; null if it is one. */
+  readonly because: string | null;
+}
+
+/** What was found in one body. */
+export interface BodyRead extends BodyHead {
   /** Keys that occur in some row; below, those in every row. */
   readonly keys: readonly string[];
   readonly commonKeys: readonly string[];
   /** A label that is not a date of the documented form; null if all are. */
   readonly badLabel: { readonly dimension: string; readonly label: string } | null;
-  /** Why the body is not one complete report, so that its rows are meaningless; null if it is one. */
-  readonly because: string | null;
 }
 
 /** The rows of one or more bodies, in one file. */
 export interface ColumnsRead {
-  readonly rows: number;
   /** One per body, in their order. */
-  readonly envelopes: readonly Envelope[];
+  readonly bodies: readonly BodyRead[];
   /**
    * By metric whose column does not hold all its numbers: the narrowest exact type that does. The column's cells are
    * meaningless, and the answer must be read again. A number that no such type holds is rejected.
@@ -61,8 +66,6 @@ export interface ColumnsRead {
   readonly isOrdered: boolean;
   /** Whether no two rows have the same dimensions and `attr_dependency`; also false if that is not known. */
   readonly isDistinct: boolean;
-  /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null if they differ or there are none. */
-  readonly weekStartsOn: number | null;
 }
 
 export interface ReadRequest {

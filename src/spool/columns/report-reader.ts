@@ -8,7 +8,9 @@
  * Looser than the standard where services are: `NaN` and `Infinity` are values. Each text is checked for UTF-8 only once.
  */
 
-import { besideRows } from '../beside-rows.ts';
+import { createHash } from 'node:crypto';
+
+import { ENVELOPE_MEMBERS, type Members } from '../envelope.ts';
 import {
   BodyWindow,
   CLOSING_BRACE,
@@ -24,7 +26,10 @@ import {
   textIn,
 } from './json-tokens.ts';
 
-const telling: ReadonlySet<string> = new Set(besideRows);
+const envelopeMembers: ReadonlySet<string> = new Set(ENVELOPE_MEMBERS);
+
+/** Two pages of one report do not begin with as many of the same rows. */
+const DIGESTED_ROWS = 20;
 
 /** A longer row or member is refused, which bounds the memory. */
 const MAX_STEP_BYTES = 64 * 1024 * 1024;
@@ -44,8 +49,8 @@ type ReadRow = (body: BodyWindow, at: number) => number;
 
 export class ReportReader {
   rows = 0;
-  /** The members that describe the answer, by name, as JSON. */
-  readonly members = new Map<string, string>();
+  readonly #members = new Map<string, string>();
+  readonly #firstRows = createHash('sha256');
   readonly #readRow: ReadRow;
   readonly #body = new BodyWindow();
   readonly #steps: Generator<undefined, void>;
@@ -70,6 +75,16 @@ export class ReportReader {
     this.#body.take(chunk, this.#at);
     this.#at = 0;
     return this.#body.end < this.#enough ? null : this.#goOn();
+  }
+
+  /** The members that describe the answer. */
+  get members(): Members {
+    return this.#members;
+  }
+
+  /** A digest of the first rows. May be called once. */
+  rowsDigest(): string {
+    return this.#firstRows.digest('base64');
   }
 
   /** Called after the last piece. Returns why the document is not one complete report; null if it is. */
@@ -137,7 +152,9 @@ export class ReportReader {
 
   #takeRow(at: number): number {
     const next = this.#readRow(this.#body, at);
-    if (next !== STOPPED) this.rows += 1;
+    if (next === STOPPED) return STOPPED;
+    if (this.rows < DIGESTED_ROWS) this.#firstRows.update(this.#body.bytes.subarray(at, next));
+    this.rows += 1;
     return next;
   }
 
@@ -152,7 +169,7 @@ export class ReportReader {
     this.#names.add(name);
     this.#isAtRows = isRows;
     this.#hasRows ||= isRows;
-    if (telling.has(name)) this.members.set(name, value);
+    if (envelopeMembers.has(name)) this.#members.set(name, value);
     return end;
   }
 }

@@ -16,7 +16,7 @@ import {
   STOPPED,
   textIn,
 } from './json-tokens.ts';
-import { ATTR_DEPENDENCY, type Envelope, type Reason } from './reading.ts';
+import { ATTR_DEPENDENCY, type BodyRead, type Reason } from './reading.ts';
 import type { TextColumn } from './text-column.ts';
 
 const WORD_BYTES = 4;
@@ -65,6 +65,10 @@ interface RowColumns {
   readonly left: ReadonlySet<string>;
 }
 
+/** Why a row with one key twice is refused. */
+export const statedTwice = (name: string): string =>
+  `a row of it stated ${JSON.stringify(name)} twice`;
+
 export class RowReader {
   readonly #into: RowColumns;
   readonly #columns: ReadonlyMap<string, CellColumn>;
@@ -84,7 +88,7 @@ export class RowReader {
   }
 
   /** Returns the keys of the rows so far and forgets them; the next row is the first of another body. */
-  takeKeys(): Pick<Envelope, 'keys' | 'commonKeys'> {
+  takeKeys(): Pick<BodyRead, 'keys' | 'commonKeys'> {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;
     const found = [...this.#counts].filter(([, count]) => count > 0);
@@ -138,8 +142,7 @@ export class RowReader {
     const others: string[] = [];
     for (const column of columns) column.blank(row);
     const end = readMembers(body, at, (name, value) => {
-      if (names.has(name))
-        return body.stop(value, `a row of it stated ${JSON.stringify(name)} twice`);
+      if (names.has(name)) return body.stop(value, statedTwice(name));
       names.add(name);
       const column = this.#columns.get(name);
       if (column !== undefined) return column.read(body, value, row);

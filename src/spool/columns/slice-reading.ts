@@ -6,14 +6,15 @@ import { createGunzip } from 'node:zlib';
 import { dateDimensions, isDateDimension } from '../../model/dimension.ts';
 import { type CellColumn, widened } from './cell-column.ts';
 import { DateColumn } from './date-column.ts';
-import { type BodyWindow, STOPPED } from './json-tokens.ts';
+import { type BodyWindow, readMembers, skipValue, STOPPED } from './json-tokens.ts';
 import { NumberColumn } from './number-column.ts';
 import { ParquetFile } from './parquet-file.ts';
 import {
   ATTR_DEPENDENCY,
   BODY,
+  type BodyHead,
   type ColumnsRead,
-  type Envelope,
+  type BodyRead,
   EXTRA,
   type ReadRequest,
   type Reason,
@@ -22,7 +23,7 @@ import {
 } from './reading.ts';
 import { ReportReader } from './report-reader.ts';
 import { RowKeys } from './row-keys.ts';
-import { RowReader } from './row-reader.ts';
+import { RowReader, statedTwice } from './row-reader.ts';
 import { type DictionaryColumn, TextColumn } from './text-column.ts';
 
 /** Rows per group, as many as DuckDB's own groups have, so that one thread reads each group into one of those. */
@@ -39,7 +40,7 @@ export class SliceReading {
   readonly #rows: RowReader;
   readonly #rowKeys = new RowKeys();
   readonly #file: ParquetFile;
-  readonly #envelopes: Envelope[] = [];
+  readonly #read: BodyRead[] = [];
   readonly #readRow = (body: BodyWindow, at: number): number => this.#takeRow(body, at);
   #report = new ReportReader(this.#readRow);
   /** By row of the group: the number of its body. */
@@ -96,9 +97,11 @@ export class SliceReading {
     if (this.#row < this.#bodies.length)
       for (const column of this.#columns) column.blank(this.#row);
     const { rows, members } = this.#report;
+    const rowsDigest = this.#report.rowsDigest();
     const labels = this.#dates.map((column) => column.takeBadLabel());
-    this.#envelopes.push({
+    this.#read.push({
       rows,
+      rowsDigest,
       members,
       ...this.#rows.takeKeys(),
       badLabel: labels.find((label) => label !== null) ?? null,
@@ -116,7 +119,7 @@ export class SliceReading {
     }
     const next = this.#rows.read(body, at, this.#row);
     if (next === STOPPED) return STOPPED;
-    this.#bodies[this.#row] = this.#envelopes.length;
+    this.#bodies[this.#row] = this.#read.length;
     this.#row += 1;
     if (this.#row === GROUP_ROWS) this.#writeGroup();
     return next;
@@ -138,11 +141,9 @@ export class SliceReading {
     const finest = dateDimensions
       .flatMap((name) => this.#dates.find((column) => column.kind === name) ?? [])
       .at(0);
-    const weekStarts = [...(this.#dates.find(({ kind }) => kind === 'week')?.weekStarts ?? [])];
     this.#file.finish();
     return {
-      rows: this.#envelopes.reduce((sum, { rows }) => sum + rows, 0),
-      envelopes: this.#envelopes,
+      bodies: this.#read,
       unfit: new Map(
         this.#metrics.flatMap(({ name, needed }) =>
           needed === null ? [] : [[name, needed] as const],
@@ -153,7 +154,6 @@ export class SliceReading {
       hasRejected: this.#rows.hasRejected,
       isOrdered: finest?.isOrdered ?? true,
       isDistinct: this.#rowKeys.areDistinct,
-      weekStartsOn: weekStarts.length === 1 ? (weekStarts[0] ?? null) : null,
     };
   }
 
@@ -199,26 +199,48 @@ async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-async function readBody({ path, encoding }: SavedBytes, reading: SliceReading): Promise<void> {
-  try {
-    for await (const bytes of encoding === 'identity' ? plainPieces(path) : unpackedPieces(path)) {
-      if (reading.take(bytes) !== null) break;
-    }
-    reading.endBody();
-  } catch (error) {
-    if (!isGarbled(error)) throw error;
-    reading.endBody(`it was not complete, valid gzip: ${error.message}`);
-  }
-}
-
 /** Reads saved bodies into one file. A reading that fails leaves no file. */
 export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead> {
   const reading = new SliceReading(into);
   try {
-    for (const body of bodies) await readBody(body, reading);
+    for (const body of bodies) {
+      reading.endBody(await readPieces(body, (bytes) => reading.take(bytes)));
+    }
     return reading.finish();
   } catch (error) {
     reading.abandon();
     throw error;
+  }
+}
+
+/** Reads what a body states as a whole, without its rows. */
+export async function readHead(body: SavedBytes): Promise<BodyHead> {
+  const names = new Set<string>();
+  const report = new ReportReader((window, at) => {
+    names.clear();
+    return readMembers(window, at, (name, value) => {
+      if (names.size === names.add(name).size) return window.stop(value, statedTwice(name));
+      return skipValue(window, value);
+    });
+  });
+  const because = await readPieces(body, (bytes) => report.take(bytes));
+  const { rows, members } = report;
+  return { rows, rowsDigest: report.rowsDigest(), members, because: because ?? report.end() };
+}
+
+/** Passes a body on in pieces until `take` refuses it. Returns why, or why the bytes are not valid gzip. */
+async function readPieces(
+  { path, encoding }: SavedBytes,
+  take: (bytes: Uint8Array) => string | null,
+): Promise<string | null> {
+  try {
+    for await (const bytes of encoding === 'identity' ? plainPieces(path) : unpackedPieces(path)) {
+      const because = take(bytes);
+      if (because !== null) return because;
+    }
+    return null;
+  } catch (error) {
+    if (!isGarbled(error)) throw error;
+    return `it was not complete, valid gzip: ${error.message}`;
   }
 }

@@ -113,7 +113,6 @@ class Ledger {
     const table: SliceTable = {
       fingerprint: fingerprintOf(slice),
       state: 'live',
-      weekStartsOn: null,
       size: null,
       periods: this.#periods,
     };

@@ -53,7 +53,7 @@ export function ripen(name: string, refresh: Slice['refresh'], audits = 0): Poli
 /** Each night the last so many days, and whatever was not loaded before. */
 export function lookback(days: number): Policy {
   const isRecent = (period: Period, { slice, asOf }: PlannedNight): boolean => {
-    const wanted = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
+    const wanted = resolveDatePeriod(slice, asOf);
     return wanted !== null && period.bucket.start >= addDays(wanted.end, -days);
   };
   return {
@@ -82,7 +82,7 @@ function fromFirstDue(
   { slice, metrics, table, asOf }: PlannedNight,
   isDue: (period: Period, loaded: PeriodRecord | undefined) => boolean,
 ): readonly Window[] {
-  const wanted = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
+  const wanted = resolveDatePeriod(slice, asOf);
   const periods = wanted === null ? [] : periodsOf(wanted, slice.grain, MONDAY);
   const start: Day | undefined = periods.find((period) =>
     isDue(period, table.periods.get(period.bucket.start)),

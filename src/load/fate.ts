@@ -21,15 +21,15 @@ const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
 /** A long period holds settled days before it is settled itself: one that began this long ago is guarded before its end. */
 const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
-export const MIN_SHARE = 0.5;
+const MIN_SHARE = 0.5;
 
 /** What is stored of a period; without a date dimension its days may differ from those requested now. */
-type PeriodBefore = Pick<PeriodRecord, 'bucket' | 'rows' | 'fetchedAt'>;
+export type StoredPeriod = Pick<PeriodRecord, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
 
 /** Rows of the answer, and what is stored, each by first day of the period. */
 export interface Counts {
   readonly answered: ReadonlyMap<Day, number>;
-  readonly known: ReadonlyMap<Day, PeriodBefore>;
+  readonly stored: ReadonlyMap<Day, StoredPeriod>;
 }
 
 export interface Judging {
@@ -37,8 +37,8 @@ export interface Judging {
   readonly fetchedAt: Date;
   /** Accepts every answer that is not older than what is stored. */
   readonly acceptLoss: boolean;
-  /** Whether the window was requested again already. */
-  readonly isRepeated: boolean;
+  /** Whether the answer confirms or refutes an earlier one that had too few rows. */
+  readonly isConfirmation: boolean;
 }
 
 /**
@@ -47,18 +47,18 @@ export interface Judging {
  */
 export type Fate = 'load' | 'doubt' | 'refuse' | 'newer';
 
-function fateOf(period: Period, window: Window, { answered, known }: Counts, how: Judging): Fate {
-  const [rows, before] = [answered.get(period.bucket.start) ?? 0, known.get(period.bucket.start)];
-  const { isRepeated } = how;
+function fateOf(period: Period, window: Window, { answered, stored }: Counts, how: Judging): Fate {
+  const [rows, before] = [answered.get(period.bucket.start) ?? 0, stored.get(period.bucket.start)];
+  const { isConfirmation } = how;
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
   if (before !== undefined && before.fetchedAt > how.fetchedAt) return 'newer';
   if (how.acceptLoss) return 'load';
   if (before !== undefined && rows < leastRows(period, window, before, how))
-    return isRepeated ? 'refuse' : 'doubt';
+    return isConfirmation ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
   // If an earlier run already found the period empty, this answer is the second call that confirms it.
   const isNewlyEmpty = rows === 0 && (before === undefined || before.rows > 0);
-  return isNewlyEmpty && !isRepeated ? 'doubt' : 'load';
+  return isNewlyEmpty && !isConfirmation ? 'doubt' : 'load';
 }
 
 /**
@@ -69,7 +69,7 @@ function fateOf(period: Period, window: Window, { answered, known }: Counts, how
 function leastRows(
   { bucket, requested }: Period,
   { slice }: Window,
-  before: PeriodBefore,
+  before: StoredPeriod,
   { fetchedAt }: Judging,
 ): number {
   const isMoved =
@@ -94,8 +94,8 @@ function leastRows(
 const later = (one: Day, other: Day): Day => (one > other ? one : other);
 const sooner = (one: Day, other: Day): Day => (one < other ? one : other);
 
-function losesAll({ bucket }: Period, { answered, known }: Counts): boolean {
-  return (answered.get(bucket.start) ?? 0) === 0 && (known.get(bucket.start)?.rows ?? 0) > 0;
+function losesAll({ bucket }: Period, { answered, stored }: Counts): boolean {
+  return (answered.get(bucket.start) ?? 0) === 0 && (stored.get(bucket.start)?.rows ?? 0) > 0;
 }
 
 /** A run of neighbouring periods of a window with one fate, as a window of its own. */
@@ -141,12 +141,12 @@ function isUnbroken({ periods, requested }: Window): boolean {
 /** Why the periods of a share are doubted or refused, and how to accept the answer nevertheless. */
 export function lossFailure(
   { window }: Share,
-  { answered, known }: Counts,
+  { answered, stored }: Counts,
   subject: string,
 ): Failure {
   const starts = window.periods.map(({ period }) => period.bucket.start);
   const rows = starts.reduce((sum, start) => sum + (answered.get(start) ?? 0), 0);
-  const before = starts.reduce((sum, start) => sum + (known.get(start)?.rows ?? 0), 0);
+  const before = starts.reduce((sum, start) => sum + (stored.get(start)?.rows ?? 0), 0);
   const { start, end } = window.requested;
   const message =
     before === 0

@@ -1,0 +1,231 @@
+/**
+ * Compares the answers of a window with each other before they are joined: the batches of metrics of a part, the parts of a
+ * divided window, and the totals of the undivided one. An answer without rows, or short, beside others that have some is
+ * doubted. What is not over yet may move between two requests. Pure.
+ */
+
+import { endOf } from '../model/period.ts';
+import { type Box, controlBoxesOf, boxId, isFiltered } from '../model/window.ts';
+import type { AnswerFacts, Answered, PeriodSum } from './answered.ts';
+import { isBatched } from './answered.ts';
+import type { AnswerProof } from './proof.ts';
+import { halfUnit, SUM_ROUNDOFF } from './totals.ts';
+
+export interface Disagreement {
+  /** As the end of a sentence about the window. */
+  readonly clause: string;
+  /** The boxes whose answers are doubted, and all that take part. */
+  readonly suspects: readonly Box[];
+  readonly boxes: readonly Box[];
+  /** Whether it concerns only periods that are not over, whose values may move between two requests. */
+  readonly isMoving: boolean;
+  /** Whether one request for the undivided window would settle it. */
+  readonly needsWhole: boolean;
+}
+
+/** Returns how the answers of a window contradict each other, and what of its parts cannot be verified. */
+export function compareAnswers(
+  answered: Answered,
+  proofs: readonly AnswerProof[],
+): { readonly disagreements: readonly Disagreement[]; readonly unverified: string | null } {
+  const disagreements = [...betweenBatches(answered), ...betweenParts(answered)];
+  const { spooled, controls } = answered;
+  const { window } = spooled;
+  if (window.parts.length > 1 && isFiltered(window)) {
+    const unverified = 'a filter of a metric applies to grouped rows, so that no total can show it';
+    return { disagreements, unverified };
+  }
+  if (controls.length === 0) return { disagreements, unverified: null };
+  disagreements.push(...withControl(answered, proofs));
+  const answeredBoxes = new Set(controls.map(({ box }) => boxId(box)));
+  const missing = controlBoxesOf(window).find((box) => !answeredBoxes.has(boxId(box)));
+  const unverified =
+    missing === undefined
+      ? null
+      : `the service did not list the values of ${missing.control?.at(-1) ?? 'its parts'}`;
+  return { disagreements, unverified };
+}
+
+/** Whether values of a period may still move while it is requested. */
+const isOpen = ({ spooled: { window }, fetchedAt }: Answered, start: string): boolean =>
+  window.periods.some(
+    ({ period }) =>
+      period.bucket.start === start &&
+      endOf(period, window.slice.utcOffset).getTime() + window.slice.settleMs > fetchedAt.getTime(),
+  );
+
+const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);
+
+/** The batches of metrics of a part must have rows together, and the same sums of the metric they share. */
+function betweenBatches(answered: Answered): Disagreement[] {
+  const { answers, spooled } = answered;
+  if (!isBatched(answered)) return [];
+  const disagreements: Disagreement[] = [];
+  const shared = sharedMetric(answers);
+  for (const partNo of spooled.window.parts.keys()) {
+    const batches = answers.filter(({ box }) => box.partNo === partNo);
+    const boxes = batches.map(({ box }) => box);
+    const filled = batches.find(({ rows }) => rows > 0);
+    const empty = batches.filter(({ rows }) => rows === 0);
+    if (filled === undefined) continue;
+    if (empty.length > 0) {
+      const names = namesOf(empty.flatMap(({ box }) => box.metrics).filter((id) => id !== shared));
+      const clause = `the request for ${names} was answered without rows, that for the other metrics with ${rowsText(filled.rows)}`;
+      const suspects = empty.map(({ box }) => box);
+      disagreements.push({ clause, suspects, boxes, isMoving: false, needsWhole: false });
+      continue;
+    }
+    if (shared === null) continue;
+    const starts = new Set(batches.flatMap(({ periodSums }) => [...periodSums.keys()]));
+    for (const start of starts) {
+      const sums = batches.map(({ periodSums }) => periodSums.get(start)?.get(shared));
+      const most = Math.max(...sums.map((sum) => Math.abs(Number(sum?.distinctSum ?? 0))));
+      const isLess = (sum: PeriodSum | undefined): boolean =>
+        most - Math.abs(Number(sum?.distinctSum ?? 0)) > most * SUM_ROUNDOFF;
+      const short = batches.filter((_, at) => isLess(sums[at]));
+      if (short.length === 0) continue;
+      const texts = [...new Set(sums.map((sum) => sum?.distinctSum ?? '0'))];
+      const clause = `the requests for its metrics had ${shared} of ${texts.join(' and ')} in the period of ${start}`;
+      const suspects = short.map(({ box }) => box);
+      const isMoving = isOpen(answered, start);
+      disagreements.push({ clause, suspects, boxes, isMoving, needsWhole: false });
+    }
+  }
+  if (shared === null) disagreements.push(...betweenKeys(answered));
+  return disagreements;
+}
+
+/** The metric that the batches of a window have in common. */
+function sharedMetric(answers: readonly AnswerFacts[]): string | null {
+  const [first, ...others] = answers;
+  const shared = first?.box.metrics.find((id) =>
+    others.every(({ box }) => box.batchNo === first.box.batchNo || box.metrics.includes(id)),
+  );
+  return shared ?? null;
+}
+
+/** Batches without a metric in common must have the same keys. */
+function betweenKeys(answered: Answered): Disagreement[] {
+  const { answers, copies, periodRows } = answered;
+  const keys = [...periodRows.values()].reduce((sum, rows) => sum + rows, 0);
+  const batchNos = new Set(answers.map(({ box }) => box.batchNo));
+  return [...batchNos].flatMap((batchNo): Disagreement[] => {
+    const batch = answers.filter(({ box }) => box.batchNo === batchNo);
+    const rows = batch.reduce((sum, answer) => sum + answer.rows, 0) - (copies[batchNo] ?? 0);
+    if (rows >= keys) return [];
+    const names = namesOf(batch[0]?.box.metrics ?? []);
+    const clause = `the request for ${names} was answered with ${rowsText(rows)}, all requests together with ${keys}`;
+    const suspects = batch.map(({ box }) => box);
+    const boxes = answers.map(({ box }) => box);
+    const isMoving = [...periodRows.keys()].every((start) => isOpen(answered, start));
+    return [{ clause, suspects, boxes, isMoving, needsWhole: false }];
+  });
+}
+
+/** If no totals of the whole exist, a part without rows beside others is doubted. */
+function betweenParts({ answers, spooled: { window } }: Answered): Disagreement[] {
+  if (window.parts.length < 2 || !isFiltered(window)) return [];
+  const isEmpty = (partNo: number): boolean =>
+    answers.every(({ box, rows }) => box.partNo !== partNo || rows === 0);
+  const empty = answers.filter(({ box }) => isEmpty(box.partNo)).map(({ box }) => box);
+  if (empty.length === 0 || empty.length === answers.length) return [];
+  const boxes = answers.map(({ box }) => box);
+  const clause = `one of its ${window.parts.length} parts was answered without rows, the others with some`;
+  return [{ clause, suspects: empty, boxes, isMoving: false, needsWhole: true }];
+}
+
+/** The parts must add up to the totals of the undivided window, by period, and have all of its values. */
+function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagreement[] {
+  const { answers, controls, lostValues } = answered;
+  const boxes = [...answers, ...controls].map(({ box }) => box);
+  const empty = answers.filter(({ rows }) => rows === 0).map(({ box }) => box);
+  const disagreements: Disagreement[] = [];
+  for (const { box, rows } of controls) {
+    if (rows > 0 || empty.length === answers.length) continue;
+    const clause = 'its parts have rows, and the whole was answered without any';
+    disagreements.push({ clause, suspects: [box], boxes, isMoving: false, needsWhole: false });
+  }
+  const disagree = (clause: string, start: string): unknown =>
+    disagreements.push({
+      clause,
+      suspects: empty.length > 0 ? empty : boxes,
+      boxes,
+      isMoving: isOpen(answered, start),
+      needsWhole: false,
+    });
+  const { replaced } = answered.spooled.window;
+  const starts = new Set(
+    [...answers, ...controls]
+      .flatMap(({ periodSums }) => Array.from(periodSums.keys()))
+      .filter((start) => replaced.start <= start && start < replaced.end),
+  );
+  for (const control of controls) {
+    if (control.box.control?.length !== 1 || control.periodSums.size === 0) continue;
+    for (const start of starts) {
+      for (const metric of control.box.metrics) {
+        const total = control.periodSums.get(start);
+        // A period without rows has no values; a value that is not stated is not zero.
+        if (total !== undefined && (total.get(metric)?.sum ?? null) === null) continue;
+        const clause = differenceOf(metric, Number(total?.get(metric)?.sum ?? 0), {
+          parts: answers.map(({ periodSums }) => periodSums.get(start)?.get(metric)),
+          batches: answers.map(({ box }) => box),
+          proofs,
+        });
+        if (clause !== null) disagree(`${clause} in the period of ${start}`, start);
+      }
+    }
+  }
+  for (const { start, dimension, value } of lostValues) {
+    const clause = `the whole has rows whose ${dimension} is ${value ?? 'NULL'}, and its parts have none`;
+    disagree(clause, start);
+  }
+  return disagreements;
+}
+
+/** How the sums of parts differ from the total of the whole, as a clause; null if they agree. */
+function differenceOf(
+  metric: string,
+  total: number,
+  {
+    parts,
+    batches,
+    proofs,
+  }: {
+    readonly parts: readonly (PeriodSum | undefined)[];
+    readonly batches: readonly Box[];
+    readonly proofs: readonly AnswerProof[];
+  },
+): string | null {
+  // Each part counts once: its batches may share the metric.
+  const counted = new Map(
+    batches.flatMap((box, at) => (box.metrics.includes(metric) ? [[box.partNo, at]] : [])),
+  );
+  const sums = [...counted.values()].map((at) => parts[at]);
+  // The totals count identical rows once or as often as they came.
+  const added = (['distinctSum', 'sum'] as const).map((kind) =>
+    sums.reduce((all, sum) => all + Number(sum?.[kind] ?? 0), 0),
+  );
+  const facts = proofs.flatMap((proof) => proof.answer.sums.filter((sum) => sum.metric === metric));
+  const isCount = facts.every((sum) => sum.isCount) && added.every(Number.isInteger);
+  // Accepted as rounding when each part was compared with its own total.
+  const rounding = proofs
+    .flatMap(({ comparisons }) => comparisons.filter((each) => each.metric === metric))
+    .reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
+  const digits = Math.max(2, ...facts.map((sum) => sum.digits));
+  const tolerance = isCount
+    ? 0
+    : rounding +
+      halfUnit(digits) +
+      SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
+  if (added.some((sum) => Math.abs(sum - total) <= tolerance)) return null;
+  return `the ${metric} of its parts added up to ${added[0]}, the whole's total was ${total}: a value may be in neither part,`;
+}
+
+/** Most names in a message: more make it longer, not clearer. */
+const MAX_NAMES = 3;
+
+function namesOf(metrics: readonly string[]): string {
+  const names = [...new Set(metrics)];
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
+}

@@ -1,0 +1,256 @@
+/**
+ * Judges the pages of one answer before anything is deleted, and reads what they state of their maturity.
+ *
+ * An error object, `{"rows":null}` and an empty file all silently read as zero rows; a replacement would then erase the window.
+ * So every body must be exactly one document with rows that carry every requested key. A warning of truncation raises a doubt.
+ */
+
+import { Failure, type WarningCode } from '../errors.ts';
+import {
+  addDays,
+  bucketOf,
+  type Day,
+  type DayInterval,
+  meet,
+  parseDay,
+} from '../model/calendar.ts';
+import type { Evidence } from '../model/ledger.ts';
+import type { Period } from '../model/period.ts';
+import { type Box, subjectOf, type Window } from '../model/window.ts';
+import type { BodyRead } from '../spool/columns/reading.ts';
+import {
+  type Envelope,
+  parseEnvelope,
+  saysCut,
+  type StatedMaturity,
+  unusable,
+} from '../spool/envelope.ts';
+
+/** What the pages of one answer state together. */
+export interface AnswerPages {
+  readonly rows: number;
+  /** Why the answer cannot be loaded; null if it can. */
+  readonly failure: Failure | null;
+  /** Why rows may be missing; null if nothing says so. */
+  readonly doubt: Doubt | null;
+  /** Per page, as the service wrote them; without pages that have neither rows nor totals. */
+  readonly totals: readonly ReadonlyMap<string, string>[];
+  readonly warnings: readonly string[];
+  /** Requested metrics that some rows lack, and keys of rows that were not requested. */
+  readonly lackedMetrics: readonly string[];
+  readonly otherKeys: readonly string[];
+  readonly maturity: readonly StatedMaturity[];
+}
+
+export interface Doubt {
+  readonly because: string;
+  /** Whether totals that equal the sums of the rows show that the rows are complete. */
+  readonly isRefutable: boolean;
+}
+
+export interface LoadWarning {
+  readonly code: WarningCode;
+  readonly message: string;
+}
+
+/** Judges the pages of the answer to a box of a window. An answer without pages had no content. */
+export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]): AnswerPages {
+  const { slice } = window;
+  // An archived answer may have more metrics than are loaded again.
+  const metrics = slice.metrics.filter((id) => box.metrics.includes(id));
+  const dimensions = box.control ?? slice.dimensions;
+  const requested = new Set([...dimensions, ...box.metrics, 'attr_dependency']);
+  const rows = bodies.reduce((sum, body) => sum + body.rows, 0);
+  const reason = unusable(bodies);
+  const envelopes = bodies.flatMap(({ members }): Envelope[] => {
+    const envelope = parseEnvelope(members);
+    return typeof envelope === 'string' ? [] : [envelope];
+  });
+  const filled = bodies.filter((body) => body.rows > 0);
+  const failure =
+    reason === null
+      ? (lackingKeys(window, filled, dimensions, metrics) ??
+        badLabel(window, bodies) ??
+        otherCurrency(window, envelopes))
+      : malformed(window, `the answer was not one complete report: ${reason}`, {
+          hint: 'Run again later. Nothing was loaded.',
+        });
+  return {
+    rows,
+    failure,
+    doubt: doubtOf(window, envelopes, rows),
+    totals: envelopes
+      .filter(({ totals }, at) => totals.size > 0 || (bodies[at]?.rows ?? 0) > 0)
+      .map(({ totals }) => totals),
+    warnings: envelopes.flatMap(({ warnings }) => warnings),
+    lackedMetrics: metrics.filter((id) =>
+      filled.some(({ commonKeys }) => !commonKeys.includes(id)),
+    ),
+    otherKeys: bodies.flatMap(({ keys }) => keys.filter((key) => !requested.has(key))),
+    maturity: envelopes.map(({ maturity }) => maturity),
+  };
+}
+
+const malformed = (
+  window: Window,
+  clause: string,
+  details: ConstructorParameters<typeof Failure>[2],
+): Failure => new Failure('DATA_MALFORMED', `${subjectOf(window)}: ${clause}.`, details);
+
+function lackingKeys(
+  window: Window,
+  filled: readonly BodyRead[],
+  dimensions: readonly string[],
+  metrics: readonly string[],
+): Failure | null {
+  for (const { keys, commonKeys } of filled) {
+    const lackedDimensions = dimensions.filter((name) => !commonKeys.includes(name));
+    const lackedMetrics = metrics.filter((name) => !keys.includes(name));
+    const names = [
+      ...(lackedDimensions.length > 0 ? [`dimension ${lackedDimensions.join(', ')}`] : []),
+      ...(lackedMetrics.length > 0 ? [`metric ${lackedMetrics.join(', ')}`] : []),
+    ];
+    if (names.length === 0) continue;
+    return malformed(window, `the rows lacked the requested ${names.join(' and ')}`, {
+      facts: { missing: [...lackedDimensions, ...lackedMetrics].join(', ') },
+      hint: 'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
+    });
+  }
+  return null;
+}
+
+/** The failure of an answer with a date label that is not a date. */
+function badLabel(window: Window, bodies: readonly BodyRead[]): Failure | null {
+  const bad = bodies.find((body) => body.badLabel !== null)?.badLabel ?? null;
+  if (bad === null) return null;
+  const { dimension, label } = bad;
+  const clause = `the ${dimension} ${JSON.stringify(label)} was not a date of the documented form`;
+  return malformed(window, clause, {
+    facts: { dimension, label },
+    hint: 'Check that no proxy or extra parameter turns format_dates on.',
+  });
+}
+
+/** The failure of an answer in other currencies than the requested one. */
+function otherCurrency(window: Window, envelopes: readonly Envelope[]): Failure | null {
+  const requested = window.slice.parameters['currency']?.toUpperCase();
+  const answered = envelopes.flatMap(({ currencies }) => currencies);
+  if (requested === undefined || answered.length === 0 || answered.includes(requested)) return null;
+  const names = [...new Set(answered)].join(', ');
+  return malformed(window, `the answer was in ${names}; ${requested} was requested`, {
+    facts: { requested, answered: names },
+    hint: 'Run `ripen check` to see which currencies the service knows.',
+  });
+}
+
+function doubtOf(window: Window, envelopes: readonly Envelope[], rows: number): Doubt | null {
+  const limit = Number(window.slice.parameters['limit'] ?? Infinity);
+  if (rows > 0 && rows >= limit) {
+    const because = `the answer had ${rows} rows, as many as the limit that was sent`;
+    return { because, isRefutable: false };
+  }
+  const doubts = envelopes
+    .flatMap(({ warnings }) => warnings)
+    .map((warning) => ({ warning, cut: saysCut(warning, rows) }))
+    .filter(({ cut }) => cut !== 'no');
+  const plainest = doubts.find(({ cut }) => cut === 'exactly these rows') ?? doubts.at(0);
+  if (plainest === undefined) return null;
+  return {
+    because: `the service warned: ${plainest.warning}`,
+    isRefutable: plainest.cut === 'words',
+  };
+}
+
+/** The warnings about a window's answers. */
+export function warningsOf(
+  { slice }: Window,
+  answers: readonly AnswerPages[],
+  { unread }: WindowMaturity,
+): LoadWarning[] {
+  const warnings = [...new Set(answers.flatMap((answer) => answer.warnings))].map(
+    (words): LoadWarning => {
+      return { code: 'SERVICE_WARNING', message: `The service warned: ${words}` };
+    },
+  );
+  const otherKeys = new Set(answers.flatMap((answer) => answer.otherKeys));
+  if (otherKeys.size > 0) {
+    const names = [...otherKeys].sort().map((key) => (key === '' ? '""' : key));
+    const place = slice.cube === undefined ? 'kept in _extra' : 'left out, as a cube has no _extra';
+    const message = `Rows carried keys that were not requested, ${place}: ${names.join(', ')}.`;
+    warnings.push({ code: 'UNKNOWN_KEYS', message });
+  }
+  const lacked = new Set(answers.flatMap((answer) => answer.lackedMetrics));
+  if (lacked.size > 0) {
+    const names = slice.metrics.filter((name) => lacked.has(name)).join(', ');
+    const message = `Some rows lacked a requested metric, which is NULL there: ${names}.`;
+    warnings.push({ code: 'MISSING_KEYS', message });
+  }
+  if (unread !== null) warnings.push({ code: 'EVIDENCE_UNREAD', message: unread });
+  return warnings;
+}
+
+/** What all answers of a window state about the maturity of its cells. */
+export interface WindowMaturity {
+  /** When the oldest of them was computed; null if none states it. */
+  readonly computedAt: Date | null;
+  readonly immature: readonly { readonly metric: string; readonly days: DayInterval }[];
+  /** A message about statements that were ignored; null if there are none. */
+  readonly unread: string | null;
+}
+
+/** Combines what the pages of all answers of a window state. */
+export function maturityOf({ slice }: Window, stated: readonly StatedMaturity[]): WindowMaturity {
+  const unread = new Set(stated.flatMap((answer) => answer.unread));
+  const pairs = new Map(
+    stated.flatMap((answer) => answer.immature).map((pair) => [JSON.stringify(pair), pair]),
+  );
+  const immature = [...pairs.values()].flatMap(([key, item]) => {
+    const [metric, label] = slice.metrics.includes(key) ? [key, item] : [item, key];
+    const days = slice.metrics.includes(metric) ? labelledDays(label) : null;
+    if (days !== null) return [{ metric, days }];
+    unread.add(`immature_cohorts of ${key}: ${item}`);
+    return [];
+  });
+  const [first] = unread;
+  const computedMs = stated.flatMap(({ computedAt }) => computedAt?.getTime() ?? []);
+  const more = unread.size > 1 ? `, and ${unread.size - 1} more` : '';
+  return {
+    computedAt: computedMs.length === 0 ? null : new Date(Math.min(...computedMs)),
+    immature,
+    unread:
+      first === undefined
+        ? null
+        : `What the answer says of its maturity was ignored in a form that is not known: ${first}${more}.`,
+  };
+}
+
+/** The days that a date label of any grain names; null for any other text. */
+function labelledDays(label: string): DayInterval | null {
+  const [first = '', last = first] = label.split(' - ');
+  const start = parseDay(first.slice(0, 10));
+  if (start !== null && (first.length === 10 || first[10] === 'T')) {
+    const end = parseDay(last.slice(0, 10));
+    return end === null || end < start ? null : { start, end: addDays(end, 1) };
+  }
+  const [, quarter, year = '', month = '01'] =
+    /^(?:Q([1-4]) )?(\d{4})(?:-(\d{2}))?$/.exec(label) ?? [];
+  const bucket = quarter !== undefined ? 'quarter' : label.length === 4 ? 'year' : 'month';
+  const within = quarter === undefined ? month : String(Number(quarter) * 3).padStart(2, '0');
+  const day: Day | null = parseDay(`${year}-${within}-01`);
+  return day === null ? null : bucketOf(day, bucket, 1);
+}
+
+/** What the answers state against the finality of a period's cells; without `evidence` if they state nothing. */
+export function evidenceOf(
+  { computedAt, immature }: WindowMaturity,
+  { bucket }: Period,
+  fetchedAt: Date,
+): { readonly evidence?: Evidence } {
+  const metrics = [
+    ...new Set(immature.flatMap(({ metric, days }) => (meet(days, bucket) ? [metric] : []))),
+  ];
+  const earlier = computedAt !== null && computedAt < fetchedAt ? computedAt : null;
+  return earlier === null && metrics.length === 0
+    ? {}
+    : { evidence: { computedAt: earlier, immature: metrics } };
+}

@@ -1,0 +1,104 @@
+/** Answered windows: their staged rows, and the facts on them that decide what becomes of each window. */
+
+import type { Failure } from '../errors.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
+import type { Box } from '../model/window.ts';
+import type { Spooled } from '../spool/spool.ts';
+import type { AnswerPages, WindowMaturity } from './answer-pages.ts';
+import type { PageRead } from './read-pages.ts';
+import type { StagedPage } from './staged-sql.ts';
+import type { MetricSum } from './totals.ts';
+
+/** An answer whose pages can be loaded. */
+export interface ReadableAnswer extends AnswerPages {
+  readonly box: Box;
+  readonly unfollowed: string | null;
+  readonly pages: readonly PageRead[];
+}
+
+/** A window whose rows can be staged, by its number in the batch. */
+export interface Readable {
+  readonly spooled: Spooled;
+  readonly windowNo: number;
+  /** The instant that counts as the fetch. */
+  readonly fetchedAt: Date;
+  readonly answers: readonly ReadableAnswer[];
+  /** The answers to control boxes; empty if the window is undivided, or none were asked for. */
+  readonly controls: readonly ReadableAnswer[];
+  readonly maturity: WindowMaturity;
+}
+
+/** The sum of a metric over the rows of one answer in one period, exact as text; null if no row has a value. */
+export interface PeriodSum {
+  readonly sum: string | null;
+  /** The same with identical rows counted once. */
+  readonly distinctSum: string | null;
+}
+
+/** By first day of the period, and metric. */
+export type PeriodSums = ReadonlyMap<Day, ReadonlyMap<string, PeriodSum>>;
+
+/** What an answer is proven by. */
+export interface AnswerFacts extends Pick<AnswerPages, 'rows' | 'doubt' | 'totals' | 'failure'> {
+  readonly box: Box;
+  readonly unfollowed: string | null;
+  /** Of its additive metrics without rejected values; empty for a control answer. */
+  readonly sums: readonly MetricSum[];
+  /** Empty if its window has no other answer to compare it with. */
+  readonly periodSums: PeriodSums;
+}
+
+/** A value of a dimension that a control answer has in a period, and the rows have not. */
+export interface LostValue {
+  readonly start: Day;
+  readonly dimension: string;
+  readonly value: string | null;
+}
+
+/** A window with staged rows. */
+export interface Answered {
+  readonly spooled: Spooled;
+  readonly windowNo: number;
+  readonly fetchedAt: Date;
+  readonly pages: readonly StagedPage[];
+  readonly maturity: WindowMaturity;
+  readonly answers: readonly AnswerFacts[];
+  readonly controls: readonly AnswerFacts[];
+  readonly lostValues: readonly LostValue[];
+  /** Why its rows cannot be loaded, whatever their totals; null if they can. */
+  readonly failure: Failure | null;
+  readonly rejects: Rejects | null;
+  /** Surplus copies of identical rows, by batch of metrics. */
+  readonly copies: readonly number[];
+  /** Rows that can be stored, by first day of the period; a period without any is left out. */
+  readonly periodRows: ReadonlyMap<Day, number>;
+  /** The same for the values of a cube other than zero; equal to `periodRows` for any other slice. */
+  readonly periodValues: ReadonlyMap<Day, number>;
+  readonly isOrdered: boolean;
+}
+
+export const isBatched = ({
+  answers,
+}: {
+  readonly answers: readonly { readonly box: Box }[];
+}): boolean => answers.some(({ box }) => box.batchNo > 0);
+
+/** A row that could not be stored exactly, with one reason. */
+export interface Reject {
+  readonly slice: string;
+  readonly days: DayInterval;
+  readonly reason: string;
+  /** The row as JSON. */
+  readonly row: string;
+}
+
+/** The rows of a window with values that no column can hold. */
+export interface Rejects {
+  readonly recorded: readonly Reject[];
+  /** The day of each row; null if it is unknown. */
+  readonly days: readonly (Day | null)[];
+  /** Metrics with a value that could not be stored. */
+  readonly metrics: ReadonlySet<string>;
+  /** Set if the window has more of them than its slice tolerates; else null. */
+  readonly failure: Failure | null;
+}

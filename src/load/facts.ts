@@ -1,0 +1,276 @@
+/** Stages the rows of answered windows and counts them: the facts that each window is decided by. */
+
+import * as z from 'zod';
+
+import type { Day } from '../model/calendar.ts';
+import { isCertain } from '../model/metric.ts';
+import type { Window } from '../model/window.ts';
+import { additiveOf, type Columns } from '../tables/target.ts';
+import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import {
+  type AnswerFacts,
+  type Answered,
+  isBatched,
+  type LostValue,
+  type PeriodSums,
+  type Readable,
+  type ReadableAnswer,
+} from './answered.ts';
+import {
+  countJoined,
+  lostValues,
+  sumAnswers,
+  sumControl,
+  sumDistinctPeriods,
+  sumPeriods,
+  totalAnswers,
+} from './facts-sql.ts';
+import { type Staged, stageRows } from './staged-sql.ts';
+import type { MetricSum } from './totals.ts';
+import { keyFailures, outsideDays, readRejects, strayWeek } from './window-checks.ts';
+
+const sumRow = z.object({
+  window_no: z.number(),
+  answer_no: z.number(),
+  sums: z.array(z.string().nullable()),
+  magnitudes: z.array(z.number().nullable()),
+  non_zero: z.array(count),
+  periods: jsonOf(z.array(z.object({ start: dayShape, rows: z.number(), values: z.number() }))),
+});
+const joinedRow = z.object({
+  window_no: z.number(),
+  start_day: dayShape,
+  rows: count,
+  values: count,
+});
+
+/** Stages the rows of windows, runs every check on them, and fills `totals`. Returns the facts of each, in their order. */
+export async function readAnswered(
+  readable: readonly Readable[],
+  staged: Staged,
+  warehouse: Warehouse,
+): Promise<Answered[]> {
+  const { columns } = staged;
+  const [first] = readable;
+  if (first === undefined) return [];
+  const { slice, replaced } = first.spooled.window;
+  const numbersOf = (is: (window: Readable) => boolean): number[] =>
+    readable.filter(is).map(({ windowNo }) => windowNo);
+  const stage = asScript([
+    stageRows(staged),
+    totalAnswers(columns, slice.grain, replaced.start),
+    sumAnswers(columns),
+  ]);
+  const sums = await warehouse.rows(stage, [], sumRow);
+  const batched = numbersOf(isBatched);
+  const joined =
+    batched.length === 0
+      ? []
+      : await warehouse.rows(
+          countJoined(columns, batched, slice.grain, replaced.start),
+          [],
+          joinedRow,
+        );
+  const rejects = await readRejects(
+    warehouse,
+    readable.map(({ spooled }) => spooled.window),
+    numbersOf(({ answers }) => answers.some(({ pages }) => pages.some((page) => page.hasRejected))),
+  );
+  const repeated = await keyFailures(warehouse, columns, readable);
+  const copied = [...repeated].flatMap(([windowNo, { copies }]) =>
+    copies.length > 0 ? [windowNo] : [],
+  );
+  const several = numbersOf(({ answers }) => answers.length > 1);
+  const plainSums = await periodSums(
+    warehouse,
+    several.length === 0 ? null : sumPeriods(columns, several),
+    columns,
+    readable,
+  );
+  const distinctSums = await periodSums(
+    warehouse,
+    copied.length === 0 ? null : sumDistinctPeriods(columns, copied, slice.grain, replaced.start),
+    columns,
+    readable,
+  );
+  const answered: Answered[] = [];
+  for (const { spooled, windowNo, ...window } of readable) {
+    const rejected = rejects.get(windowNo) ?? null;
+    const keys = repeated.get(windowNo);
+    // A report without a date dimension has one period; its key is the first day of its own window.
+    const startOf = (start: Day): Day =>
+      slice.grain === null ? spooled.window.replaced.start : start;
+    const counted = batched.includes(windowNo)
+      ? joined
+          .filter((row) => row.window_no === windowNo)
+          .map(({ start_day: start, rows, values }) => ({ start, rows, values }))
+      : sums.filter((row) => row.window_no === windowNo).flatMap(({ periods }) => periods);
+    const [periodRows, periodValues] = [new Map<Day, number>(), new Map<Day, number>()];
+    for (const { start, rows, values } of counted) {
+      periodRows.set(startOf(start), (periodRows.get(startOf(start)) ?? 0) + rows);
+      periodValues.set(startOf(start), (periodValues.get(startOf(start)) ?? 0) + values);
+    }
+    const answers = window.answers.map((answer, answerNo): AnswerFacts => {
+      const key = placeOf(windowNo, answerNo);
+      const distinct = distinctSums.get(key);
+      const total = sums.find((row) => row.window_no === windowNo && row.answer_no === answerNo);
+      const metricSums = additiveOf(columns).flatMap((metric, at): MetricSum[] => {
+        const { id, type, isCount } = metric;
+        if (!answer.box.metrics.includes(id) || rejected?.metrics.has(id)) return [];
+        const sum = total?.sums[at] ?? null;
+        return [
+          {
+            metric: id,
+            sum,
+            distinctSum: distinct === undefined ? sum : totalOf(distinct, id),
+            magnitude: total?.magnitudes[at] ?? 0,
+            nonZero: total?.non_zero[at] ?? 0,
+            digits: Math.max(0, ...answer.pages.map(({ digits }) => digits.get(id) ?? 0)),
+            isCount: type.kind === 'BIGINT' || isCount,
+            isAssumed: !isCertain(metric),
+          },
+        ];
+      });
+      const plain = plainSums.get(key) ?? new Map<Day, ReadonlyMap<string, string | null>>();
+      return { ...answer, sums: metricSums, periodSums: withDistinct(plain, distinct) };
+    });
+    const controls: AnswerFacts[] = [];
+    const lost: LostValue[] = [];
+    for (const control of window.controls) {
+      const facts = { ...control, sums: [] };
+      controls.push({
+        ...facts,
+        periodSums: await controlSums(warehouse, spooled.window, control, columns),
+      });
+      lost.push(
+        ...(await readLost(warehouse, { window: spooled.window, windowNo, control, columns })),
+      );
+    }
+    const pages = staged.pages.filter((page) => page.windowNo === windowNo);
+    answered.push({
+      spooled,
+      windowNo,
+      fetchedAt: window.fetchedAt,
+      maturity: window.maturity,
+      pages,
+      answers,
+      controls,
+      lostValues: lost,
+      failure:
+        rejected?.failure ??
+        strayWeek(spooled.window, periodRows) ??
+        outsideDays(spooled.window, periodRows) ??
+        keys?.failure ??
+        null,
+      rejects: rejected,
+      copies: keys?.copies ?? [],
+      periodRows,
+      periodValues,
+      // Pages are only known to be in order in themselves.
+      isOrdered:
+        pages.every((page) => page.isOrdered && page.file === pages[0]?.file) && !isBatched(window),
+    });
+  }
+  return answered;
+}
+
+/** A key of the answers of a batch. */
+const placeOf = (windowNo: number, answerNo: number): string => `${windowNo} ${answerNo}`;
+
+type MetricTexts = ReadonlyMap<Day, ReadonlyMap<string, string | null>>;
+
+const periodRow = z.object({
+  window_no: z.number(),
+  answer_no: z.number(),
+  start_day: dayShape,
+  sums: z.array(z.string().nullable()),
+});
+
+/** Reads sums by answer, period and metric; a slice without dates has them under the first day of its window. */
+async function periodSums(
+  warehouse: Warehouse,
+  sql: string | null,
+  columns: Columns,
+  readable: readonly Readable[],
+): Promise<ReadonlyMap<string, MetricTexts>> {
+  const byAnswer = new Map<string, Map<Day, ReadonlyMap<string, string | null>>>();
+  for (const row of sql === null ? [] : await warehouse.rows(sql, [], periodRow)) {
+    const key = placeOf(row.window_no, row.answer_no);
+    const window = readable[row.window_no]?.spooled.window;
+    const start = window?.slice.grain === null ? window.replaced.start : row.start_day;
+    const sums = new Map(additiveOf(columns).map(({ id }, at) => [id, row.sums[at] ?? null]));
+    byAnswer.set(
+      key,
+      (byAnswer.get(key) ?? new Map<Day, ReadonlyMap<string, string | null>>()).set(start, sums),
+    );
+  }
+  return byAnswer;
+}
+
+function withDistinct(plain: MetricTexts, distinct: MetricTexts = plain): PeriodSums {
+  return new Map(
+    [...plain].map(([start, sums]) => [
+      start,
+      new Map(
+        [...sums].map(([metric, sum]) => [
+          metric,
+          { sum, distinctSum: distinct.get(start)?.get(metric) ?? null },
+        ]),
+      ),
+    ]),
+  );
+}
+
+/** The sum over all periods. Whole numbers stay exact up to 2^53, as far as the service's own totals are. */
+function totalOf(periods: MetricTexts, metric: string): string | null {
+  const sums = [...periods.values()].flatMap((texts) => texts.get(metric) ?? []);
+  return sums.length === 0 ? null : String(sums.reduce((sum, text) => sum + Number(text), 0));
+}
+
+const controlRow = z.object({ start_day: dayShape, sums: z.array(z.string().nullable()) });
+
+/** Reads the totals of a control answer by period; empty if it lists the values of a dimension. */
+async function controlSums(
+  warehouse: Warehouse,
+  window: Window,
+  { box, pages, failure }: ReadableAnswer,
+  columns: Columns,
+): Promise<PeriodSums> {
+  if (pages.length === 0 || failure !== null || box.control?.length !== 1) return new Map();
+  const metrics = columns.metrics.filter(({ id }) => box.metrics.includes(id));
+  const rows = await warehouse.rows(sumControl(window, metrics, pages), [], controlRow);
+  return new Map(
+    rows.map(({ start_day: start, sums }) => [
+      start,
+      new Map(
+        metrics.map(({ id }, at) => [id, { sum: sums[at] ?? null, distinctSum: sums[at] ?? null }]),
+      ),
+    ]),
+  );
+}
+
+const lostRow = z.object({ start_day: dayShape, value: z.string().nullable() });
+
+/** Reads the values that a control answer lists and the rows of its window lack. */
+async function readLost(
+  warehouse: Warehouse,
+  {
+    window,
+    windowNo,
+    control: { box, pages, failure },
+    columns,
+  }: {
+    readonly window: Window;
+    readonly windowNo: number;
+    readonly control: ReadableAnswer;
+    readonly columns: Columns;
+  },
+): Promise<LostValue[]> {
+  const dimension = box.control?.[1];
+  if (dimension === undefined || pages.length === 0 || failure !== null) return [];
+  const metrics = columns.metrics.flatMap(({ id }) => (box.metrics.includes(id) ? [id] : []));
+  const sql = lostValues(window, windowNo, dimension, { metrics, pages });
+  const rows = await warehouse.rows(sql, [], lostRow);
+  return rows.map(({ start_day: start, value }) => ({ start, dimension, value }));
+}

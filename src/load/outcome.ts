@@ -1,0 +1,66 @@
+/** What becomes of a window: the results of a load, one per run of neighbouring periods with one fate. */
+
+import type { Failure } from '../errors.ts';
+import type { KnownValue, Window } from '../model/window.ts';
+import type { Round, Spooled } from '../spool/spool.ts';
+import type { LoadWarning } from './answer-pages.ts';
+
+export type Outcome = Loaded | Failed | Again | Split;
+
+export interface Loaded {
+  readonly kind: 'loaded';
+  readonly window: Window;
+  readonly rows: number;
+  readonly fetched: number;
+  readonly rejected: number;
+  /** The start of each period in which a total changed. */
+  readonly restated: readonly string[];
+  /** Stretches of periods without rows, `first:last`. */
+  readonly empty: readonly string[];
+  readonly warnings: readonly LoadWarning[];
+}
+
+/** Nothing was changed, and requesting again would not help. */
+export interface Failed {
+  readonly kind: 'failed';
+  readonly window: Window;
+  readonly failure: Failure;
+}
+
+/** Some answers are doubted; others may be accepted. */
+export interface Again {
+  readonly kind: 'again';
+  /** The window as it is to be requested, perhaps undivided. */
+  readonly window: Window;
+  readonly spooled: Spooled;
+  readonly failure: Failure;
+  /** The boxes (`boxId`) to request again; null: all. */
+  readonly boxes: ReadonlySet<string> | null;
+  /** Whether the new answers confirm or refute a loss of stored rows. */
+  readonly isConfirmation: boolean;
+}
+
+/** Some parts were not shown to be complete, or are too large; smaller ones may be loaded. */
+export interface Split {
+  readonly kind: 'split';
+  readonly window: Window;
+  readonly spooled: Spooled;
+  readonly failure: Failure;
+  /** The parts (`partId`) to divide. */
+  readonly parts: ReadonlySet<string>;
+  /** Null if they are too large to be loaded. */
+  readonly shortfall: Shortfall | null;
+  /** The values in the answers, by dimension: a hint where to divide; empty if they were not read. */
+  readonly values: ReadonlyMap<string, readonly KnownValue[]>;
+}
+
+/** How far the rows of a window fell short of what the service stated; shows whether splitting helps. */
+export interface Shortfall {
+  /** By part (`partId`), for every part. */
+  readonly rows: ReadonlyMap<string, number>;
+  readonly differences: Round['differences'];
+  /** Whether a part was cut by a limit, or by the service's own account: only smaller requests can help. */
+  readonly isCut: boolean;
+  /** Whether all disagreeing metrics are only assumed to add up. */
+  readonly isAssumed: boolean;
+}

@@ -1,0 +1,148 @@
+/** Reads pages into Parquet files, in the types of the slice's table or, if their numbers need them, in wider exact ones. */
+
+import { basename, join } from 'node:path';
+
+import { capacityOf, type ColumnType, widen } from '../model/column-type.ts';
+import type { Metric } from '../model/metric.ts';
+import type { Box } from '../model/window.ts';
+import type { SavedBody } from '../service/service.ts';
+import type { ColumnReader } from '../spool/columns/column-reader.ts';
+import type { BodyHead, BodyRead, ColumnsRead } from '../spool/columns/reading.ts';
+import { type Answer, removeSpooled, type Spooled } from '../spool/spool.ts';
+import type { Columns, Target } from '../tables/target.ts';
+
+/** The rows of a page in a file, and what the page states beside them. The facts on rows are those of the whole file. */
+export interface PageRead extends Omit<ColumnsRead, 'bodies'> {
+  readonly file: string;
+  /** The number of bodies in the file, and of the page among them. */
+  readonly bodies: number;
+  readonly bodyNo: number;
+  readonly body: BodyRead;
+  /** The types in the file, by metric; those of the table may be wider by now. */
+  readonly types: ReadonlyMap<string, ColumnType>;
+}
+
+interface BoxedPage {
+  readonly page: SavedBody;
+  readonly box: Box;
+}
+
+/** Most bytes of a page that is read with others: its own file would take longer to make and open than it takes to read. */
+const SMALL_BYTES = 128 * 1024;
+
+const isSmall = ({ plainBytes }: SavedBody): boolean => plainBytes <= SMALL_BYTES;
+
+/** Pages that were read, in Parquet files in one folder. */
+export class ReadPages {
+  readonly #reader: Pick<ColumnReader, 'read' | 'readHead'>;
+  readonly #folder: string;
+  /** By path of the page. */
+  readonly #read = new Map<string, PageRead>();
+  /** Numbers the files: no two readings may share a name, because the engine remembers files by name. */
+  #readings = 0;
+
+  constructor(reader: Pick<ColumnReader, 'read' | 'readHead'>, folder: string) {
+    this.#reader = reader;
+    this.#folder = folder;
+  }
+
+  /** Reads a page as soon as it is saved: a large one into columns, only the head of a small one. Throws `STORAGE_FAILED`. */
+  async readSaved(page: SavedBody, box: Box, columns: Columns): Promise<BodyHead> {
+    if (isSmall(page)) return this.#reader.readHead(page);
+    await this.#readInto([{ page, box }], columns);
+    return this.of(page).body;
+  }
+
+  /** Reads the pages that were not read yet, or whose numbers did not fit their columns. Throws `STORAGE_FAILED`. */
+  async readAll(batch: readonly Spooled[], { columns }: Pick<Target, 'columns'>): Promise<void> {
+    // Keeps dates in order from one answer to the next.
+    const inOrder = batch.toSorted((a, b) =>
+      a.window.replaced.start < b.window.replaced.start ? -1 : 1,
+    );
+    const pages = inOrder.flatMap(({ answers }) =>
+      answers.flatMap((answer) => answer.pages.map((page) => ({ page, box: answer.box }))),
+    );
+    const small = pages.filter(({ page }) => isSmall(page) && !this.#read.has(page.path));
+    const dimensionsOf = ({ box: { control } }: BoxedPage): string => control?.join() ?? '';
+    for (const dimensions of new Set(small.map(dimensionsOf))) {
+      const together = small.filter((boxed) => dimensionsOf(boxed) === dimensions);
+      await this.#readInto(together, columns);
+    }
+    for (const boxed of pages) {
+      const { page } = boxed;
+      const isRead = this.#read.has(page.path);
+      // If the file holds other pages, it is unknown whose numbers need wider columns.
+      const isShared = isRead && this.of(page).unfit.size > 0 && this.of(page).bodies > 1;
+      if (!isRead || isShared) await this.#readInto([boxed], columns);
+      const { unfit } = this.of(page);
+      if (unfit.size === 0) continue;
+      const metrics = columns.metrics.map((metric): Metric => {
+        return { ...metric, type: unfit.get(metric.id) ?? metric.type };
+      });
+      await this.#readInto([boxed], { ...columns, metrics });
+    }
+  }
+
+  /** Returns what was read of a page. */
+  of({ path }: Pick<SavedBody, 'path'>): PageRead {
+    const read = this.#read.get(path);
+    if (read === undefined) throw new RangeError(`The page ${path} was not read.`);
+    return read;
+  }
+
+  /** Releases answers that are no longer needed, and removes the files that hold no other page. */
+  async discard(answers: readonly Pick<Answer, 'pages'>[]): Promise<void> {
+    const files = new Set<string>();
+    for (const { path } of answers.flatMap(({ pages }) => pages)) {
+      const file = this.#read.get(path)?.file;
+      this.#read.delete(path);
+      if (file !== undefined) files.add(file);
+    }
+    for (const { file } of this.#read.values()) files.delete(file);
+    for (const file of files) await removeSpooled(file);
+  }
+
+  /** Reads pages of boxes with the same dimensions into one new file, in place of what was read of them before. */
+  async #readInto(boxed: readonly BoxedPage[], columns: Columns): Promise<void> {
+    const pages = boxed.map(({ page }) => page);
+    const [first] = boxed;
+    if (first === undefined) return;
+    await this.discard([{ pages }]);
+    this.#readings += 1;
+    const file = join(this.#folder, `${basename(first.page.path)}.${this.#readings}.parquet`);
+    const requested = new Set(boxed.flatMap(({ box }) => box.metrics));
+    const { control } = first.box;
+    const metrics = columns.metrics.filter(({ id }) => control === null || requested.has(id));
+    const { bodies, ...read } = await this.#reader.read({
+      bodies: pages,
+      columns: {
+        dimensions: control ?? columns.dimensions,
+        metrics,
+        left: [...requested].filter((id) => metrics.every((metric) => metric.id !== id)),
+      },
+      to: file,
+    });
+    const types = new Map(metrics.map(({ id, type }) => [id, type]));
+    for (const [bodyNo, body] of bodies.entries()) {
+      const path = pages[bodyNo]?.path ?? '';
+      this.#read.set(path, { ...read, file, bodies: bodies.length, bodyNo, body, types });
+    }
+  }
+}
+
+/** The columns of a table in the narrowest types that also hold the pages read; null if a metric has no such type. */
+export function columnsFor(
+  columns: Columns,
+  pages: readonly Pick<PageRead, 'types'>[],
+): Columns | null {
+  const metrics: Metric[] = [];
+  for (const metric of columns.metrics) {
+    const type = pages.reduce<ColumnType | null>((widest, { types }) => {
+      const other = types.get(metric.id) ?? metric.type;
+      return widest === null || other.kind === 'DOUBLE' ? widest : widen(widest, capacityOf(other));
+    }, metric.type);
+    if (type === null) return null;
+    metrics.push({ ...metric, type });
+  }
+  return { ...columns, metrics };
+}

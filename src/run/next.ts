@@ -1,0 +1,111 @@
+/** Says what a run does after the outcome of a window that could not be loaded as it is. Pure. */
+
+import { Failure } from '../errors.ts';
+import type { Again, Failed, Shortfall, Split } from '../load/outcome.ts';
+import { lastDay } from '../model/calendar.ts';
+import { boxId, partId, type Window, windowOf } from '../model/window.ts';
+import type { PendingWindow, Round, Spooled } from '../spool/spool.ts';
+
+export type NextStep =
+  | { readonly kind: 'fail'; readonly failure: Failure }
+  /** Request some answers, or all, once more. */
+  | { readonly kind: 'request'; readonly pending: PendingWindow; readonly because: string }
+  | { readonly kind: 'divide'; readonly split: Split }
+  /** Stop summing these metrics, and request the undivided window. */
+  | {
+      readonly kind: 'not additive';
+      readonly metrics: readonly string[];
+      readonly spooled: Spooled;
+      readonly pending: PendingWindow;
+    };
+
+/** Returns the next step for a window. A source that cannot request again can neither repeat nor divide. */
+export function next(outcome: Failed | Again | Split, canRequest: boolean): NextStep {
+  if (outcome.kind === 'failed') return { kind: 'fail', failure: outcome.failure };
+  const { spooled, failure, window } = outcome;
+  if (outcome.kind === 'again') {
+    if (!canRequest) return { kind: 'fail', failure };
+    const { boxes, isConfirmation } = outcome;
+    const answers = spooled.answers.filter(({ box }) => boxes?.has(boxId(box)) === false);
+    return {
+      kind: 'request',
+      because: failure.message,
+      pending: {
+        window,
+        doubts: spooled.doubts + 1,
+        isConfirmation,
+        round: boxes === null ? null : spooled.round,
+        answers: new Map(answers.map((answer) => [boxId(answer.box), answer])),
+      },
+    };
+  }
+  const course = courseOf(outcome, canRequest);
+  if (course === 'fail')
+    return { kind: 'fail', failure: canRequest ? failure : beyondReplay(failure, window) };
+  if (course === 'divide') return { kind: 'divide', split: outcome };
+  const { doubts, isConfirmation } = spooled;
+  const metrics = [...(outcome.shortfall?.differences.keys() ?? [])];
+  const undivided = canRequest
+    ? windowOf(window.slice, window.fingerprint, window.periods)
+    : window;
+  const pending = { window: undivided, doubts, isConfirmation, round: null, answers: new Map() };
+  return { kind: 'not additive', metrics, spooled, pending };
+}
+
+/**
+ * Decides what to do with a window that fell short or is too large.
+ *
+ * An assumption is no reason to refuse an answer forever. If only metrics that seem to add up, by their names, disagree, and
+ * smaller requests return no more rows, the rows are complete and the assumption was wrong.
+ */
+function courseOf(
+  { values, window, shortfall, spooled: { round } }: Split,
+  canRequest: boolean,
+): 'divide' | 'not additive' | 'fail' {
+  if (!canRequest) return shortfall?.isAssumed === true ? 'not additive' : 'fail';
+  if (shortfall === null || window.periods.length > 1) return 'divide';
+  const { rows, differences, isAssumed, isCut } = shortfall;
+  if (round === null) {
+    const isOneValue = rows.size === 1 && [...values.values()].every((some) => some.length < 2);
+    return isAssumed && isOneValue ? 'not additive' : 'divide';
+  }
+  const total = totalOf(rows);
+  const isShown = round.halves.every((half) => (rows.get(half) ?? 0) > 0);
+  const hasGrown = round.hasGrown || total > round.rows;
+  if (isAssumed && isShown && !hasGrown) return 'not additive';
+  // The sum of a metric that does not add up comes nearer only by chance.
+  const isNearer =
+    !isAssumed &&
+    [...round.differences].some(([metric, away]) => (differences.get(metric) ?? 0) < away);
+  return isCut || isNearer || total > round.rows ? 'divide' : 'fail';
+}
+
+/** The round that begins when a window that fell short is divided by values; null if it was too large. */
+export function roundAfter(
+  shortfall: Shortfall | null,
+  before: Round | null,
+  from: Window,
+  into: Window,
+): Round | null {
+  if (shortfall === null) return null;
+  const rows = totalOf(shortfall.rows);
+  const parts = new Set(from.parts.map(partId));
+  return {
+    rows,
+    differences: shortfall.differences,
+    hasGrown: before !== null && (before.hasGrown || rows > before.rows),
+    halves: into.parts.map(partId).filter((id) => !parts.has(id)),
+  };
+}
+
+const totalOf = (rows: Shortfall['rows']): number =>
+  [...rows.values()].reduce((sum, part) => sum + part, 0);
+
+/** The failure of an archived answer. One that is too heavy cannot be divided and will not become lighter with time. */
+function beyondReplay(failure: Failure, { slice, requested }: Window): Failure {
+  const { code, message, facts, cause } = failure;
+  if (code !== 'SOURCE_TOO_HEAVY') return failure;
+  const backfill = `ripen backfill --slice ${slice.name} --from ${requested.start} --to ${lastDay(requested)}`;
+  const hint = `Run \`${backfill}\`, which can request less at a time.`;
+  return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
+}

@@ -1,0 +1,199 @@
+/** The envelope of a report: the members beside its rows, and what they state about them. */
+
+import * as z from 'zod';
+
+import { scrub } from '../config/secret.ts';
+
+/** Members of a document that describe the answer as a whole, however its rows are read. */
+export const ENVELOPE_MEMBERS = [
+  'totals',
+  'warnings',
+  'data_warnings',
+  'pagination',
+  'currencies',
+  'error',
+  'errors',
+  'error_code',
+  'detail',
+  'immature_cohorts',
+  'debug',
+] as const;
+
+/** The members of a document by name, as unchanged JSON texts; one that is missing is not listed. */
+export type Members = ReadonlyMap<string, string>;
+
+export interface Envelope {
+  /** By metric, as the service wrote it. */
+  readonly totals: ReadonlyMap<string, string>;
+  readonly warnings: readonly string[];
+  /** Codes of the currencies that it states, in capital letters. */
+  readonly currencies: readonly string[];
+  readonly maturity: StatedMaturity;
+}
+
+/** What an answer states against the finality of its cells. */
+export interface StatedMaturity {
+  /** When the service computed it; null if it does not say so. */
+  readonly computedAt: Date | null;
+  /** Pairs of a metric and a date, in either order. */
+  readonly immature: readonly (readonly [string, string])[];
+  /** Names of members in an unknown form. */
+  readonly unread: readonly string[];
+}
+
+/** Characters that a message quotes of an error, or of invalid JSON. */
+const MAX_QUOTED = 200;
+
+/** Reads the members of a document. Returns a clause instead that says why the document is not a report. */
+export function parseEnvelope(members: Members): Envelope | string {
+  const error = errorIn(members);
+  if (error !== null) return `the service said ${error}`;
+  for (const name of ['totals', 'warnings', 'data_warnings', 'pagination'] as const) {
+    const written = members.get(name);
+    if (written !== undefined && parsedJson(written) === undefined)
+      return `its member ${name} was no JSON: ${scrub(written).slice(0, MAX_QUOTED)}`;
+  }
+  return {
+    totals: totalsIn(members.get('totals')),
+    warnings: [...textsIn(members.get('warnings')), ...textsIn(members.get('data_warnings'))],
+    currencies: currenciesIn(members.get('currencies')),
+    maturity: maturityIn(members),
+  };
+}
+
+/** Why the pages of an answer are not a report; null if they are one. */
+export function unusable(
+  pages: readonly { readonly members: Members; readonly because: string | null }[],
+): string | null {
+  for (const { members, because } of pages) {
+    const envelope = parseEnvelope(members);
+    if (typeof envelope === 'string') return envelope;
+    if (because !== null) return because;
+  }
+  return null;
+}
+
+/** The document's own pagination, parsed. */
+export const paginationIn = (members: Members): unknown => parsedJson(members.get('pagination'));
+
+/** A member's value, null if it is missing; undefined if it is not JSON, as engines accept more than JSON. */
+function parsedJson(json = 'null'): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+const isNothing = (json: string): boolean =>
+  ['null', '{}', '""', '[]', 'false', '0'].includes(json.replaceAll(/\s/g, ''));
+
+const innerCalls = z.object({
+  service_urls: z.array(z.object({ status_code: z.coerce.number() }).nullable().catch(null)),
+});
+/** The first status that means a back-end did not answer. */
+const FIRST_REFUSAL = 400;
+
+/** The error in its own words; null if none. Rows beside an error are not an answer, only what was there when it happened. */
+function errorIn(members: Members): string | null {
+  for (const name of ['error', 'errors', 'error_code', 'detail']) {
+    const written = members.get(name);
+    if (written !== undefined && !isNothing(written))
+      return `${name}: ${scrub(written).slice(0, MAX_QUOTED)}`;
+  }
+  const calls = innerCalls.safeParse(parsedJson(members.get('debug'))).data?.service_urls ?? [];
+  const statuses = calls.flatMap((call) =>
+    call !== null && call.status_code >= FIRST_REFUSAL ? [call.status_code] : [],
+  );
+  return statuses.length === 0 ? null : `debug.service_urls: status_code ${statuses.join(', ')}`;
+}
+
+const objectShape = z.record(z.string(), z.unknown());
+
+/** Total by metric; numbers keep the text they were written with. Empty if the JSON is not an object. */
+function totalsIn(json: string | undefined): Map<string, string> {
+  if (json === undefined || !objectShape.safeParse(parsedJson(json)).success) return new Map();
+  const members = json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g);
+  return new Map(
+    [...members].map(([, key = '', text, number]) => [
+      z.string().parse(JSON.parse(`"${key}"`)),
+      text ?? number ?? '',
+    ]),
+  );
+}
+
+function textsIn(json: string | undefined): string[] {
+  if (json === undefined || isNothing(json)) return [];
+  const parsed = parsedJson(json);
+  const items: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+}
+
+/** As `EUR`, or as an object with the code under one of the names that the service uses elsewhere. */
+const currencyShape = z.union([
+  z.string(),
+  z.object({ currency_code: z.string() }).transform((item) => item.currency_code),
+  z.object({ code: z.string() }).transform((item) => item.code),
+  z.object({ id: z.string() }).transform((item) => item.id),
+]);
+
+function currenciesIn(json: string | undefined): string[] {
+  const stated = z.array(currencyShape).safeParse(parsedJson(json));
+  return (stated.data ?? []).map((code) => code.toUpperCase());
+}
+
+const cohortsShape = z.record(z.string(), z.array(z.string())).nullable();
+const debugShape = z.object({ cached_at: z.unknown() });
+/** UTC if it has no offset. */
+const instantForm =
+  /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-]\d{2}:?\d{2})?$/;
+
+function maturityIn(members: Members): StatedMaturity {
+  const cohorts = cohortsShape.safeParse(parsedJson(members.get('immature_cohorts')));
+  const cachedAt = debugShape.safeParse(parsedJson(members.get('debug'))).data?.cached_at ?? null;
+  const computedAt = typeof cachedAt === 'string' ? parseInstant(cachedAt) : null;
+  return {
+    computedAt,
+    immature: Object.entries(cohorts.data ?? {}).flatMap(([key, items]) =>
+      items.map((item) => [key, item] as const),
+    ),
+    unread: [
+      ...(cohorts.success ? [] : ['immature_cohorts']),
+      ...(cachedAt !== null && computedAt === null ? ['debug.cached_at'] : []),
+    ],
+  };
+}
+
+function parseInstant(text: string): Date | null {
+  const [, date = '', time = '', offset = 'Z'] = instantForm.exec(text) ?? [];
+  const at = new Date(`${date}T${time}${offset}`);
+  return Number.isNaN(at.getTime()) ? null : at;
+}
+
+/**
+ * Whether a warning states that the answer's rows were cut, and whether it names exactly the number of rows received: then no
+ * total can refute it, as the total may be of the cut rows. Names of metrics may contain these words and are ignored.
+ */
+export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
+  const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
+  const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(
+    words,
+  );
+  const isCut =
+    /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
+      words,
+    );
+  const isCounted = /\b(rows?|results?|records?)\b/i.test(words) && countForm.test(words);
+  if (!isOfRows || !(isCut || isCounted)) return 'no';
+  const numbers = [...words.matchAll(numberForm)].map(([text]) =>
+    Number(text.replaceAll(/\D/g, '')),
+  );
+  return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
+}
+
+/** A maximum, or a part of a larger number: `only 10,000`, `more than 10000`, `10000 of 25000`. */
+const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
+/** A number in groups of thousands, or plain; otherwise a comma separates two numbers. */
+const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
+/** Numbers that do not count rows: dates and percentages. */
+const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;
