@@ -1,0 +1,298 @@
+/** FAULTS 54: days that are not over, or not mature, and move between the calls of one window; and what may not hide behind them. */
+
+import { describe, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import {
+  type AnsweringWorld,
+  type Asking,
+  countAsked,
+  gridOf,
+  inBatches,
+  openAnswering,
+  short,
+  type TrueRow,
+  withCells,
+} from '../support/answering.ts';
+import { column, lastRun } from '../support/contents.ts';
+import { slice } from '../support/slice.ts';
+
+const metrics = ['installs', 'clicks', 'cost', 'sessions'];
+const values = { app_token: ['a', 'b'], network: ['x', 'y'] };
+const [FIRST, SECOND, TODAY, LATER] = ['2026-05-31', '2026-06-01', '2026-06-02', '2026-06-03'];
+
+const ofOneDay = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'network'],
+  metrics,
+  datePeriod: { first: { day: day(FIRST) }, last: { day: day(FIRST) } },
+  refresh: 'nightly',
+});
+const untilToday = (of: Slice): Slice => ({
+  ...of,
+  datePeriod: { first: { day: day(FIRST) }, last: { daysAgo: 0 } },
+});
+
+const calm = gridOf([FIRST, SECOND, TODAY, LATER], values, metrics);
+
+/** A row whose numbers are larger by so much. */
+const grown = (row: TrueRow, by: number): TrueRow =>
+  withCells(
+    row,
+    Object.fromEntries(metrics.map((metric) => [metric, String(Number(row[metric]) + by)])),
+  );
+
+type Moving = (row: TrueRow, asking: Asking) => TrueRow[];
+
+/** Ways in which a day moves from one request to the next. */
+const movements: readonly (readonly [string, Moving])[] = [
+  ['grows with every request', (row, { ordinal }) => [grown(row, ordinal)]],
+  [
+    'has grown once the parts were answered',
+    (row, { part }) => [grown(row, part === 'whole' ? 1 : 0)],
+  ],
+  [
+    'has shrunk once the parts were answered',
+    (row, { part }) => [grown(row, part === 'whole' ? -1 : 0)],
+  ],
+  [
+    'has another row with every request',
+    (row, { ordinal }) => {
+      const more = gridOf([row.day], { network: [`n${ordinal}`] }, metrics);
+      return row['network'] === 'y' ? [row] : [row, ...more.map((cells) => withCells(row, cells))];
+    },
+  ],
+];
+
+const movedOn =
+  (date: string, moving: Moving) =>
+  (asking: Asking): TrueRow[] =>
+    calm
+      .filter((row) => row.day <= LATER)
+      .flatMap((row) => (row.day === date ? moving(row, asking) : [row]));
+
+/** Learns 2 parts by app on a first night of one day. */
+async function openDivided(of: Slice, night = 1): Promise<AnsweringWorld> {
+  const world = await openAnswering([of], calm, { maxRows: 3, listed: ['a', 'b'] });
+  expect((await world.night(night)).failures).toEqual([]);
+  world.asked = [];
+  return Object.assign(world, { maxRows: Infinity });
+}
+
+const onDays = (cells: readonly string[], ...dates: readonly string[]): string[] =>
+  cells.filter((cell) => dates.some((date) => cell.startsWith(date)));
+
+const states = (world: AnsweringWorld): Promise<string[]> =>
+  column(
+    world.scenario,
+    "select strftime(start_day, '%d') || ' ' || state from ripen.periods order by 1",
+  );
+
+const shapes: readonly (readonly [string, (of: Slice) => Slice, divided: boolean])[] = [
+  ['2 learned parts', (of) => of, true],
+  ['2 learned parts and 2 batches', (of) => inBatches(of, 50), true],
+  ['2 batches', (of) => inBatches(of, 33), false],
+];
+
+test.each(
+  shapes.flatMap(([shape, shaped, isDivided]) =>
+    movements.map(([how, moving]) => [shape, how, shaped, isDivided, moving] as const),
+  ),
+)(
+  '3 days in %s, the last of which is today and %s, are loaded: the 2 others exactly, today due again',
+  async (_, _how, shaped, isDivided, moving) => {
+    const declared = shaped(ofOneDay);
+    const world = isDivided
+      ? await openDivided(declared)
+      : await openAnswering([declared], calm, { listed: ['a', 'b'] });
+    world.rows = movedOn(TODAY, moving);
+    const slices = [untilToday(declared)];
+    expect((await world.night(2, { slices })).failures).toEqual([]);
+    const cells = await world.cells(declared);
+    expect(onDays(cells, FIRST, SECOND)).toEqual(
+      onDays(world.truth(declared, calm), FIRST, SECOND),
+    );
+    expect(onDays(cells, TODAY).length).toBeGreaterThanOrEqual(16);
+    expect((await states(world)).at(-1)).not.toBe('02 final');
+    world.rows = movedOn(LATER, moving);
+    expect((await world.night(3, { slices })).failures).toEqual([]);
+    expect(onDays(await world.cells(declared), FIRST, SECOND, TODAY)).toEqual(
+      onDays(world.truth(declared, calm), FIRST, SECOND, TODAY),
+    );
+  },
+);
+
+test('of 3 days whose last one moves with every request 2 parts and the whole are asked for at most 3 times each', async () => {
+  const world = await openDivided(ofOneDay);
+  world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
+  await world.night(2, { slices: [untilToday(ofOneDay)] });
+  for (const part of ['in', 'not in', 'whole'] as const)
+    expect(countAsked(world, { part })).toBeLessThan(4);
+});
+
+test.each(['first', 'last', 'every'] as const)(
+  '3 days in pages, with totals on %s of them, the last of which moves between the pages, are loaded, the 2 others exactly',
+  async (totals) => {
+    const declared = untilToday(ofOneDay);
+    const world = await openAnswering([declared], calm, {
+      listed: ['a', 'b'],
+      pages: { size: 8, totals },
+    });
+    world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
+    expect((await world.night(2)).failures).toEqual([]);
+    const cells = await world.cells(declared);
+    expect(onDays(cells, FIRST, SECOND)).toEqual(
+      onDays(world.truth(declared, calm), FIRST, SECOND),
+    );
+    expect(onDays(cells, TODAY)).toHaveLength(16);
+  },
+);
+
+describe('behind a day that moves no other one loses a row:', () => {
+  /** What is stored of the days before today is nothing, as it was, or true. */
+  async function expectNoLoss(world: AnsweringWorld, of: Slice): Promise<void> {
+    const cells = await world.cells(of);
+    for (const date of [FIRST, SECOND]) {
+      const truth = onDays(world.truth(of, calm), date);
+      expect([[], truth]).toContainEqual(onDays(cells, date));
+    }
+  }
+
+  test.each(['in', 'not in'] as const)(
+    'the %s part of 3 days lacks a row of the first, with the totals of the rest, once',
+    async (part) => {
+      const world = await openDivided(ofOneDay);
+      world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
+      world.rewrite(
+        { part },
+        (report, asking) =>
+          short(1, 'of the rest')({ ...report, rows: report.rows.toReversed() }, asking),
+        1,
+      );
+      expect((await world.night(2, { slices: [untilToday(ofOneDay)] })).failures).toEqual([]);
+      const cells = await world.cells(ofOneDay);
+      expect(onDays(cells, FIRST, SECOND)).toEqual(
+        onDays(world.truth(ofOneDay, calm), FIRST, SECOND),
+      );
+    },
+  );
+
+  test.each(['in', 'not in'] as const)(
+    'the %s part of 3 days lacks a row of the first, with the totals of the rest, for ever',
+    async (part) => {
+      const world = await openDivided(ofOneDay);
+      world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
+      world.rewrite({ part, day: FIRST }, (report, asking) =>
+        short(1, 'of the rest')({ ...report, rows: report.rows.toReversed() }, asking),
+      );
+      const { failures } = await world.night(2, { slices: [untilToday(ofOneDay)] });
+      expect(failures.length).toBeGreaterThan(0);
+      expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+      await expectNoLoss(world, ofOneDay);
+    },
+  );
+
+  test.each(['first', 'every'] as const)(
+    'the first page of 2 lacks a row of the first for ever, with totals on %s of them',
+    async (totals) => {
+      const declared = untilToday(ofOneDay);
+      const world = await openAnswering([declared], calm, {
+        listed: ['a', 'b'],
+        pages: { size: 8, totals },
+      });
+      world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
+      world.rewrite({ page: 1, day: FIRST }, (report, asking) =>
+        short(1, 'of all')({ ...report, rows: report.rows.toReversed() }, asking),
+      );
+      await world.night(2);
+      await expectNoLoss(world, declared);
+    },
+  );
+
+  test('one of 2 batches of 3 days lacks a row of the first, with the totals of the rest, for ever', async () => {
+    const declared = inBatches(untilToday(ofOneDay), 33);
+    const world = await openAnswering([declared], calm, { listed: ['a', 'b'] });
+    world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
+    world.rewrite({ metric: 'sessions', day: FIRST }, (report, asking) =>
+      short(1, 'of the rest')({ ...report, rows: report.rows.toReversed() }, asking),
+    );
+    const { failures } = await world.night(2);
+    expect(failures.length).toBeGreaterThan(0);
+    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+    await expectNoLoss(world, declared);
+  });
+});
+
+test('a day that ended 12 days ago and moves with every request is not proven by its parts: exit code 65, and its rows stay', async () => {
+  const world = await openDivided(ofOneDay, 10);
+  const before = await world.cells(ofOneDay);
+  expect(before).toHaveLength(16);
+  world.rows = movedOn(FIRST, (row, { ordinal }) => [grown(row, ordinal)]);
+  const forced = { start: day(FIRST), end: day(SECOND) };
+  const { failures } = await world.night(12, { request: { command: 'backfill', forced } });
+  expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
+  expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+  expect(await world.cells(ofOneDay)).toEqual(before);
+});
+
+describe('under `cohort_maturity: mature`', () => {
+  const cohorts = ['installs', 'all_revenue_total_d1', 'cohort_size_d1'];
+  const mature: Slice = {
+    ...ofOneDay,
+    metrics: cohorts,
+    parameters: { ...ofOneDay.parameters, cohort_maturity: 'mature' },
+  };
+  const rows = gridOf([FIRST, SECOND, TODAY, LATER], values, cohorts);
+  const days: Slice = {
+    ...mature,
+    datePeriod: { first: { day: day(FIRST) }, last: { daysAgo: 1 } },
+  };
+  /** On the night of 4 June: age 1 is complete for 1 June and before. */
+  const withheld = (metric: string, date: string): boolean =>
+    metric !== 'installs' && date > SECOND;
+  const shown = rows.map((row) => {
+    const hidden = cohorts.filter((metric) => withheld(metric, row.day));
+    return withCells(row, Object.fromEntries(hidden.map((metric) => [metric, null])));
+  });
+
+  const openMature = async (withheldTotal: 0 | null): Promise<AnsweringWorld> => {
+    const world = await openAnswering([mature], rows, { maxRows: 3, withheld, withheldTotal });
+    expect((await world.night(3)).failures).toEqual([]);
+    return Object.assign(world, { maxRows: Infinity });
+  };
+
+  test.each([
+    ['NULL', null],
+    ['0', 0],
+  ] as const)(
+    '4 days in 2 learned parts, of whose year the service states %s as it is not mature, are loaded, the withheld cells as NULL',
+    async (_, total) => {
+      const world = await openMature(total);
+      expect((await world.night(4, { slices: [days] })).failures).toEqual([]);
+      expect(await world.cells(mature)).toEqual(world.truth(mature, shown));
+      expect(onDays(await world.cells(mature), TODAY, LATER)).toHaveLength(8);
+    },
+  );
+
+  test('4 days in 2 learned parts, one of which lacks a row for ever, are refused all the same', async () => {
+    const world = await openMature(null);
+    world.rewrite({ part: 'in' }, short(1, 'of the rest'));
+    const { failures } = await world.night(4, { slices: [days] });
+    expect(failures.length).toBeGreaterThan(0);
+    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+    expect(await world.cells(mature)).toEqual(
+      world.truth(
+        mature,
+        shown.filter((row) => row.day === FIRST),
+      ),
+    );
+  });
+
+  test('4 days in 2 batches are loaded, the withheld cells as NULL', async () => {
+    const batched = inBatches(days, 40);
+    const world = await openAnswering([batched], rows, { withheld });
+    expect((await world.night(4)).failures).toEqual([]);
+    expect(await world.cells(batched)).toEqual(world.truth(batched, shown));
+  });
+});
