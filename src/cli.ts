@@ -148,10 +148,7 @@ async function written(exitCode: number): Promise<number> {
   const failure = new Failure(
     'STORAGE_FAILED',
     `The result could not be written to stdout: ${unwritten.message}`,
-    {
-      hint: 'Free space where stdout goes, and run the command again.',
-      cause: unwritten,
-    },
+    { hint: 'Free space where stdout goes, and run the command again.', cause: unwritten },
   );
   shell.printError(failureLines(failure, form, shell.now()));
   return gravest([exitCode, exitCodes.storage]);

@@ -99,9 +99,7 @@ async function measure(config: Config, warehouse: Warehouse, { slice, before }: 
     throw new Failure(
       'USAGE_INVALID',
       `The slice ${slice} had no date dimension to drop periods by.`,
-      {
-        hint: 'Leave out --before to drop the slice.',
-      },
+      { hint: 'Leave out --before to drop the slice.' },
     );
   }
   // Only a valid slice name can be the name of archived files.

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/read-config.ts';
 import { Failure, isOfToken } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { type Catalog, catalogFilters } from '../model/catalog.ts';
+import { type Catalog, type CatalogFilter, catalogFilters } from '../model/catalog.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import { withService } from '../run/circumstances.ts';
 import { withRemedy } from '../terminal/failure-text.ts';
@@ -17,30 +17,18 @@ const PATIENCE_MS = 15_000;
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
-export interface ServiceFindings {
-  readonly findings: readonly Finding[];
-  /** Empty if filters-data did not answer. */
-  readonly catalog: Catalog;
-}
-
 export interface Checking {
   readonly at: Date;
   readonly stated: StatedSettings;
   readonly signal: AbortSignal;
 }
 
-/** The response of an address; null, with the reason as a finding, if there is none. */
-interface Answer<T> {
-  readonly value: T | null;
-  readonly findings: readonly Finding[];
-}
-
-/** Requests the catalog and, if partners or links are configured, the campaign API; both at once. */
+/** Requests the catalog, which is empty without an answer, and the campaign API if partners or links are configured. */
 export async function requestedService(
   config: Config,
   checking: Checking,
   emit: Emit,
-): Promise<ServiceFindings> {
+): Promise<{ readonly findings: readonly Finding[]; readonly catalog: Catalog }> {
   const { stated, at, signal } = checking;
   const unreachable = new AbortController();
   const ended = AbortSignal.any([signal, unreachable.signal, timeoutSignal(PATIENCE_MS)]);
@@ -53,14 +41,19 @@ export async function requestedService(
     if (UNREACHABLE.test(because)) unreachable.abort();
   };
   const answered = async <T>(
-    setting: AddressSetting,
+    setting: 'reports_url' | 'base_url',
     request: () => Promise<T>,
-  ): Promise<Answer<T>> => {
+  ): Promise<{ readonly value: T | null; readonly findings: readonly Finding[] }> => {
     try {
       return { value: await request(), findings: [] };
     } catch (thrown) {
       signal.throwIfAborted();
-      const found = findingOf(ended.aborted ? unanswered(setting, because) : thrown);
+      const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
+      const waited = `did not answer (${because}), waited for at most ${PATIENCE_MS / 1000} s`;
+      const unanswered = new Failure('SOURCE_UNAVAILABLE', `${what} ${waited}`, {
+        hint: `Check service.${setting} and the network.`,
+      });
+      const found = findingOf(ended.aborted ? unanswered : thrown);
       const token =
         stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
       const place = placeOf(stated, ['service', isOfToken(found) ? token : setting]);
@@ -83,7 +76,11 @@ export async function requestedService(
       // Both APIs use one token; a refusal is reported once.
       const isRefused = ({ code }: Finding): boolean => code === 'CREDENTIALS_REFUSED';
       const news = findings.some(isRefused) ? others.filter((each) => !isRefused(each)) : others;
-      const works = catalog === null ? [] : workFindings(catalog);
+      const sizeOf = (list: CatalogFilter): number =>
+        catalog?.filter(({ filter }) => filter === list).length ?? 0;
+      const counts = `${countText(sizeOf('apps'), 'app')}, ${countText(sizeOf('partners'), 'partner')}`;
+      const works =
+        catalog === null ? [] : [finding('works', 'token accepted'), finding('works', counts)];
       const found = [...findings, ...news, ...works, finding('untried', 'a report, ad spend')];
       return { findings: found, catalog: catalog ?? [] };
     });
@@ -94,20 +91,4 @@ export async function requestedService(
     const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
     return { findings: [{ ...found, ...placeOf(stated, path) }], catalog: [] };
   }
-}
-
-type AddressSetting = 'reports_url' | 'base_url';
-
-function workFindings(catalog: Catalog): Finding[] {
-  const of = (list: string): number => catalog.filter(({ filter }) => filter === list).length;
-  const counts = `${countText(of('apps'), 'app')}, ${countText(of('partners'), 'partner')}`;
-  return [finding('works', 'token accepted'), finding('works', counts)];
-}
-
-function unanswered(setting: AddressSetting, because: string): Failure {
-  const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
-  const message = `${what} did not answer (${because}), waited for at most ${PATIENCE_MS / 1000} s`;
-  return new Failure('SOURCE_UNAVAILABLE', message, {
-    hint: `Check service.${setting} and the network.`,
-  });
 }

@@ -101,7 +101,10 @@ async function occupantFindings(
     await assertOwnTarget(target, own, AbortSignal.any([signal, patience])).catch(
       (thrown: unknown) => {
         signal.throwIfAborted();
-        const found = findingOf(patience.aborted ? unanswered(target.path) : thrown);
+        const message = `The object store of ${target.path} did not answer within ${STORE_PATIENCE_MS / 1000} s`;
+        const hint = 'Check the endpoint and the network.';
+        const unanswered = new Failure('STORAGE_FAILED', message, { hint });
+        const found = findingOf(patience.aborted ? unanswered : thrown);
         // An unusable folder is already reported as a place that cannot be written.
         if (found.code !== 'STORAGE_FAILED' || !isOnDisk) findings.push(found);
       },
@@ -109,15 +112,6 @@ async function occupantFindings(
   }
   return findings;
 }
-
-const unanswered = (path: string): Failure =>
-  new Failure(
-    'STORAGE_FAILED',
-    `The object store of ${path} did not answer within ${STORE_PATIENCE_MS / 1000} s`,
-    {
-      hint: 'Check the endpoint and the network.',
-    },
-  );
 
 const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 

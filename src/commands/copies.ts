@@ -13,7 +13,6 @@ import {
   type Config,
   type Loss,
   type Publication,
-  type Published,
 } from '../index.ts';
 import { Failure } from '../errors.ts';
 import { assertOutput } from '../publish/places.ts';
@@ -23,19 +22,13 @@ import type { CommandOutcome } from './outcome.ts';
 import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-const SOURCES = 'ripen_sources.yml';
-
 /** Publishes to every configured target and reports the files written; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
   const { config: [file, ...files] = [], ddl, dbt } = all;
   if (ddl === undefined && files.length > 0) {
-    throw new Failure(
-      'USAGE_INVALID',
-      `The command line was refused: --config was given ${files.length + 1} times.`,
-      {
-        hint: 'Publish each configuration by itself; --ddl describes several as one.',
-      },
-    );
+    const message = `The command line was refused: --config was given ${files.length + 1} times.`;
+    const hint = 'Publish each configuration by itself; --ddl describes several as one.';
+    throw new Failure('USAGE_INVALID', message, { hint });
   }
   return withConfig({ ...all, config: file }, shell, true, async (config, stated) => {
     if (ddl !== undefined) {
@@ -56,7 +49,10 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
     }
     const sources = await dbtSources(config, stated);
     if (dbt === '' || dbt === '-') return described(null, sources);
-    const path = resolve(shell.directory, /\.ya?ml$/.test(dbt) ? dbt : join(dbt, SOURCES));
+    const path = resolve(
+      shell.directory,
+      /\.ya?ml$/.test(dbt) ? dbt : join(dbt, 'ripen_sources.yml'),
+    );
     await assertOutput(config, path);
     await writeNamed(path, sources, shell, true);
     return described(path, sources);
@@ -68,28 +64,21 @@ function copiesOutcome(
   fields: object,
   lines: readonly string[],
 ) {
+  const copies = published.map((copy) => {
+    const { files_written: written, files_removed: removed, also_written: also } = copy;
+    const files = written === 0 ? [] : [`${countText(written, 'file')} written`];
+    const done = [...files, ...(removed === 0 ? [] : [`${removed} removed`]), ...also];
+    return `${copy.kind} ${copy.path}: ${done.length === 0 ? 'up to date' : done.join(', ')}`;
+  });
   return {
     json: {
       ...fields,
       published,
       failures: failures.map(({ code, message, hint }) => ({ code, message, hint })),
     },
-    text: [
-      ...lines,
-      ...published.map((copy) => `${copy.kind} ${copy.path}: ${reportText(copy)}`),
-    ].join('\n'),
+    text: [...lines, ...copies].join('\n'),
     failures,
   };
-}
-
-function reportText({
-  files_written: written,
-  files_removed: removed,
-  also_written: also,
-}: Published): string {
-  const files = written === 0 ? [] : [`${countText(written, 'file')} written`];
-  const done = [...files, ...(removed === 0 ? [] : [`${removed} removed`]), ...also];
-  return done.length === 0 ? 'up to date' : done.join(', ');
 }
 
 function described(path: string | null, text: string): CommandOutcome {
@@ -123,7 +112,13 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
 export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
   const request = { ...stated, slice, before: parseOption(dayOf, args.before, '--before') };
-  if (!yes && !shell.canAsk) throw unconfirmed(lossText(await dropLoss(config, request), config));
+  if (!yes && !shell.canAsk) {
+    const loss = lossText(await dropLoss(config, request), config);
+    const message = `Nothing was deleted, as there was no terminal to confirm it on. ${loss}`;
+    throw new Failure('USAGE_INVALID', message, {
+      hint: 'Add --yes to delete without being asked.',
+    });
+  }
   const agree = async (loss: Loss): Promise<boolean> => {
     if (yes) return true;
     shell.printError(lossText(loss, config));
@@ -138,15 +133,6 @@ export const drop = offline(async (config, stated, args: Arguments<'drop'>, shel
     ? { ...outcome, text: `${outcome.text}\n${again(dropped)}` }
     : outcome;
 });
-
-const unconfirmed = (what: string): Failure =>
-  new Failure(
-    'USAGE_INVALID',
-    `Nothing was deleted, as there was no terminal to confirm it on. ${what}`,
-    {
-      hint: 'Add --yes to delete without being asked.',
-    },
-  );
 
 const countsOf = ({ periods, rows }: Loss): string =>
   `${countText(periods, 'period')} and ${countText(rows, 'row')}`;

@@ -1,7 +1,7 @@
 /** `ripen plan`: shows what the next sync would request, and why; does not call the service. */
 
 import { plan as planNext, type PlanReport } from '../index.ts';
-import type { PlannedSlice, PlannedStar } from '../run/plan-report.ts';
+import type { PlannedSlice } from '../run/plan-report.ts';
 import {
   countText,
   daysText,
@@ -26,28 +26,32 @@ export function planText(
   hasDetails: boolean,
   terminal: number | null = null,
 ): string {
-  const {
-    slices,
-    as_of: asOf,
-    requests,
-    rows_expected: rows,
-    saved_rows: saved,
-    refetch_all_rows: all,
-  } = report;
-  const unknown = slices.filter(
-    (slice) => slice.requests > 0 && slice.rows_expected === null,
-  ).length;
+  const { slices, as_of: asOf, rows_expected: rows, saved_rows: saved } = report;
+  const isUnknown = (slice: PlannedSlice): boolean =>
+    slice.requests > 0 && slice.rows_expected === null;
+  const unknown = slices.filter(isUnknown).length;
   const parts = [
-    countText(requests, 'request'),
+    countText(report.requests, 'request'),
     ...(rows > 0 ? [`about ${countText(rows, 'row')}`] : []),
     ...(unknown > 0 ? [`and ${countText(unknown, 'slice')} of unknown size`] : []),
   ];
+  const table = {
+    columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'),
+    rows: slices.map((slice) => [
+      slice.name,
+      groupedText(slice.windows.length),
+      groupedText(slice.requests),
+      expectedText(slice.rows_expected),
+      whyText(slice),
+    ]),
+  };
   const body = hasDetails
     ? slices.map((slice) => [detailsText(slice), ...starLines(slice)].join('\n')).join('\n\n')
-    : [slicesText(slices, terminal), ...slices.flatMap(starLines)].join('\n');
+    : [tableText(table, terminal), ...slices.flatMap(starLines)].join('\n');
   const lines = slices.length === 0 ? [] : [body, ''];
   lines.push(`as of ${minuteText(asOf)}: ${parts.join(', ')}`);
   if (saved > 0) {
+    const all = report.refetch_all_rows;
     const refetched = `refetching everything immature would be about ${countText(all, 'row')}`;
     lines.push(`${refetched}; the plan saves ${percentText(saved, all)} of them`);
   }
@@ -57,46 +61,26 @@ export function planText(
 
 const expectedText = (rows: number | null): string => (rows === null ? '?' : groupedText(rows));
 
-function slicesText(slices: readonly PlannedSlice[], terminal: number | null): string {
-  const rows = slices.map((slice) => [
-    slice.name,
-    groupedText(slice.windows.length),
-    groupedText(slice.requests),
-    expectedText(slice.rows_expected),
-    whyText(slice),
-  ]);
-  return tableText(
-    { columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'), rows },
-    terminal,
-  );
+/** Says what each pattern of a slice stands for, and which of its metrics are new. */
+function starLines({ name, stars = [] }: PlannedSlice): string[] {
+  return stars.map(({ pattern, metrics, new_metrics: added }) => {
+    const isAllNew = added.length === metrics.length;
+    const news = added.length === 0 || isAllNew ? '' : `; new: ${namesText(added)}`;
+    const stood = countText(metrics.length, isAllNew ? 'new metric' : 'metric');
+    return `  ${name}: ${pattern} stands for ${stood}: ${namesText(metrics)}${news}`;
+  });
 }
 
-const starLines = ({ name, stars = [] }: PlannedSlice): string[] =>
-  stars.map((star) => `  ${name}: ${starText(star)}`);
-
-function starText({ pattern, metrics, new_metrics: added }: PlannedStar): string {
-  const isAllNew = added.length === metrics.length;
-  const news = added.length === 0 || isAllNew ? '' : `; new: ${namesText(added)}`;
-  const stood = countText(metrics.length, isAllNew ? 'new metric' : 'metric');
-  return `${pattern} stands for ${stood}: ${namesText(metrics)}${news}`;
-}
-
+/** Says why the windows of a slice are due, or why none is. */
 function whyText(slice: PlannedSlice): string {
-  const { windows, periods, reasons } = slice;
-  if (windows.length === 0) return `nothing due: ${idleText(slice)}`;
-  if (isNeverLoaded(slice)) return `never loaded, ${countText(reasons.new ?? periods, 'period')}`;
-  return reasonsText(reasons);
-}
-
-function idleText({
-  reversed_period: reversed,
-  periods,
-  unfinal_periods: unfinal,
-}: PlannedSlice): string {
+  const { windows, periods, reasons, reversed_period: reversed, unfinal_periods: unfinal } = slice;
+  if (isNeverLoaded(slice) && windows.length > 0)
+    return `never loaded, ${countText(reasons.new ?? periods, 'period')}`;
+  if (windows.length > 0) return reasonsText(reasons);
   if (reversed !== null)
-    return `its date period ends on ${reversed.last_day}, before it begins, on ${reversed.first_day}`;
-  if (periods === 0) return 'no day of its date period has begun';
-  return unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} maturing`;
+    return `nothing due: its date period ends on ${reversed.last_day}, before it begins, on ${reversed.first_day}`;
+  if (periods === 0) return 'nothing due: no day of its date period has begun';
+  return `nothing due: ${unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} maturing`}`;
 }
 
 /** Whether the number of rows is unknown, and not because the meaning changed. */
@@ -104,14 +88,7 @@ const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice): boolean 
   rows === null && reasons['meaning changed'] === undefined;
 
 function detailsText(slice: PlannedSlice): string {
-  const {
-    name,
-    windows,
-    requests,
-    rows_expected: expected,
-    unfinal_periods: unfinal,
-    saved_periods: saved,
-  } = slice;
+  const { name, windows, requests, rows_expected: expected, saved_periods: saved } = slice;
   if (windows.length === 0) return `${name}: ${whyText(slice)}`;
   const known = expected === null ? '' : `, about ${countText(expected, 'row')}`;
   const head = `${name}: ${countText(windows.length, 'window')}, ${countText(requests, 'request')}${known}`;
@@ -134,7 +111,8 @@ function detailsText(slice: PlannedSlice): string {
       reasonsText(window.reasons),
     ],
   );
-  const rest = `${countText(unfinal, 'period')} not final, ${groupedText(saved)} of them not due`;
+  const unfinal = countText(slice.unfinal_periods, 'period');
+  const rest = `${unfinal} not final, ${groupedText(saved)} of them not due`;
   return [
     head,
     indented(tableText({ columns, rows })),

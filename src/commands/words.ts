@@ -37,12 +37,7 @@ const verb = <O extends OptionTable>(
   example: string,
   options: O,
   positional?: string,
-) => ({
-  describe,
-  example,
-  options,
-  positional,
-});
+) => ({ describe, example, options, positional });
 
 /** Every command by name. A name of two words is a command of a group. */
 export const verbs = {
@@ -69,10 +64,7 @@ export const verbs = {
   plan: verb(
     'Show what the next sync would request, and why',
     'plan --as-of 2026-02-14T02:30:00Z',
-    {
-      slice: list('These slices, window by window'),
-      'lock-wait': lockWait,
-    },
+    { slice: list('These slices, window by window'), 'lock-wait': lockWait },
   ),
   sync: verb(
     'The nightly job: load whatever is due, then publish',
@@ -147,10 +139,7 @@ export const verbs = {
   'links list': verb(
     'List network links, or the sub-links of one',
     'links list --app abc123def456 --parent 1a2b3c',
-    {
-      app,
-      parent: text('Token of the link whose sub-links to list'),
-    },
+    { app, parent: text('Token of the link whose sub-links to list') },
   ),
   'links create': verb(
     'Create a network link, or a sub-link',

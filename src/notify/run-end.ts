@@ -77,12 +77,8 @@ function endOf(
   const isFailure = of instanceof Failure;
   const isStopped = isFailure ? of.code === 'INTERRUPTED' : of.status === 'interrupted';
   const exitCode = isStopped ? stoppedExitCode(signal) : exitCodeOf(isFailure ? [of] : of.failures);
-  const end = {
-    command,
-    endedAt: new Date(),
-    durationMs: Math.round(performance.now() - startedMs),
-    exitCode,
-  };
+  const durationMs = Math.round(performance.now() - startedMs);
+  const end = { command, endedAt: new Date(), durationMs, exitCode };
   return isFailure
     ? { ...end, summary: null, failure: of }
     : { ...end, summary: of, failure: null };
@@ -100,21 +96,15 @@ async function reportFailedStart(
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
   const unread = metricsFile === null ? (): null => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
-  const reported =
-    failure.code === 'INTERRUPTED' ? failure : await reworded(failure, config, report);
+  const known = { config, report, runId: null };
+  const [explanation] =
+    failure.code === 'INTERRUPTED' ? [] : await explained([failedEvent(failure)], known);
+  const { message = failure.message, hint = failure.hint } = explanation ?? {};
+  const { code, facts, cause } = failure;
+  const details = { facts, cause, ...(hint === null ? {} : { hint }) };
+  const reported = explanation === undefined ? failure : new Failure(code, message, details);
   await deliverReport(endOf(context, reported, startedMs), report, context);
   return reported;
-}
-
-async function reworded(
-  failure: Failure,
-  config: Config,
-  report: StatusReport | null,
-): Promise<Failure> {
-  const [first] = await explained([failedEvent(failure)], { config, report, runId: null });
-  const { message = failure.message, hint = null } = first ?? {};
-  const { code, facts, cause } = failure;
-  return new Failure(code, message, { facts, cause, ...(hint === null ? {} : { hint }) });
 }
 
 function unreadBy({ emit }: ReportContext): (error: unknown) => null {
@@ -145,8 +135,6 @@ export async function emitMissedFailures(
   return summary;
 }
 
-const METRICS = '# HELP ripen_';
-
 /**
  * Reports a run that could not start because its configuration or options could not be read: in full if all but the credentials
  * can be read, else by its metrics alone. Without a configuration it is unknown which files must not be replaced, so a file
@@ -169,7 +157,7 @@ export async function reportConfigError(
     if (metricsFile === null) return failure;
     const found = await stat(metricsFile).catch(() => null);
     const text = found?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
-    if (text !== '' && !text.startsWith(METRICS))
+    if (text !== '' && !text.startsWith('# HELP ripen_'))
       throw new Failure('USAGE_INVALID', 'it had something other than metrics of ripen');
     await writeOutput(metricsFile, metricsText(endOf(context, failure, startedMs), null), mode);
   } catch (error) {
@@ -192,11 +180,20 @@ async function deliverReport(
     const write = writeOutput(metricsFile, metricsText(end, report), mode);
     await write.catch((error: unknown) => emit(unwritten(metricsFile, error)));
   }
-  const outcomes = outcomesOf(end, report, readFailedStart(config.warehouse) !== null);
+  const { summary, failure, endedAt } = end;
+  const runs = report?.runs ?? [];
+  const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary?.run_id) + 1);
+  const hasRecovered =
+    readFailedStart(config.warehouse) !== null ||
+    (earlier !== undefined && earlier.status !== 'succeeded');
+  // A run that did not start, was stopped or loaded only a part has failed.
+  const isOutcome: Readonly<Record<RunEnding, boolean>> = {
+    failed: summary?.status !== 'succeeded',
+    succeeded: summary?.status === 'succeeded',
+    recovered: summary?.status === 'succeeded' && hasRecovered,
+  };
   const text = scrub(endText(end));
-  const addresses = config.notify.filter(({ on }) =>
-    on.some((outcome) => outcomes.includes(outcome)),
-  );
+  const addresses = config.notify.filter(({ on }) => on.some((outcome) => isOutcome[outcome]));
   if (addresses.length > 0) {
     // Loaded only here: most runs notify no address, and one with nothing due needs no HTTP client.
     const { postText } = await import('../service/notify.ts');
@@ -206,33 +203,15 @@ async function deliverReport(
         emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
     }
   }
-  const { summary, failure, endedAt } = end;
   // A mistake on the command line is not kept as a failed start, unless there are addresses to notify of it.
   const isSlip =
     ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') &&
     config.notify.length === 0;
   if (isSlip || (summary !== null && summary.status !== 'succeeded')) return;
   await keepFailedStart(config.warehouse, failure, endedAt).catch((error: unknown) => {
-    emit(
-      warningEvent(
-        'NOTIFY_FAILED',
-        `Whether a later run has recovered is not known: ${textOf(error)}`,
-      ),
-    );
+    const message = `Whether a later run has recovered is not known: ${textOf(error)}`;
+    emit(warningEvent('NOTIFY_FAILED', message));
   });
-}
-
-/** The outcomes of a run. One that did not start, was stopped or loaded only a part has failed. */
-function outcomesOf(
-  { summary }: RunEnd,
-  report: StatusReport | null,
-  hadFailedStart: boolean,
-): RunEnding[] {
-  if (summary?.status !== 'succeeded') return ['failed'];
-  const runs = report?.runs ?? [];
-  const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary.run_id) + 1);
-  const hasRecovered = hadFailedStart || (earlier !== undefined && earlier.status !== 'succeeded');
-  return hasRecovered ? ['succeeded', 'recovered'] : ['succeeded'];
 }
 
 /** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`, then the first failures and the copies. */

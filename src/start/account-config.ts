@@ -35,9 +35,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
     throw new Failure(
       'USAGE_INVALID',
       `The account's catalog could not be requested, as ${name} was not stated.`,
-      {
-        hint: `Set ${variable} in the environment.`,
-      },
+      { hint: `Set ${variable} in the environment.` },
     );
   };
   const service = {

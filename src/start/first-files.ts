@@ -81,10 +81,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
     throw new Failure(
       'STORAGE_FAILED',
       `The configuration could not be written to ${directory}: ${String(cause)}`,
-      {
-        hint: 'Choose a directory that you may write to, on a disk with free space.',
-        cause,
-      },
+      { hint: 'Choose a directory that you may write to, on a disk with free space.', cause },
     );
   }
   return { written: [...texts.keys()].map(pathOf) };
@@ -104,8 +101,6 @@ function refuseExisting(existing: readonly string[]): void {
   throw new Failure(
     'USAGE_INVALID',
     `Nothing was written, as these files existed already: ${existing.join(', ')}`,
-    {
-      hint: 'Run `ripen init` in another directory, or move these files away.',
-    },
+    { hint: 'Run `ripen init` in another directory, or move these files away.' },
   );
 }

@@ -127,9 +127,7 @@ async function runNights(
     throw new Failure(
       'USAGE_INVALID',
       `The tour was given ${config.file}, which names a real service.`,
-      {
-        hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
-      },
+      { hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.' },
     );
   }
   const isBegun = existsSync(config.warehouse);

@@ -51,6 +51,7 @@ export function healthOf(
   const judged = newest === undefined || online === undefined ? [] : [...new Set([newest, online])];
   const failedStart =
     start !== null && !report.runs.some(({ started_at: at }) => at > start.at) ? start : null;
+  const rejected = report.rejected_rows.reduce((sum, { rows }) => sum + rows, 0);
   const findings = [
     ...(failedStart === null
       ? []
@@ -63,7 +64,15 @@ export function healthOf(
           ...report.slices.flatMap(periodFindings(report.as_of)),
         ]),
     ...(future === null ? [] : [finding('failed', future.message, future.hint)]),
-    ...rejectedFindings(report),
+    ...(rejected === 0
+      ? []
+      : [
+          finding(
+            'watch',
+            `${counted(rejected, 'row')} of the last run could not be stored exactly.`,
+            'See `select * from ripen.rejected_rows` for the rows and the reasons.',
+          ),
+        ]),
     ...capped(report.slices.flatMap(horizonFindings)),
     ...report.unconfigured.map((slice) =>
       finding(
@@ -75,21 +84,27 @@ export function healthOf(
   ];
   const state =
     healthStates.find((each) => findings.some((found) => found.state === each)) ?? 'well';
+  const last = judged.find(({ status }) => status !== 'succeeded') ?? online;
+  const end =
+    last?.status === 'partial'
+      ? `loaded only a part: ${counted(last.failures.length, 'failure')}`
+      : (ends.get(last?.status ?? '') ?? 'failed');
+  const run = last && `The last ${last.command}, as of ${minuteOf(last.as_of)}, ${end}`;
+  const isDoubtful = state === 'watch' && last?.status === 'succeeded';
+  const headline =
+    run === undefined
+      ? 'There is no run yet.'
+      : state === 'well'
+        ? `All is well. ${run}.`
+        : `${run}${isDoubtful ? ', but something needs attention' : ''}.`;
   return {
     state,
     headline:
       failedStart === null
-        ? headlineOf(state, judged.find(({ status }) => status !== 'succeeded') ?? online)
+        ? headline
         : `The last run, at ${minuteOf(failedStart.at)}, did not start.`,
     findings: findings.map(({ message, hint }) => ({ message, hint })),
   };
-}
-
-function headlineOf(state: HealthState, last: RunStatus | undefined): string {
-  if (last === undefined) return 'There is no run yet.';
-  const run = `The last ${last.command}, as of ${minuteOf(last.as_of)}, ${endOf(last)}`;
-  if (state === 'well') return `All is well. ${run}.`;
-  return `${run}${state === 'watch' && last.status === 'succeeded' ? ', but something needs attention' : ''}.`;
 }
 
 const ends = new Map([
@@ -97,11 +112,6 @@ const ends = new Map([
   ['interrupted', 'was interrupted'],
   ['running', 'did not finish'],
 ]);
-
-function endOf({ status, failures }: RunStatus): string {
-  if (status === 'partial') return `loaded only a part: ${counted(failures.length, 'failure')}`;
-  return ends.get(status) ?? 'failed';
-}
 
 /** The gravest findings of a kind, gravest first, and how many more there are. */
 function capped(findings: readonly Finding[]): Finding[] {
@@ -152,13 +162,8 @@ function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
     const about = (what: string, [oldest, ...others]: readonly PeriodStatus[]): Finding[] => {
       if (oldest === undefined) return [];
       const message = `${name}: ${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}.`;
-      return [
-        finding(
-          'watch',
-          message,
-          `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`,
-        ),
-      ];
+      const hint = `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`;
+      return [finding('watch', message, hint)];
     };
     const missing = ages.filter(
       ({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS,
@@ -168,21 +173,6 @@ function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
     );
     return [...about('never loaded', missing), ...about('overdue for another fetch', overdue)];
   };
-}
-
-function rejectedFindings({
-  rejected_rows: rejected,
-}: Pick<StatusReport, 'rejected_rows'>): Finding[] {
-  const rows = rejected.reduce((sum, each) => sum + each.rows, 0);
-  if (rows === 0) return [];
-  const message = `${counted(rows, 'row')} of the last run could not be stored exactly.`;
-  return [
-    finding(
-      'watch',
-      message,
-      'See `select * from ripen.rejected_rows` for the rows and the reasons.',
-    ),
-  ];
 }
 
 /** Horizons that changes of final totals contradict, and proposed horizons for metrics without one. */
@@ -197,22 +187,12 @@ function horizonFindings({ name, histories }: SliceStatus): Finding[] {
         : `State \`horizons: { ${metric}: ${days}d }\`; ${looks} later looks found no change.`;
     if (changed > 0) {
       const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${AUDITED_DAYS} days had changed after its horizon of ${horizon}d${age === null ? '' : `, as late as age ${age}`}.`;
-      return [
-        finding(
-          'watch',
-          message,
-          proposal ?? `State a longer horizon for ${metric} under \`horizons\`.`,
-        ),
-      ];
+      const remedy = proposal ?? `State a longer horizon for ${metric} under \`horizons\`.`;
+      return [finding('watch', message, remedy)];
     }
     if (horizon !== null || proposal === null) return [];
-    return [
-      finding(
-        'well',
-        `${name}: ${metric} never becomes final; its last change was seen at age ${age}.`,
-        proposal,
-      ),
-    ];
+    const message = `${name}: ${metric} never becomes final; its last change was seen at age ${age}.`;
+    return [finding('well', message, proposal)];
   });
 }
 
