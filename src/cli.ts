@@ -65,7 +65,7 @@ const shell: Shell = {
 const safe = (text: string | JsonLine): string =>
   text instanceof JsonLine ? text.text : scrub(printable(text));
 
-/** Asks and waits for a line. A signal ends the waiting; the end of the input counts as an empty answer. */
+/** A signal ends the waiting; the end of the input counts as an empty answer. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   // The terminal itself edits the line and turns Ctrl-C into a signal.
@@ -90,7 +90,7 @@ let unwritten: Error | null = null;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** Exits at once, but waits for every thread, even one blocked in the file system; the next signal then ends the process. */
+/** Waits for every thread, even one blocked in the file system; the next signal then ends the process. */
 function exitBy(name: SignalName): void {
   for (const each of SIGNALS) process.removeAllListeners(each);
   process.exit(signalExitCodes[name]);
@@ -162,5 +162,5 @@ async function run(): Promise<void> {
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
-/** The command. The file that starts it awaits this, so that Node reports a command that never ends. */
+/** Awaited by the file that starts it, so that Node reports a command that never ends. */
 export const ended = run();

@@ -33,7 +33,6 @@ export const publish = verb(
   },
 );
 
-/** Emits the failures of a publication and returns it. */
 function withEvents<P extends Publication>(done: P, emit: Emit): P {
   for (const failure of done.failures) emit(failedEvent(failure));
   return done;

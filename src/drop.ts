@@ -28,7 +28,7 @@ export interface DropOptions extends Circumstances {
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
-/** What to drop (the whole slice if `before` is null), and how to open the warehouse for it. */
+/** The whole slice if `before` is null. */
 interface DropRequest extends Omit<OpenRequest, 'mode'> {
   readonly slice: string;
   readonly before: Day | null;
@@ -50,7 +50,7 @@ export interface Dropped extends Publication {
   readonly dropped: Loss | null;
 }
 
-/** Drops and publishes. Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
+/** Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
 export async function dropSlice(
   config: Config,
   request: DropRequest,
@@ -85,14 +85,14 @@ export async function dropSlice(
   });
 }
 
-/** Returns what a drop would delete. Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
+/** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
 export async function lossOf(config: Config, request: DropRequest): Promise<Loss> {
   return withWarehouse(config.warehouse, { ...request, mode: 'read' }, async (warehouse) => {
     return (await measure(config, warehouse, request)).loss;
   });
 }
 
-/** Finds and counts what a drop would delete. Throws `USAGE_INVALID` if there is nothing. */
+/** Throws `USAGE_INVALID` if there is nothing to drop. */
 async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
   const tables = await tablesOfSlice(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {

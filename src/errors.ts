@@ -1,6 +1,6 @@
 /** The closed lists of failures and warnings. A kind fixes the exit code (sysexits); a code is stable, for grep and alerts. */
 
-/** What a shell reports for a process that a signal ended: 128 plus the signal's number. */
+/** 128 plus the signal's number, as shells report. */
 export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type SignalName = keyof typeof signalExitCodes;
@@ -143,12 +143,12 @@ export class Stopped extends Error {
   }
 }
 
-/** The exit code of stopped work: that of the process's signal, or that of SIGTERM if something else stopped it. */
+/** The exit code of the process's signal, or that of SIGTERM if something else stopped it. */
 export function stoppedExitCode({ reason }: AbortSignal): number {
   return reason instanceof Stopped ? signalExitCodes[reason.by] : exitCodes.interrupted;
 }
 
-/** The words in a failure's message if a proxy, not the service, refused the credentials. */
+/** In the message if a proxy, not the service, refused the credentials. */
 export const PROXY_CREDENTIALS = 'the proxy answered 407';
 
 export const isOfToken = ({
@@ -198,25 +198,25 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   });
 }
 
-/** Words of Node's or the engine's loader: the package of this platform is missing, or does not fit the system. */
+/** Words of Node's or the engine's loader. */
 const ENGINE_MISSING = /@duckdb\/node-bindings|duckdb native binding|duckdb\.node/;
 
 /** V8's words, for a WebAssembly module and for a buffer. */
 const OUT_OF_MEMORY = /out of memory|allocation failed/i;
 
-/** DuckDB's words, also in a failed commit, which it reports as an error of the transaction. */
+/** DuckDB's words, also in a failed commit. */
 const ENGINE_ON_FILES = /^(?:IO|FATAL) Error|(?:Cannot|Could not) [a-z ]*file "|No space left/;
 
-/** Whether an error of the file system or the engine means that the disk or a file failed. */
+/** Whether the disk or a file failed. */
 export function isOfStorage(error: unknown): boolean {
   return (error instanceof Error && 'syscall' in error) || ENGINE_ON_FILES.test(textOf(error));
 }
 
 const TOO_MANY_FILES = /\b(?:EMFILE|ENFILE)\b|Too many open files/;
 
-/** The words for a full disk in a failure's message, whatever words the system used. */
+/** In the message, whatever words the system used. */
 export const FULL_DISK = 'the disk is full';
-/** The system's codes for a full disk and a full quota; Node 20 knows only the number of `EDQUOT`. */
+/** Full disk and full quota; Node 20 knows only the number of `EDQUOT`. */
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
 
 function isOfFullDisk(error: unknown): boolean {
@@ -232,7 +232,7 @@ function isOfFullDisk(error: unknown): boolean {
   );
 }
 
-/** A `STORAGE_FAILED` because of an error. Has the hint given, or one of its own if too many files were open. */
+/** Has the hint given, or one of its own if too many files were open. */
 export function storageFailed(
   message: string,
   cause: unknown,
@@ -245,7 +245,7 @@ export function storageFailed(
   return new Failure('STORAGE_FAILED', `${message}: ${because}`, { ...details, hint, cause });
 }
 
-/** Returns the text of anything thrown. Never throws itself, as not every thrown value has a text. */
+/** Never throws, although not every thrown value has a text. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);

@@ -10,21 +10,21 @@ interface EventFields {
   run_finished: { runId: string; status: string; ms: number };
   lock_waiting: { warehouse: string; holder: string; waitMs: number };
   slice_planned: { slice: string; windows: number; periods: number };
-  /** `because` is the status or error code of the failed attempt. */
+  /** `because` is the status or error code. */
   request_retried: { endpoint: string; attempt: number; because: string; waitMs: number };
   concurrency_changed: { from: number; to: number; because: string };
   breaker_opened: { waitMs: number };
   breaker_closed: object;
-  /** A window's requests were handed to the service client, where they may still wait for their turn. */
+  /** Requests may still wait for their turn in the service client. */
   window_asked: Named & { requests: number };
   window_fetched: Named & { bytes: number; ms: number };
-  /** `restatedPeriods` are those that no other window of the run had restated before, as a cube requests a period in several. */
+  /** Restated by no other window of the run before, as a cube requests a period in several. */
   window_loaded: Named & { rows: number; restatedPeriods: number };
   window_split: Named & { into: number; because: string };
   window_asked_again: Named & { because: string };
-  /** A slice's waiting windows became fewer and longer, because its first answer showed how large it is. */
+  /** The first answer showed how large the slice is. */
   windows_joined: { slice: string; from: number; into: number };
-  /** Periods were deleted because the slice keeps only those from a day on. */
+  /** The slice keeps only later periods. */
   periods_deleted: { slice: string; periods: number; rows: number; before: string };
   failed: Placed & { code: FailureCode; hint: string | null };
   warning: Placed & { code: WarningCode };
@@ -45,7 +45,7 @@ export type RunEvent<T extends EventType = EventType> = {
 
 export type Emit = (event: RunEvent) => void;
 
-/** The event for a failure that belongs to no slice and no window. */
+/** Belongs to no slice and no window. */
 export function failedEvent(
   failure: Pick<RunEvent<'failed'>, 'code' | 'message' | 'hint'>,
 ): RunEvent<'failed'> {
@@ -53,12 +53,12 @@ export function failedEvent(
   return { type: 'failed', code, slice: null, window: null, message, hint };
 }
 
-/** The event for a warning that belongs to no slice and no window. */
+/** Belongs to no slice and no window. */
 export function warningEvent(code: WarningCode, message: string): RunEvent {
   return { type: 'warning', code, slice: null, window: null, message };
 }
 
-/** Wraps a listener so that its errors change nothing. If it throws or rejects, it receives one warning, `LISTENER_FAILED`. */
+/** If the listener throws or rejects, it receives one warning, `LISTENER_FAILED`. */
 export function guarded(listener: (event: RunEvent) => unknown): Emit {
   let isReported = false;
   const reportThrown = (thrown: unknown): void => {

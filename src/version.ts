@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 
-/** One folder above `src` and `dist`, and two above the bundled command. */
+/** Above `src` and `dist`, and above the bundled command. */
 const manifest = ['../package.json', '../../package.json']
   .map((path) => new URL(path, import.meta.url))
   .find((path) => existsSync(path));

@@ -11,7 +11,7 @@ import { isMetricItem } from '../model/metric.ts';
 
 export type ListedNames = ReadonlySet<string>;
 
-/** Values of rows without a partner, network or country (observed: organic, odd values); the lists need not have them. */
+/** The lists need not have these values of rows without a partner, network or country (observed: organic, odd values). */
 const placeholders = [
   '-300',
   'Organic',
@@ -20,7 +20,7 @@ const placeholders = [
   'Unknown Devices',
 ] as const;
 
-/** Parameters whose values filters-data lists under another name. */
+/** Other names of parameters in filters-data. */
 const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFilter>([
   ['attribution_types', 'attribution_type'],
   ['currency', 'currencies'],
@@ -30,7 +30,7 @@ const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFil
 export class CatalogLists {
   readonly #catalog: Catalog;
   readonly metrics: ListedNames;
-  /** Metric lists without items: a metric that no other list has may belong to one of them. */
+  /** Metric lists without items, to which an unlisted metric may belong. */
   readonly silent: readonly CatalogFilter[];
 
   constructor(catalog: Catalog) {

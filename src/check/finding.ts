@@ -14,9 +14,9 @@ export interface Finding {
   /** The code a sync would fail with; null unless it is an error. */
   readonly code: FailureCode | null;
   readonly slice: string | null;
-  /** The setting's dotted name, such as `slices[0].metrics[2]`; null if the finding is about none. */
+  /** Dotted, such as `slices[0].metrics[2]`. */
   readonly setting: string | null;
-  /** Where the setting stands, `file:line:column`; null if there is no setting or no file. */
+  /** `file:line:column`. */
   readonly place: string | null;
   readonly message: string;
   readonly hint: string | null;
@@ -26,7 +26,6 @@ export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
 
 const nowhere: FindingPlace = { slice: null, setting: null, place: null };
 
-/** Returns a finding, by default about no slice and no setting. */
 export function finding(
   severity: Finding['severity'],
   message: string,
@@ -36,7 +35,6 @@ export function finding(
   return { severity, code: null, ...place, message, hint };
 }
 
-/** Returns what was thrown as an error. */
 export function findingOf(
   thrown: unknown,
   place: FindingPlace = nowhere,

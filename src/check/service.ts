@@ -11,9 +11,9 @@ import { withRemedy } from '../terminal/failure-text.ts';
 import { countText } from '../terminal/measure.ts';
 import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 
-/** A live service sends the lists within this time; a dead address is not waited for longer. */
+/** A dead address is not waited for longer. */
 const PATIENCE_MS = 15_000;
-/** The codes of the system and the HTTP client for a host that cannot be reached. */
+/** Codes of the system and the HTTP client. */
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 

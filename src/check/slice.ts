@@ -80,7 +80,7 @@ const meantHint = (name: string, listed: ListedNames, noun: 'metric' | 'dimensio
   return near === null ? `\`ripen catalog WORD\` searches the ${noun}s.` : `Did you mean ${near}?`;
 };
 
-/** Unknown metrics of one place are one error, as the service refuses the whole report for each of them. */
+/** One error per place, as the service refuses the whole report for each unknown metric. */
 function metricFindings(
   { lists }: CheckedSlice,
   names: readonly string[],
@@ -104,7 +104,7 @@ function metricFindings(
   ];
 }
 
-/** An unknown dimension is only a warning, as the service's own lists drift (observed: enumerations drift). */
+/** Only a warning, as the service's own lists drift (observed: enumerations drift). */
 function dimensionFindings({ lists }: CheckedSlice, name: string, place: FindingPlace): Finding[] {
   const known: ListedNames = new Set([...lists.of('dimensions'), ...documentedDimensions]);
   if (known.has(name)) return [];
@@ -135,7 +135,7 @@ function parameterFindings(checked: CheckedSlice, key: string, value: string): F
   ];
 }
 
-/** The list is sent with the older parameter it replaces (observed: attribution_type); which one counts is not documented. */
+/** Which of the two counts is not documented (observed: attribution_type). */
 function attributionFindings(checked: CheckedSlice): Finding[] {
   const { attribution_type: older, attribution_types: list } = checked.slice.parameters;
   if (older === undefined || list === undefined) return [];

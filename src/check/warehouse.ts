@@ -21,7 +21,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
-/** A live object store answers within this time; a dead address is not waited for longer. */
+/** A dead address is not waited for longer. */
 const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;

@@ -46,7 +46,7 @@ function countsText(found: readonly CatalogItem[]): string {
   return `${table}\n${countText(found.length, 'item')}; \`ripen catalog WORD\` searches their items, \`--json\` prints all`;
 }
 
-/** The items as a table; for metrics also the horizon, whether values add up over rows, and the type of the column. */
+/** For metrics also the horizon, whether values add up over rows, and the type of the column. */
 function itemsText(found: readonly CatalogItem[]) {
   const rows = found.map((item) => {
     const cells = [item.filter, item.id, item.name, item.section, item.formatting];
@@ -130,7 +130,7 @@ export const linksUpdate = online(async (config, stated, args: Arguments<'links 
 const linkText = (link: Link): string =>
   `${fieldsText(snakeCased(link))}\nThe warehouse has it after the next crawl of the app.`;
 
-/** One line per field of an object; none for null and for nested values. */
+/** Nulls and nested values have no line. */
 function fieldsText(fields: object): string {
   const known = Object.entries(fields).filter(
     ([, value]) => value !== null && typeof value !== 'object',

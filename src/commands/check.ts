@@ -9,7 +9,7 @@ import type { CommandOutcome } from './outcome.ts';
 import { inProgress, placeOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Reports every finding; with `--resolved` prints the configuration as ripen understands it, without any request. */
+/** With `--resolved` prints the configuration as ripen understands it, without any request. */
 export async function check(args: Arguments<'check'>, shell: Shell): Promise<CommandOutcome> {
   const place = placeOf(args, shell);
   if (args.resolved) {

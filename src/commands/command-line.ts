@@ -16,7 +16,7 @@ import {
 } from './words.ts';
 import { type VerbName, verbs } from './words.ts';
 
-/** Runs a command. Resolves to its exit code; throws what stopped it. */
+/** Resolves to the exit code; throws what stopped the command. */
 type Act = (shell: Shell) => Promise<number>;
 
 /** Text to print, the help to print if the command is missing, or a command to run. */
@@ -31,7 +31,7 @@ export interface Form {
   readonly verbose: boolean;
 }
 
-/** Returns the form that the arguments request, even if they are refused. */
+/** Even of arguments that are refused. */
 export function requestedForm(argv: readonly string[]): Form {
   const isJsonLog = argv.includes('--log=json') || argv[argv.indexOf('--log') + 1] === 'json';
   const isOn = (option: string): boolean =>
@@ -42,7 +42,7 @@ export function requestedForm(argv: readonly string[]): Form {
   return { log: isJsonLog ? 'json' : 'text', json: isOn('json'), verbose: isOn('verbose') };
 }
 
-/** Returns the command in the arguments. Throws `USAGE_INVALID`, with the nearest names, if anything is unknown or missing. */
+/** Throws `USAGE_INVALID`, with the nearest names, if anything is unknown or missing. */
 export async function parseCommandLine(
   argv: readonly string[],
   version: string,
@@ -92,7 +92,7 @@ function requestedHelp(argv: readonly string[]): RequestedHelp {
 
 const HELP_COLUMNS = 80;
 
-/** `ripen --help` shows all commands, but not the options they share: both together would not fit on a screen. */
+/** The help of all commands leaves out the options they share, to fit on a screen. */
 const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
 Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 
@@ -246,7 +246,7 @@ function dashJoined(argv: readonly string[]): string[] {
   });
 }
 
-/** Reads what yargs refused from its message, such as `Unknown argument: slise` (locale `en`); it is stated nowhere else. */
+/** Reads what yargs refused from its message, such as `Unknown argument: slise` (locale `en`). */
 function usageFailure(message: string, argv: readonly string[]): Failure {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
   // yargs names each twice, as `dry-rnu` and `dryRnu`.

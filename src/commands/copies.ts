@@ -22,7 +22,7 @@ import type { CommandOutcome } from './outcome.ts';
 import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Publishes to every configured target and reports the files written; with `--ddl` or `--dbt` describes them instead. */
+/** With `--ddl` or `--dbt` describes the targets instead of publishing. */
 export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
   const { config: [file, ...files] = [], ddl, dbt } = all;
   if (ddl === undefined && files.length > 0) {
@@ -86,7 +86,7 @@ function described(path: string | null, text: string): CommandOutcome {
   return { json, text: path === null ? text.trimEnd() : `${path} written` };
 }
 
-/** Exports a slice or a table and reports the number of rows; reports nothing if the rows go to stdout. */
+/** Reports nothing if the rows go to stdout. */
 export const exportRows = offline(async (config, stated, args: Arguments<'export'>, shell) => {
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
   const days = {
@@ -108,7 +108,7 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
   return { json: { exported }, text };
 });
 
-/** Reports what would be deleted, asks, drops and publishes. Throws `USAGE_INVALID` and deletes nothing if it cannot ask. */
+/** Asks before it drops. Throws `USAGE_INVALID` and deletes nothing if it cannot ask. */
 export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
   const request = { ...stated, slice, before: parseOption(dayOf, args.before, '--before') };

@@ -9,7 +9,7 @@ import type { GlobalArguments } from './words.ts';
 export interface CommandOutcome {
   /** What `--json` prints; nothing if absent. */
   readonly json?: object;
-  /** What is printed without `--json`. `columns` is the width of the terminal, null if there is none. */
+  /** Printed without `--json`. `columns` is the width of the terminal, if there is one. */
   readonly text?: string | ((columns: number | null) => string);
   /** Printed unless the log is JSON, which already contains them as events. */
   readonly failures?: readonly PrintedFailure[];

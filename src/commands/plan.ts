@@ -83,7 +83,6 @@ function whyText(slice: PlannedSlice): string {
   return `nothing due: ${unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} maturing`}`;
 }
 
-/** Whether the number of rows is unknown, and not because the meaning changed. */
 const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice): boolean =>
   rows === null && reasons['meaning changed'] === undefined;
 

@@ -9,13 +9,13 @@ import { type CommandOutcome, present } from './outcome.ts';
 import { parseOption, instantOf, wholeNumberOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** The token of the simulator. Any text would do; this one does not look like a secret. */
+/** Any text would do; this one does not look like a secret. */
 const TOKEN = 'simulator-token';
 const COST_CREDENTIAL = 'Partner simulator';
 
 const MAX_PORT = 65_535;
 
-/** Prints the address and a configuration for it, then serves until the first signal. */
+/** Serves until the first signal. */
 export async function simulator(
   args: Arguments<'simulator'>,
   shell: Shell,

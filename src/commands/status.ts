@@ -8,7 +8,7 @@ import { statusText } from '../terminal/status-text.ts';
 import { offline, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Prints the status or writes it as a page. The exit code is 65 if the state is what `--fail-on` names, or worse. */
+/** The exit code is 65 if the state is what `--fail-on` names, or worse. */
 export const status = offline(async (config, stated, args: Arguments<'status'>, shell) => {
   const { slice: slices, html, failOn, maturation, backtest } = args;
   const output = html === undefined ? undefined : resolve(shell.directory, html);

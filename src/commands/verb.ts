@@ -30,10 +30,10 @@ const configured =
   async (args: A, shell: Shell): Promise<CommandOutcome> =>
     withConfig(args, shell, isOffline, async (config, stated) => act(config, stated, args, shell));
 
-/** A command that needs a complete configuration, credentials included. */
+/** Needs a complete configuration, credentials included. */
 export const online = configured(false);
 
-/** A command that does not call the service: its configuration may lack the credentials. */
+/** Does not call the service: the configuration may lack the credentials. */
 export const offline = configured(true);
 
 /** Reads the configuration and runs a verb, showing progress. Throws as `readConfig` and the verb do. */

@@ -14,7 +14,7 @@ const preset = <D extends string>(value: D, describe: string) =>
   ({ ...text(describe), default: value }) as const;
 const word = (describe: string) => ({ type: 'string', describe }) as const;
 const flag = (describe: string) => ({ type: 'boolean', default: false, describe }) as const;
-/** A switch that can exclude another option. It has no default, as yargs treats a default as given. */
+/** Can exclude another option. It has no default, as yargs treats a default as given. */
 const lever = (describe: string) => ({ type: 'boolean', describe }) as const;
 const choice = <const C extends readonly string[]>(choices: C, describe: string) =>
   ({ choices, requiresArg: true, describe }) as const;
@@ -39,7 +39,7 @@ const verb = <O extends OptionTable>(
   positional?: string,
 ) => ({ describe, example, options, positional });
 
-/** Every command by name. A name of two words is a command of a group. */
+/** A name of two words is a command of a group. */
 export const verbs = {
   init: verb(
     'Write a first ripen.yaml, .env.example, editor schema',
@@ -198,7 +198,7 @@ export const groups: Readonly<
 
 export type GlobalArguments = ArgumentsCamelCase<InferredOptionTypes<typeof globalOptions>>;
 
-/** The arguments of a command: the value of each option under its name in camelCase. */
+/** The value of each option under its name in camelCase. */
 export type Arguments<N extends VerbName> = ArgumentsCamelCase<
   Omit<InferredOptionTypes<typeof globalOptions>, keyof (typeof verbs)[N]['options']> &
     InferredOptionTypes<(typeof verbs)[N]['options']>

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { nearest } from './nearest.ts';
 
-/** Keys and list indexes from the root of the settings. */
+/** From the root of the settings. */
 export type SettingPath = readonly (string | number)[];
 
 export interface Mistake {
@@ -13,19 +13,18 @@ export interface Mistake {
   readonly at: 'key' | 'value';
   /** `what is wrong; what is allowed; did you mean …?` */
   readonly text: string;
-  /** For an unknown key: the path that was probably meant, which is then not reported as missing too. */
+  /** The path probably meant by an unknown key, which is then not reported as missing too. */
   readonly meant?: SettingPath;
 }
 
 export interface Problem {
   /** `file:line:column`. */
   readonly place: string;
-  /** The setting's dotted name, such as `slices[0].metrics[2]`; empty for the file as a whole. */
+  /** Dotted, such as `slices[0].metrics[2]`; empty for the file as a whole. */
   readonly key: string;
   readonly text: string;
 }
 
-/** Returns a `CONFIG_INVALID` that lists every problem of a file, one per line. */
 export function configInvalid(file: string, problems: readonly Problem[]): Failure {
   const lines = problems.map(
     ({ place, key, text }) => `${place}: ${key === '' ? '' : `${key}: `}${text}`,
@@ -79,7 +78,7 @@ export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 type Issue = z.core.$ZodIssue;
 
-/** Returns the schema's issues as mistakes, one per key or value. Shows a value only if `isShown`, as others may be secret. */
+/** Returns one mistake per key or value. Shows a value only if `isShown`, as others may be secret. */
 export function schemaMistakes(
   issues: readonly Issue[],
   root: unknown,
@@ -101,11 +100,11 @@ export function schemaMistakes(
   });
 }
 
-/** Returns the path of an issue. A schema of YAML values has no symbols in it. */
+/** A schema of YAML values has no symbols in it. */
 export const pathOf = (issue: Issue): SettingPath =>
   issue.path.filter((step) => typeof step !== 'symbol');
 
-/** Replaces an issue of a union by the issues of the form that was meant; keeps it if no form, or several equally, fit. */
+/** Replaces an issue of a union by those of the form that was meant, if one fits best. */
 function branchIssues(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const [meant, other] = issue.errors
@@ -123,7 +122,7 @@ function branchIssues(issue: Issue): Issue[] {
   );
 }
 
-/** Counts unknown and missing keys of the form itself. A wrong key further down does not show which form was meant. */
+/** A wrong key further down does not show which form was meant. */
 const keysAmiss = (branch: readonly Issue[]): number =>
   branch.reduce((count, issue) => {
     if (issue.code === 'unrecognized_keys' && issue.path.length === 0)

@@ -20,7 +20,7 @@ export interface Proxy {
   readonly address: string;
   /** The value of `Proxy-Authorization`, if the address holds credentials. */
   readonly credential: Secret | null;
-  /** Hosts that are reached without the proxy, as NO_PROXY writes them. */
+  /** Hosts reached without the proxy, as NO_PROXY writes them. */
   readonly exceptions: readonly string[];
 }
 
@@ -32,10 +32,9 @@ type Frozen<T> = T extends Secret | Date
 
 export type SimulatorService = Frozen<Extract<Settings['service'], { kind: 'simulator' }>>;
 
-/** The real service. Connections are direct if there is no `proxy`. */
 export type HttpService = Frozen<ReturnType<typeof httpService>>;
 
-/** A copy for readers. Its path is absolute, or `s3://bucket/prefix`. */
+/** Its path is absolute, or `s3://bucket/prefix`. */
 export type PublishTarget = Frozen<Settings['publish'][number]>;
 
 export type { ObjectStore } from './publish-settings.ts';
@@ -53,7 +52,7 @@ export interface Notify {
 }
 
 export interface Config {
-  /** Absolute path of the configuration file. Other paths are absolute too, resolved against its directory. */
+  /** Absolute, as all other paths, which are resolved against its directory. */
   readonly file: string;
   readonly name?: string;
   readonly service: HttpService | SimulatorService;
@@ -169,7 +168,7 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
 const sortedByName = (entries: [string, string][]): Readonly<Record<string, string>> =>
   Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 
-/** The report parameters that planning does not decide, as the text that is sent, sorted by name. Null leaves one out. */
+/** Returns the other parameters as they are sent, sorted by name. Null leaves one out. */
 function fixedParameters(settings: SliceSettings): Readonly<Record<string, string>> {
   const values = {
     ...Object.fromEntries(parameterNames.map((name) => [name, settings[name]])),

@@ -1,9 +1,9 @@
 /** Finds the name that was probably meant, by Damerau-Levenshtein distance; the command line loads it without any schema. */
 
-/** One slip per three characters is a typing error; more make another word. */
+/** More slips make another word. */
 const CHARACTERS_PER_SLIP = 3;
 
-/** The first of the candidates nearest to a name, ignoring case; null if all differ by more slips than its length allows. */
+/** Ignores case. Returns null if all candidates differ by more slips than the name's length allows. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const wanted = name.toLowerCase();
   let best: string | null = null;
@@ -18,7 +18,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** The fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+/** Counts insertions, deletions, replacements and swaps of neighbours. */
 function slipsBetween(one: string, other: string): number {
   let [beforeLast, last]: [number[], number[]] = [
     [],

@@ -9,7 +9,7 @@ export const localPath = text.refine((path) => !path.includes('://'), {
   error: 'is an address; must be a path of this machine',
 });
 
-/** Captures bucket and prefix. Buckets have the names that S3 allows; no step of a prefix is empty, `.` or `..`. */
+/** Captures bucket and prefix. No step of a prefix is empty, `.` or `..`. */
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|$))[^/]+)*)\/*$/;
 
 const lakePath = text.refine((path) => !/^s3:|:\/\//i.test(path) || BUCKET.test(path), {
@@ -21,7 +21,7 @@ const lakePath = text.refine((path) => !/^s3:|:\/\//i.test(path) || BUCKET.test(
 /** Readable by everyone, as published copies are for others. */
 const PUBLISHED_MODE = 0o644;
 
-/** The settings of a lake besides its path: rights of files on this machine, and how to reach an object store. */
+/** Rights of files on this machine, and how to reach an object store. */
 const lakeSettings = {
   mode: fileMode.optional().describe('File rights of what is published, octal text. "0644".'),
   endpoint: webAddress()
@@ -40,7 +40,7 @@ const lakeSettings = {
 
 type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
 
-/** Refuses file rights for an object store, and the settings of an object store for a path on this machine. */
+/** Refuses file rights for an object store, and an object store's settings for a path on this machine. */
 function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCtx): void {
   const { mode, ...store } = lake;
   const [names, message] = path.startsWith('s3://')
@@ -55,7 +55,7 @@ function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCt
   for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
 }
 
-/** A place in an object store and how to reach it. Null leaves a setting to the environment. */
+/** Null leaves a setting to the environment. */
 export interface ObjectStore {
   readonly bucket: string;
   /** Without slashes at its ends; empty for the whole bucket. */

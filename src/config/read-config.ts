@@ -27,7 +27,7 @@ import { type Position, SettingsText, type Surroundings } from './settings-text.
 import { settings } from './settings.ts';
 
 export interface ConfigOptions extends Surroundings {
-  /** Absolute, or relative to the working directory `directory` (default: `ripen.yaml`). */
+  /** Absolute, or relative to `directory` (default: `ripen.yaml`). */
   readonly file?: string;
   readonly directory: string;
 }
@@ -140,7 +140,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   };
 }
 
-/** Applies defaults and schema. Text from a variable becomes a number or boolean where the schema refuses text. */
+/** Text from a variable becomes a number or boolean where the schema refuses text. */
 function validated({ value, filledPlaces }: SettingsText) {
   const parsed = settings.safeParse(withDefaults(value));
   const refused = (parsed.error?.issues ?? [])
@@ -180,7 +180,7 @@ function withDefaults(root: unknown): unknown {
 /** A slice that states one of these takes neither from the defaults. */
 const measuredBy: readonly string[] = ['metrics', 'cohorts'];
 
-/** Returns the path where a setting of a slice is stated: among the defaults if only they state it. */
+/** Returns the path among the defaults if only they state the setting. */
 function declaredPath(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
   if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;
@@ -190,14 +190,14 @@ function declaredPath(root: unknown, path: SettingPath): SettingPath {
   return isInherited ? ['defaults', key, ...rest] : path;
 }
 
-/** Whether a value may be shown: a slice or the defaults state it without a variable. Any other may be or hold a secret. */
+/** Only what a slice or the defaults state without a variable: any other value may hold a secret. */
 function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean {
   const origin = declaredPath(root, path);
   const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
   return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
 }
 
-/** Returns the mistakes that do not follow from another problem, at most one for each place. */
+/** At most one for each place. */
 function withoutFollowUps(
   found: readonly Mistake[],
   unreadable: readonly Mistake[],

@@ -31,7 +31,7 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
     'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
 });
 
-/** Null leaves a parameter out of the request. Any text is accepted, as the service's documents list different values. */
+/** Null leaves a parameter out. Any text is accepted, as the service's documents list different values. */
 const parameterShape = {
   cohort_maturity: listedText
     .default('immature')
@@ -96,7 +96,7 @@ const parameterShape = {
 
 export const parameterNames = z.object(parameterShape).keyof().options;
 
-/** The values of parameters in the service's own document; filters-data lists further ones, if it responds. */
+/** As documented; filters-data may list further ones. */
 export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map([
   ['ad_spend_mode', ['attribution', 'network', 'mixed']],
   ['attribution_source', ['first', 'dynamic']],
@@ -105,7 +105,7 @@ export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map(
   ['reattributed', ['all', 'true', 'false']],
 ]);
 
-/** Parameters whose default, documented or not, affects what values mean. */
+/** Parameters whose default affects what values mean. */
 const weighty = [
   'ad_spend_mode',
   'attribution_source',
@@ -116,7 +116,6 @@ const weighty = [
   'sandbox',
 ] as const;
 
-/** Returns the parameters of `weighty` that a slice leaves to the service's own default. */
 export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string[] {
   const isSent = (name: string): boolean => Object.hasOwn(parameters, name);
   return weighty.filter(
@@ -152,7 +151,7 @@ export const reportShape = {
     .describe('Other report parameters, passed on as stated.'),
 } as const;
 
-/** Splits `<name>__<suffix>` into its parts. Returns null for another form and for an unknown suffix. */
+/** Splits `<name>__<suffix>`. Returns null for another form or an unknown suffix. */
 export function parseFilterKey(key: string) {
   const split = key.lastIndexOf('__');
   const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];

@@ -8,13 +8,13 @@ import { isHidden } from './setting-kinds.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
-/** A value taken from the environment, whatever the kind of the setting. */
+/** A value taken from the environment. */
 const variable = { type: 'string', pattern: String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}` };
 
-/** Keywords that hold values, or schemas of keys, rather than schemas of values. */
+/** Keywords that hold no schemas of values. */
 const notSchemas = new Set(['const', 'enum', 'default', 'required', 'propertyNames', 'pattern']);
 
-/** Returns a new draft-07 schema, which editors support, of the file's text before its variables are filled. */
+/** Returns a draft-07 schema of the file's text before its variables are filled. */
 export function configJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(settings, {
     io: 'input',
@@ -36,7 +36,7 @@ export function configJsonSchema(): object {
   };
 }
 
-/** Returns the schema with a variable also allowed for every value that must have a certain form. */
+/** Allows a variable, too, for every value that must have a certain form. */
 function withVariables(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const inner = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [
@@ -74,10 +74,7 @@ function isBoundScalar(schema: Readonly<Record<string, unknown>>): boolean {
 
 const LINE_WIDTH = 120;
 
-/**
- * Returns valid settings as YAML, with the defaults in each slice and no secrets. Read again, it states the same except for
- * those.
- */
+/** Returns valid settings as YAML, with the defaults in each slice. Read again, it states the same except for secrets. */
 export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
   const { defaults: _, ...others } = root;
   const service = root['service'] === 'simulator' ? { simulator: {} } : root['service'];

@@ -9,7 +9,7 @@ import { inspect } from 'node:util';
 /** Scrubbing shorter values would blank out ordinary words. */
 const MIN_SCRUBBED_LENGTH = 6;
 
-/** Captures what follows the scheme in a header such as `Token token=…`: it may be echoed without the scheme. */
+/** Captures what follows the scheme in `Token token=…`: it may be echoed without the scheme. */
 const CREDENTIALS = /^\S+ +(?:\w+=)?"?([^"]*)"?$/;
 
 const BITS_PER_BYTE = 8;
@@ -19,9 +19,8 @@ const BITS_PER_DIGIT = 6;
 const ECHO_LENGTH = 8;
 
 const known = new Set<string>();
-/** Every part of `ECHO_LENGTH` characters of every form of every credential, in lower case. */
+/** Every part of that length of every form, in lower case. */
 const parts = new Set<string>();
-/** Matches every known form; null before the first secret. */
 let pattern: RegExp | null = null;
 
 export class Secret {
@@ -46,7 +45,7 @@ export class Secret {
     }
   }
 
-  /** The plain value, which must not be printed or stored. */
+  /** Must not be printed or stored. */
   reveal(): string {
     return this.#value;
   }
@@ -64,12 +63,12 @@ export class Secret {
   }
 }
 
-/** Replaces every known secret by `***`, whether plain, URL-encoded, JSON-escaped, base64 or inside longer base64. */
+/** Replaces every known secret by `***`: plain, URL-encoded, JSON-escaped, base64 or inside longer base64. */
 export function scrub(text: string): string {
   return pattern === null ? text : text.replaceAll(pattern, '***');
 }
 
-/** Scrubs text from a service, including every part of a secret with 8 or more characters, in any letter case. */
+/** Scrubs text from a service, including every part of a secret from 8 characters on, in any letter case. */
 export function scrubEcho(text: string): string {
   const clean = scrub(text);
   const lower = lowerCase(clean);
@@ -83,11 +82,11 @@ export function scrubEcho(text: string): string {
   return scrubbed + clean.slice(from);
 }
 
-/** Changes only ASCII, which credentials consist of: some other letters become longer in the other case. */
+/** Changes only ASCII: some other letters become longer in the other case. */
 const lowerCase = (text: string): string =>
   text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** A value as JSON with its texts scrubbed, and without half surrogate pairs, which DuckDB refuses. Everything else is unchanged. */
+/** Scrubs texts, and replaces half surrogate pairs, which DuckDB refuses. */
 export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'string' ? scrub(inner).toWellFormed() : inner,
@@ -120,7 +119,7 @@ export class SecretSearch {
   }
 }
 
-/** Every form in which a service may echo a secret, with and without its scheme. Parts that are too short have none. */
+/** With and without its scheme. Parts that are too short have none. */
 function formsOf(value: string): string[] {
   return [value, CREDENTIALS.exec(value)?.[1] ?? '']
     .filter(({ length }) => length >= MIN_SCRUBBED_LENGTH)
@@ -134,7 +133,7 @@ function formsOf(value: string): string[] {
     });
 }
 
-/** The base64 of a text alone, and the digits it determines if other bytes precede it, such as a scheme or a user's name. */
+/** Alone, and the digits it determines after other bytes, such as a scheme or a user's name. */
 function base64Forms(text: string): string[] {
   const inside = [0, 1, 2].map((bytesBefore) => {
     const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);

@@ -25,7 +25,7 @@ const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
 const textsOf = (list: unknown): string[] =>
   itemsOf(list).filter((item) => typeof item === 'string');
 
-/** Endings of the views that ripen names after a slice. Another slice with such a name would take the place of a view. */
+/** Views that ripen names after a slice. A slice with such a name would replace one. */
 const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
 
 export function settingMistakes(
@@ -176,7 +176,7 @@ export function readTokenFile(
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** Returns what is wrong with a filter's value. Only `in` and `not_in` take lists (service-interface: Dimension filters). */
+/** Only `in` and `not_in` take lists (service-interface: Dimension filters). */
 function filterProblem(key: string, value: unknown): string | null {
   const parsed = parseFilterKey(key);
   if (parsed === null) return null;

@@ -23,7 +23,7 @@ export function parsedText<T>(
   });
 }
 
-/** Text of at least one character, without control characters (such as line breaks) or halves of surrogate pairs. */
+/** At least one character, without control characters or halves of surrogate pairs. */
 export const text = z
   .string()
   .refine(isPrintable, { error: 'is empty or holds control characters; must be text on one line' });
@@ -32,7 +32,7 @@ function isPrintable(value: string): boolean {
   return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
 }
 
-/** Text that fits into a comma-separated list of the service, which has no escape for a comma. */
+/** Fits into a list of the service, which has no escape for a comma. */
 export const listedText = text.refine((value) => !value.includes(','), {
   error: 'holds a comma, for which the service has no escape; must be text without one',
 });
@@ -43,13 +43,13 @@ export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly
 export const isHidden = (kind: z.core.$ZodType): boolean =>
   z.globalRegistry.get(kind)?.['writeOnly'] === true;
 
-/** Whether a URL's host is this machine, where plain http exposes nothing to a network. */
+/** This machine, where plain http exposes nothing to a network. */
 export const isLoopback = (host: string): boolean =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
 
-/** An http or https address. Slashes at its end are removed unless it may have a query. */
+/** Slashes at its end are removed unless it may have a query. */
 export const webAddress = (mayHaveQuery = false) =>
   z
     .string({ error: AN_ADDRESS })
@@ -79,7 +79,7 @@ export const wholeNumber = (minimum: number, maximum?: number) => {
   return maximum === undefined ? least : least.max(maximum);
 };
 
-/** A century: longer than any report reaches back, and short enough that dates counted back by it stay on the calendar. */
+/** A century: dates counted back by it stay on the calendar. */
 export const MAX_DAYS = 36_600;
 
 export const duration = parsedText(
@@ -166,7 +166,7 @@ export const columnType = parsedText(
   /^(BIGINT|DOUBLE|DECIMAL\(\d{1,2}, ?\d{1,2}\))$/,
 );
 
-/** A name of the service that fits into its comma-separated lists and can name a column. */
+/** Fits into lists of the service and can name a column. */
 export const serviceName = (noun: string) =>
   z.string().refine(isServiceName, {
     error: `is not a ${noun} name; must be text without commas, control characters and blanks around it`,

@@ -46,7 +46,7 @@ function fatalError(
   return { offset, text: `not YAML: ${words}` };
 }
 
-/** Lists of the service's names, in which braces expand. Other values, such as those of filters, may contain literal braces. */
+/** In these lists braces expand. Other values, such as those of filters, may contain literal braces. */
 const nameLists: ReadonlySet<string> = new Set([
   'dimensions',
   'metrics',
@@ -70,7 +70,6 @@ function hasOpenBrace(text: string): boolean {
 const namesIn = (text: string): string[] =>
   text.includes('{') ? expand(text, { max: MAX_VALUES + 1, maxLength: Infinity }) : [text];
 
-/** Settings of the service that are needed only to call it. */
 const credentials: ReadonlySet<string> = new Set([
   'token',
   'token_file',
@@ -82,13 +81,13 @@ const credentials: ReadonlySet<string> = new Set([
 const UNKNOWN_ANCHOR = 'is an alias of an anchor that is not defined before it';
 const OWN_PART = 'is an alias of a value that contains it';
 
-/** The settings in a file's text. A value filled from the environment stays text, whatever it spells. */
+/** A value filled from the environment stays text, whatever it spells. */
 export class SettingsText {
   readonly value: unknown;
   readonly fatal: { readonly place: Position; readonly text: string } | null;
   /** What is wrong with single values. Such a value is null, and must not be reported again. */
   readonly mistakes: Mistake[] = [];
-  /** Paths whose values were filled from the environment and must not be shown. */
+  /** Values from the environment, which must not be shown. */
   readonly filledPlaces: SettingPath[] = [];
   readonly #from: Surroundings;
   readonly #lines = new yaml.LineCounter();
@@ -142,7 +141,7 @@ export class SettingsText {
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  /** Reads the value at a path. `list` is the list around it: nested lists and braces add their items to it and return it. */
+  /** `list` is the list around it: nested lists and braces add their items to it and return it. */
   #read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
     this.#count();
     if (this.#open.size > MAX_DEPTH)
@@ -223,7 +222,6 @@ export class SettingsText {
     return mapping;
   }
 
-  /** Adds the keys of a mapping, or of several in a list, unless they are already stated. */
   #merge(value: unknown, path: SettingPath, mapping: Record<string, unknown>): void {
     this.#count();
     const place = [...path, '<<'];
@@ -252,7 +250,7 @@ export class SettingsText {
     return list;
   }
 
-  /** Adds the names that a text expands to. Each has its own path; all have the position of the text. */
+  /** Each name has its own path; all have the position of the text. */
   #readNames(text: string, offset: number, path: SettingPath, list: unknown[]): unknown {
     if (hasOpenBrace(text)) {
       const allowed = 'must be as in a shell, revenue_d{0,7} or revenue_d{0..30}';

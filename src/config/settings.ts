@@ -33,7 +33,7 @@ const token = hidden(
   }),
 );
 
-/** Headers that would break the connection, and the proxy's credential, which belongs in the proxy's address. */
+/** They would break the connection, or belong in the proxy's address. */
 const ownHeaders = [
   'proxy-authorization',
   'host',
@@ -49,7 +49,7 @@ const secretHeader = block({
   secret: hidden(plainHeader).describe('A value that is shown nowhere.'),
 }).transform(({ secret }) => new Secret(secret));
 
-/** Headers by name, except the refused ones. `plain` is the kind of a value stated as text, secret or not. */
+/** `plain` is the kind of a value stated as text, secret or not. */
 function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T) {
   const name = z
     .string()
@@ -70,10 +70,10 @@ function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T
   });
 }
 
-/** Shorter addresses have little room besides the other parameters of a report. */
+/** Shorter ones have little room besides the other parameters of a report. */
 const MIN_URL_BYTES = 1000;
 
-/** The real service. `setting-checks.ts` checks that either `token` or `token_file` is stated. */
+/** `setting-checks.ts` checks that either `token` or `token_file` is stated. */
 const httpSettings = block({
   base_url: serviceUrl.describe('Campaign API: partners and links.'),
   reports_url: serviceUrl.describe('Reports and filters-data.'),
@@ -173,10 +173,10 @@ const linksSettings = block({
   ...(every === undefined ? {} : { everyMs: every }),
 }));
 
-/** The ends of a run that `notify` reports. `recovered`: the run succeeded after one that did not. */
+/** `recovered`: the run succeeded after one that did not. */
 export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
 
-/** Where to report a run's end. The address is a credential: anyone who knows it can post there. */
+/** The address is a credential: anyone who knows it can post there. */
 const notified = block({
   url: hidden(webAddress(true)).describe(
     'Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.',

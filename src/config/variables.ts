@@ -4,17 +4,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface FilledText {
   readonly text: string;
-  /** Whether the text names a variable, set or not. */
   readonly named: boolean;
   readonly problem: string | null;
 }
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-/** Replaces a missing variable in a value that is not used. Valid as a header and as an address, which leads nowhere. */
+/** For a value that is not used. Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
-/** Fills variables once: their values are not searched for variables. An unset one is no problem if the value `isUnused`. */
+/** Fills variables once: their values are not searched for more. */
 export function fillVariables(
   text: string,
   environment: Environment,

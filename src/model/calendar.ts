@@ -29,11 +29,9 @@ export interface DayInterval {
   readonly end: Day;
 }
 
-/** Whether two intervals have a day in common. */
 export const meet = (one: DayInterval, other: DayInterval): boolean =>
   one.start < other.end && other.start < one.end;
 
-/** The interval from the earliest start to the latest end. */
 export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): DayInterval =>
   others.reduce(
     (span, { start, end }) => ({
@@ -55,7 +53,7 @@ export const weekdayNames = [
   'saturday',
 ] as const;
 
-/** The first weekday of a week, as in `Date.getUTCDay`. */
+/** As in `Date.getUTCDay`. */
 export type WeekStart = (typeof weekdays)[number];
 
 /** The weekday of a day. */
@@ -79,13 +77,13 @@ function isDay(text: string): text is Day {
   return true;
 }
 
-/** Caches: a plan looks at each of its days some hundred times, and a few histories have few days. */
+/** A plan looks at each of its days some hundred times. */
 const knownMs = new Map<string, number>();
 const knownDays = new Map<number, Day>();
 
 const msOf = (of: Day): number => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 
-/** As `parseDay`, for text that the program itself wrote. Throws a RangeError if it is not such a date. */
+/** As `parseDay`, for text of the program itself. Throws a RangeError. */
 export function day(text: string): Day {
   const parsed = parseDay(text);
   if (parsed === null) throw new RangeError(`Not a date of the form YYYY-MM-DD: ${text}`);
@@ -99,7 +97,7 @@ function isUtcOffset(text: string): text is UtcOffset {
   return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
 }
 
-/** As `parseUtcOffset`, for text that the program itself wrote. Throws a RangeError if it is not an offset. */
+/** As `parseUtcOffset`, for text of the program itself. Throws a RangeError. */
 export function utcOffset(text: string): UtcOffset {
   if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
   return text;
@@ -111,7 +109,7 @@ const offsetMs = (offset: UtcOffset): number =>
   (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) *
   (offset.startsWith('-') ? -60_000 : 60_000);
 
-/** A date whose parts are read in UTC, as are those of every date derived from it. */
+/** A date whose parts, and those of every derived date, are read in UTC. */
 const asDate = (of: Day): Date => new UTCDateMini(`${of}T00:00:00Z`);
 const asDay = (of: Date): Day => day(of.toISOString().slice(0, 10));
 
@@ -128,7 +126,6 @@ export function daysBetween(earlier: Day, later: Day): number {
   return (msOf(later) - msOf(earlier)) / MS_PER_DAY;
 }
 
-/** The civil day on which an instant falls in an offset. */
 export function dayAt(at: Date, offset: UtcOffset): Day {
   return asDay(new Date(at.getTime() + offsetMs(offset)));
 }
@@ -142,7 +139,7 @@ export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
   return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
 }
 
-/** The last day of an interval, which is how requests state its end. Throws a RangeError if the interval is empty. */
+/** Returns the last day, as requests state it. Throws a RangeError if the interval is empty. */
 export function lastDay(interval: DayInterval): Day {
   if (interval.end <= interval.start) throw new RangeError('An empty interval has no last day.');
   return addDays(interval.end, -1);
@@ -150,7 +147,6 @@ export function lastDay(interval: DayInterval): Day {
 
 export type Bucket = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
-/** How to find the start of a bucket, and the start of the next one. */
 const calendars = {
   week: [(of: Date, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn }), addWeeks],
   month: [(of: Date) => startOfMonth(of), addMonths],

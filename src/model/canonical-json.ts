@@ -2,12 +2,12 @@
 
 import { formatDecimal, parseDecimal } from './column-type.ts';
 
-/** Strings, brackets and bare words; what stands between them adds no meaning. */
+/** Strings, brackets and bare words; the rest adds no meaning. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+/g;
 
 /**
- * Returns JSON, which must be complete, without blanks: the keys of each object in one order, escapes only if needed, numbers
- * with all digits but no exponents or trailing zeros. Keys that an object states twice stay, in their order.
+ * Returns complete JSON without blanks: the keys of each object in one order, escapes only if needed, numbers without exponents
+ * or trailing zeros. Repeated keys stay, in their order.
  */
 export function canonicalJson(json: string): string {
   const outside: string[] = [];

@@ -2,10 +2,10 @@
 
 import * as z from 'zod';
 
-/** Half of a surrogate pair becomes U+FFFD: it has no UTF-8 form, and DuckDB refuses JSON that contains one. */
+/** Half a surrogate pair becomes U+FFFD, as DuckDB refuses JSON that contains one. */
 const text = z.string().transform((value) => value.toWellFormed());
 
-/** One filter item; every field but `id` may be empty. */
+/** Every field but `id` may be empty. */
 export const catalogItem = z.object({
   /** The filter name that lists it. */
   filter: z.string(),
@@ -16,7 +16,7 @@ export const catalogItem = z.object({
   /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`; others may occur. */
   formatting: text,
   description: text,
-  /** Any other fields, as a JSON object; null or left out if there are none. */
+  /** Any other fields, as a JSON object. */
   attributes: text.nullish(),
 });
 

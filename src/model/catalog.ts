@@ -2,7 +2,7 @@
 
 import type { CatalogItem } from './catalog-item.ts';
 
-/** The filter names whose items are metrics that a report can request, the most specific list first. */
+/** Lists of metrics that a report can request, the most specific first. */
 export const metricFilterNames = [
   'event_metrics',
   'cohort_metrics',
@@ -12,7 +12,7 @@ export const metricFilterNames = [
   'etl_metrics',
 ] as const;
 
-/** Lists that are views under their own names. Their ids are values in report rows or filters. */
+/** Views under their own names. Their ids are values in report rows or filters. */
 export const valueFilterNames = [
   'apps_network',
   'countries',
@@ -23,7 +23,7 @@ export const valueFilterNames = [
   'store_type',
 ] as const;
 
-/** Lists of the values of one parameter or field. Together they are the view `report_options`. */
+/** Values of one parameter or field. Together they are the view `report_options`. */
 export const optionFilterNames = [
   'cohort_maturity',
   'iap_revenue_mode',
@@ -40,7 +40,7 @@ export const optionFilterNames = [
   'skad_time_adjustment',
 ] as const;
 
-/** The service's filter names (service-interface: filters_data). */
+/** service-interface: filters_data. */
 export const catalogFilters = [
   'apps',
   'dimensions',
@@ -52,7 +52,7 @@ export const catalogFilters = [
 
 export type CatalogFilter = (typeof catalogFilters)[number];
 
-/** The catalog's table and views in `main`. `partners` is the campaign API's list instead, which states more. */
+/** Table and views in `main`. `partners` is the campaign API's list, which states more. */
 export const catalogTables = [
   'metrics',
   'dimensions',
@@ -77,7 +77,7 @@ export type CatalogSection = (typeof catalogSections)[number];
 
 export type Catalog = readonly CatalogItem[];
 
-/** By dimension: the list of its values, and the field that has them as report rows and filters do. */
+/** The list of a dimension's values, and the field that has them as report rows and filters do. */
 export const dimensionValues: ReadonlyMap<
   string,
   readonly [filter: CatalogFilter, field: 'id' | 'name']

@@ -7,13 +7,13 @@ export type ColumnType =
 
 export const BIGINT: ColumnType = { kind: 'BIGINT' };
 export const DOUBLE: ColumnType = { kind: 'DOUBLE' };
-/** Twelve digits before the point and six after, which DuckDB still casts fast. */
+/** DuckDB still casts it fast. */
 export const MONEY: ColumnType = { kind: 'DECIMAL', width: 18, scale: 6 };
 
-/** DuckDB casts text to wider decimals two hundred times more slowly; such values take a path of their own. */
+/** DuckDB casts text to wider decimals two hundred times more slowly, so they take a path of their own. */
 export const FAST_DIGITS = 18;
 
-/** SQL text of a type: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
+/** Returns SQL text: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
 export function formatColumnType(type: ColumnType): string {
   return type.kind === 'DECIMAL' ? `DECIMAL(${type.width},${type.scale})` : type.kind;
 }
@@ -56,7 +56,7 @@ export function widen(
 
 const BIGINT_DIGITS = 19;
 
-/** Whether one exact type holds every value of these types; DuckDB then gives it to their union. */
+/** Whether one exact type holds every value of these types, as DuckDB needs for their union. */
 export function haveCommonType(types: readonly ColumnType[]): boolean {
   const whole = Math.max(
     ...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)),
@@ -65,7 +65,7 @@ export function haveCommonType(types: readonly ColumnType[]): boolean {
   return whole + fraction <= MAX_DIGITS;
 }
 
-/** The type that holds every value of these types: an exact one, or DOUBLE (the nearest doubles) if no exact one does. */
+/** Returns an exact type for every value of these types, or else DOUBLE, which holds the nearest. */
 export function commonType(types: readonly [ColumnType, ...ColumnType[]]): ColumnType {
   if (!haveCommonType(types)) return DOUBLE;
   const [first, ...others] = types;
@@ -77,21 +77,21 @@ export function commonType(types: readonly [ColumnType, ...ColumnType[]]): Colum
 
 interface Decimal {
   readonly negative: boolean;
-  /** Integer digits without leading zeros; empty for a magnitude below one. */
+  /** Without leading zeros; empty for a magnitude below one. */
   readonly whole: string;
-  /** Fraction digits without trailing zeros. */
+  /** Without trailing zeros. */
   readonly fraction: string;
 }
 
-/** Digits of the widest exact type of the warehouse, DECIMAL(38, s). */
+/** Of the widest exact type, DECIMAL(38, s). */
 export const MAX_DIGITS = 38;
 
-/** Beyond this a number is no measurement, and writing out its zeros would only cost memory. */
+/** Beyond this a number is no measurement. */
 const MAX_EXPONENT = 400;
 
 const form = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?\s*$/;
 
-/** The number in a text, between blanks, exponent allowed; null for `NaN`, separators, hexadecimal, exponents beyond ±400. */
+/** Returns null for `NaN`, separators, hexadecimal and exponents beyond ±400. */
 export function parseDecimal(text: string): Decimal | null {
   const match = form.exec(text);
   if (match === null) return null;

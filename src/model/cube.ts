@@ -3,14 +3,14 @@
 import { parseAge } from './metric-forms.ts';
 import type { CubeMetric, Slice } from './slice.ts';
 
-/** Columns of a cube's table besides its dimensions, in order. */
+/** In the table's order, after the dimensions. */
 export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as const;
 
 export const AGE_SLOT = '{age}';
 
 /**
- * The metrics of keys at their ages. The age replaces the slot in a key, or is appended to a key without one: a key that ends
- * with `_{age}` is the same cohort as one without that.
+ * Returns the metrics of keys at their ages. The age replaces the slot in a key, or is appended. A key that ends with `_{age}`
+ * is the same cohort as one without that.
  */
 export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>): CubeMetric[] {
   return Object.entries(cohorts).flatMap(([key, ages]) =>
@@ -47,7 +47,7 @@ export function metricsByAge<T extends { readonly id: string }>(
   return new Map(Array.from(ages, (age) => [age, metrics.filter(({ id }) => ageOf(id) === age)]));
 }
 
-/** Limits a cube to the metrics that share an age with one of those given; returns any other slice unchanged. */
+/** Limits a cube to the metrics that share an age with one of those given. */
 export function ofSameAges(slice: Slice, metrics: readonly string[]): Slice {
   if (slice.cube === undefined) return slice;
   const ageOf = ageIn(slice);
@@ -55,7 +55,7 @@ export function ofSameAges(slice: Slice, metrics: readonly string[]): Slice {
   return { ...slice, metrics: slice.metrics.filter((metric) => ages.has(ageOf(metric))) };
 }
 
-/** Returns the age under which the ledger records a metric; empty if the slice is no cube. */
+/** Returns the age under which the ledger records a metric (default: empty). */
 export function ageIn({ cube }: Pick<Slice, 'cube'>): (metric: string) => string {
   const ages = new Map(cube?.map(({ metric, age }) => [metric, age]));
   return (metric) => ages.get(metric) ?? '';

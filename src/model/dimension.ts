@@ -1,6 +1,6 @@
 /** The service's dimensions (service-interface: Report response, Dimensions), and which of them are dates. */
 
-/** From the finest to the coarsest; the order decides a slice's grain. */
+/** From the finest to the coarsest. */
 export const dateDimensions = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
 
 export type DateDimension = (typeof dateDimensions)[number];
@@ -42,7 +42,7 @@ export function isDateDimension(name: string): name is DateDimension {
   return dateDimensions.some((known) => known === name);
 }
 
-/** Filter suffixes of dimensions; `in` and `not_in` take a list, the others one text. */
+/** `in` and `not_in` take a list, the others one text. */
 export const dimensionFilters = [
   'in',
   'not_in',
@@ -54,9 +54,9 @@ export const dimensionFilters = [
   'not_ends_with',
 ] as const;
 
-/** Filter suffixes of metrics; each takes one number. */
+/** Each takes one number. */
 export const metricFilters = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const;
 
-/** Whether a report parameter filters a metric. Such a filter applies to the grouped rows. */
+/** Such a filter applies to the grouped rows. */
 export const filtersMetric = (parameter: string): boolean =>
   metricFilters.some((suffix) => parameter.endsWith(`__${suffix}`));

@@ -2,20 +2,16 @@
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The longest time a timer can be set for, 24.8 days: one set for longer fires at once. */
+/** A timer set for longer than these 24.8 days fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * A signal that aborts after a time. Node 20 collects a time-out to which only `AbortSignal.any` refers, which then never
- * aborts; a listener keeps it.
- */
+/** Aborts after a time. A listener keeps the signal: Node 20 collects one to which only `AbortSignal.any` refers. */
 export function timeoutSignal(ms: number): AbortSignal {
   const signal = AbortSignal.timeout(Math.min(MAX_TIMER_MS, Math.ceil(ms)));
   signal.addEventListener('abort', () => {});
   return signal;
 }
 
-/** How long to wait for another run by default. */
 export const LOCK_WAIT_MS = 60_000;
 
 export function parseDuration(text: string): number | null {
@@ -26,7 +22,7 @@ export function parseDuration(text: string): number | null {
   return found === undefined ? null : Math.round(Number(count) * found[1]);
 }
 
-/** The shortest text of a duration: in the largest unit that divides it. */
+/** Formats a duration in the largest unit that divides it. */
 export function formatDuration(ms: number): string {
   for (const [unit, size] of Object.entries(unitMs).toReversed()) {
     if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;

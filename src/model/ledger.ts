@@ -4,8 +4,8 @@ import type { Part } from './window.ts';
 import { type Day, type DayInterval, MS_PER_DAY } from './calendar.ts';
 
 /**
- * An answer's completeness: `proven` by the service's totals; `unverifiable` if no total can prove it, as none adds up or all
- * agree only within rounding; `unproven` if something speaks against it but the slice loads the answer all the same.
+ * `proven` by the service's totals; `unverifiable` if none adds up or all agree only within rounding; `unproven` if something
+ * speaks against it but the slice loads the answer all the same.
  */
 export const verdicts = ['proven', 'unverifiable', 'unproven'] as const;
 
@@ -19,35 +19,32 @@ export interface Evidence {
   readonly immature: readonly string[];
 }
 
-/** A period that was loaded at least once. */
 export interface PeriodRecord {
   readonly bucket: DayInterval;
-  /** The days of the bucket that were requested. */
   readonly requested: DayInterval;
   readonly fetchedAt: Date;
-  /** When it was requested; `fetchedAt` may be a stated as-of instant instead. */
+  /** `fetchedAt` may be a stated as-of instant instead. */
   readonly requestedAt: Date;
   readonly metrics: readonly string[];
   readonly rows: number;
   readonly rejected: number;
-  /** Consecutive runs whose answer had no rows for it; 0 if it has rows. */
+  /** Consecutive runs whose answer had no rows for it. */
   readonly emptyRuns: number;
   readonly verdict: CompletenessVerdict;
   readonly evidence?: Evidence;
 }
 
-/** How much one request of a slice may cover, learned from requests that were too heavy. */
+/** How much one request may cover, learned from requests that were too heavy. */
 export interface LearnedSize {
   readonly maxDays: number | null;
-  /** Parts into which a single period had to be divided; null if none had to be. */
+  /** Parts into which a single period had to be divided. */
   readonly parts: readonly Part[] | null;
   readonly learnedAt: Date;
 }
 
-/** What is too heavy in one week may be light in the next. If it stays too heavy, one request a week fails. */
+/** What is too heavy this week may be light in the next; if not, one request a week fails. */
 const SIZE_KEPT_MS = 7 * MS_PER_DAY;
 
-/** The instant up to which learned sizes no longer count. */
 export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() - SIZE_KEPT_MS);
 
 /** Returns the size that a run requests at first, if one was learned in the last 7 days. */
@@ -62,7 +59,7 @@ export interface SliceTable {
   readonly size: LearnedSize | null;
   /** By first day of the bucket. For a cube: all its ages combined, by `periodsTogether`. */
   readonly periods: ReadonlyMap<Day, PeriodRecord>;
-  /** For a cube: what is stored of each age, by first day of the bucket; absent for any other slice. */
+  /** Of a cube: each age by itself, by first day of the bucket. */
   readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, PeriodRecord>>;
 }
 
@@ -75,7 +72,7 @@ export function storedAt(
   return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 }
 
-/** What is stored of each period under all ages combined, by first day of the bucket, in order. */
+/** Combines the ages of a cube into one record per period, in order. */
 export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, PeriodRecord> {
   const byStart = new Map<Day, [PeriodRecord, ...PeriodRecord[]]>();
   for (const periods of ages.values()) {
@@ -89,7 +86,7 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
   return new Map(inOrder.map(([start, entries]) => [start, asOneLoad(entries)]));
 }
 
-/** Combines what is stored of one period under several ages: the oldest fetch, the worst verdict, and all rows and metrics. */
+/** Takes the oldest fetch, the worst verdict, and all rows and metrics. */
 function asOneLoad(entries: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
   const [first] = entries;
   const oldest = entries.reduce(
@@ -119,7 +116,7 @@ export function tableOf({ live, building }: SliceLedger, fingerprint: string): S
   return [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;
 }
 
-/** Every period of the live table and of a fingerprint's own table, which has all of them once it is complete. */
+/** Returns every period of the live table and of a fingerprint's own table, which ends up with all of them. */
 export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodRecord[] {
   const own = tableOf(ledger, fingerprint);
   const tables = own === ledger.live ? [ledger.live] : [ledger.live, own];

@@ -1,7 +1,7 @@
 /** Partners and links as the campaign API states them (service-interface: Resources and their fields). */
 
 export interface Partner {
-  /** An integer on the wire, a string in reports; kept as its decimal text. */
+  /** Decimal text of the integer on the wire, as reports have it. */
   readonly id: string;
   readonly displayName: string;
   /** Null if the service does not state it. */
@@ -29,12 +29,12 @@ export interface Link {
   readonly impressionUrl: string | null;
 }
 
-/** A link as an answer states it; what the answer leaves out is undefined. */
+/** As an answer states it. */
 export type StatedLink = Pick<Link, 'token' | 'level'> & {
   readonly [Field in Exclude<keyof Link, 'token' | 'level'>]: Link[Field] | undefined;
 };
 
-/** The link with usual values for what is left out. A name is the path's labels, joined by `::` (service-interface: Link). */
+/** Fills in what is left out. A name is the path's labels, joined by `::` (service-interface: Link). */
 export function linkOf(stated: StatedLink): Link {
   const { token, level, name = stated.label ?? '' } = stated;
   const label =
@@ -59,7 +59,7 @@ export function linkOf(stated: StatedLink): Link {
   };
 }
 
-/** Whether two names differ at most in their blanks and Unicode form, which a service may change. */
+/** Ignores blanks and Unicode form, which a service may change. */
 export function isSameName(one: string, other: string): boolean {
   return plainName(one) === plainName(other);
 }

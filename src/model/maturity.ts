@@ -7,23 +7,22 @@ import { ageOf, endOf, isWhole, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
 import type { DueReason } from './window.ts';
 
-/** Ages in days at which a maturing period is fetched again; after the last, only finality counts. */
+/** In days; after the last, only finality counts. */
 export const milestoneAges: readonly number[] = [1, 2, 3, 4, 5, 7, 10, 14];
 
-/** Not over when fetched; may still change; all values final; requested in part; empty and not confirmed by a second run. */
+/** Not over when fetched; may still change; final; requested in part; empty, not confirmed by a second run. */
 export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as const;
 
 export type PeriodState = (typeof periodStates)[number];
 
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
-/** What finality depends on in a period's load. */
 export type LoadFacts = Pick<
   PeriodRecord,
   'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'
 >;
 
-/** An empty answer is accepted after this many consecutive runs received one. */
+/** Consecutive runs after which an empty answer is accepted. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
 
 /** Returns the instant from which a fetched value of a whole period is final. */
@@ -36,7 +35,6 @@ function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): nu
   return horizonMs === null ? null : endAt.getTime() + horizonMs + settleMs;
 }
 
-/** Whether a period is stored without rows and too few runs have confirmed that. */
 export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): boolean {
   return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
@@ -51,12 +49,11 @@ export function basisAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Dat
   return isSound ? computedAt(stored.fetchedAt, stored.evidence?.computedAt ?? null) : null;
 }
 
-/** When values were computed: at their fetch, or earlier if the answer states so. */
+/** Returns when values were computed: at their fetch, or earlier if the answer states so. */
 export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
   return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
 }
 
-/** Whether a stored cell is final. */
 export function isFinal(
   period: Period,
   metric: Metric,
@@ -66,7 +63,7 @@ export function isFinal(
   return finalMetrics(period, [metric], slice, stored).length > 0;
 }
 
-/** The metrics whose stored cells of a period are final. A metric that the load lacked is not stored. */
+/** Returns the metrics whose stored cells are final. A metric that the load lacked is not stored. */
 export function finalMetrics(
   period: Period,
   metrics: readonly Metric[],
@@ -90,7 +87,6 @@ export function finalMetrics(
 const isCalledImmature = ({ id }: Metric, { evidence }: Pick<LoadFacts, 'evidence'>): boolean =>
   evidence?.immature.includes(id) === true;
 
-/** The state of a stored period. */
 export function stateOf(
   period: Period,
   metrics: readonly Metric[],
@@ -105,13 +101,13 @@ export function stateOf(
     : 'maturing';
 }
 
-/** The instants, in milliseconds, that are worth one more fetch: when each metric becomes final, or its lifetime ends. */
+/** When one more fetch is worth it, in milliseconds: as each metric becomes final, or its lifetime ends. */
 function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): number[] {
   const end = endAt.getTime() + slice.settleMs;
   return metrics.map(({ horizonMs }) => end + (horizonMs ?? slice.lifetimeMs));
 }
 
-/** As `settlingMs`, for cells not final because of their answer: the milestones after they would be, and the lifetime's end. */
+/** As `settlingMs`, for cells not final because of their answer: milestones after they would be, and the lifetime's end. */
 function retriesMs(
   endAt: Date,
   metrics: readonly Metric[],

@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Fewest days after a period ends in which values of a kind may change (documented: how numbers move); null if they may change
- * forever. A cohort must also reach its age; a computed metric waits for its parts.
+ * Days after a period's end in which values may change (documented: how numbers move); null for ever. A cohort must also reach
+ * its age, and a computed metric waits for its parts.
  */
 const kindDays = {
   plain: 7,
@@ -34,20 +34,20 @@ export interface CohortAge {
 export interface DocumentedMetric {
   readonly form: string;
   readonly kind: MetricKind;
-  /** How long after a period ends its values may change; null if forever. */
+  /** Days after a period's end in which its values may change; null for ever. */
   readonly horizonDays: number | null;
-  /** The part of a computed metric that becomes final last; the metric itself if no part does so after it. */
+  /** The part of a computed metric that becomes final last, or the metric itself. */
   readonly latest: string;
   readonly addsUp: boolean;
-  /** The formatting of its values, in the service's words. */
+  /** In the service's words. */
   readonly unit: string;
   readonly age: CohortAge | null;
 }
 
 interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
-  /** The parts, separated by `; `, or in a ratio by ` / `, which a factor may precede; empty if there are none. */
+  /** Parts, separated by `; `, or in a ratio by ` / `, which a factor may precede. */
   readonly computedFrom: string;
-  /** The only catalog list whose ids have this form, although ids of others may look like it; empty if all lists count. */
+  /** The only catalog list whose ids have this form; empty if all lists count. */
   readonly onlyIn: string;
   readonly pattern: RegExp;
   readonly end: string;
@@ -144,7 +144,7 @@ function inForm(
 const filled = (text: string, match: RegExpExecArray): string =>
   text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
 
-/** How to take a ratio over any rows: `factor × sum(numerator) / sum(denominator)`; null if the metric is no known ratio. */
+/** Returns how to take a ratio over rows: `factor × sum(numerator) / sum(denominator)`. */
 export function ratioOf(
   id: string,
 ): { readonly numerator: string; readonly denominator: string; readonly factor: number } | null {

@@ -31,7 +31,7 @@ export interface Period {
   readonly requested: DayInterval;
 }
 
-/** Whether the whole bucket is requested. A bucket that the date period cuts is never final. */
+/** A bucket that the date period cuts is never final. */
 export function isWhole(period: Period): boolean {
   return (
     period.requested.start === period.bucket.start && period.requested.end === period.bucket.end
@@ -42,20 +42,19 @@ export function endOf(period: Period, offset: UtcOffset): Date {
   return startOfDayAt(period.bucket.end, offset);
 }
 
-/** Days from a period's last day to the day of an instant; negative or 0 until the period is over. */
+/** Returns days since the period's last day; 0 or less until it is over. */
 export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
   return daysUntil(period.bucket.end, at, offset) + 1;
 }
 
-/** The first day whose week is written with a year of four digits. */
+/** Its week is written with a year of four digits, as is the end of `LAST_DAY`. */
 const FIRST_DAY = day('0001-01-01');
-/** The last day whose end is written with a year of four digits. */
 export const LAST_DAY = day('9999-12-30');
 
-/** No report reaches back further: an earlier year is mistyped, and would be requested week by week. */
+/** An earlier year is mistyped, and would be requested week by week. */
 export const EARLIEST_DAY = day('1970-01-01');
 
-/** The days that a date period covers at an instant, within the calendar and without days that have not begun; null if none. */
+/** Returns the days that a date period covers at an instant, within the calendar and without days that have not begun. */
 export function resolveDatePeriod(slice: Dated, planAt: Date): DayInterval | null {
   const today = dayAt(planAt, slice.utcOffset);
   const start = resolveBound(slice.datePeriod.first, today, slice.weekStartsOn);
@@ -63,7 +62,7 @@ export function resolveDatePeriod(slice: Dated, planAt: Date): DayInterval | nul
   return start < end ? { start, end } : null;
 }
 
-/** The day after the last day that a date period covers at an instant, even if a rolling start has passed its end. */
+/** Returns the day after a date period's last day, even if a rolling start has passed its end. */
 function datePeriodEnd({ datePeriod, utcOffset, weekStartsOn }: Dated, planAt: Date): Day {
   const today = dayAt(planAt, utcOffset);
   return addDays(earliest(resolveBound(datePeriod.last, today, weekStartsOn), today, LAST_DAY), 1);
@@ -93,7 +92,7 @@ function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Da
 const earliest = (...days: [Day, ...Day[]]): Day =>
   days.reduce((least, each) => (each < least ? each : least));
 
-/** The day `count` days before a day, but no earlier than the first day of the calendar. */
+/** Stops at the first day of the calendar. */
 export const daysEarlier = (than: Day, count: number): Day =>
   daysBetween(FIRST_DAY, than) <= count ? FIRST_DAY : addDays(than, -count);
 
@@ -101,7 +100,7 @@ export function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;
 }
 
-/** The periods of a grain that touch an interval, in order; a single one for a report without a date dimension. */
+/** Returns the periods that touch an interval, in order: a single one without a date dimension. */
 export function periodsOf(
   interval: DayInterval,
   grain: DateDimension | null,
@@ -120,8 +119,7 @@ export function periodsOf(
 
 /**
  * Returns the days from the first loaded day, or the date period's start if earlier, to the later end, without days that have
- * not begun or that `retain` deletes. Without a date dimension: the date period, or the one last loaded if it starts after its
- * end.
+ * not begun or that `retain` deletes. Without a date dimension: the date period, or else the one last loaded.
  */
 export function coverageOf(
   slice: Covering,
@@ -147,7 +145,7 @@ export function coverageOf(
   return days.start < days.end ? days : null;
 }
 
-/** Whether a date period's start passes its end on some days only: not on all, and not just before the date period begins. */
+/** Whether a date period's start passes its end on some days only. */
 function mayPass({ first, last }: DatePeriod): boolean {
   return !('day' in first) && !('daysAgo' in first && 'daysAgo' in last);
 }

@@ -2,12 +2,12 @@
 
 /** One-sided. */
 const CONFIDENCE = 0.95;
-/** Halvings of an interval of length 1: more than the digits of a double can tell apart. */
+/** More than the digits of a double can tell apart. */
 const HALVINGS = 60;
 
 /**
- * The faulty share is below this with 95 % confidence: the upper limit of Clopper and Pearson (1934, Biometrika 26), for none
- * the "rule of three" (Hanley and Lippman-Hand 1983, JAMA 249). Assumes independence, which neighbouring cells lack.
+ * The faulty share is below this with 95 % confidence: the upper limit of Clopper and Pearson (1934), for none the "rule of
+ * three" (Hanley and Lippman-Hand 1983). Assumes independence, which neighbouring cells lack.
  */
 export function faultyShareBelow(faulty: number, of: number): number {
   if (faulty >= of) return 1;
@@ -20,7 +20,7 @@ export function faultyShareBelow(faulty: number, of: number): number {
   return high;
 }
 
-/** The chance of at most `hits` in `of` draws, each of which hits with a chance above 0 and below 1. */
+/** The chance of at most `hits` in `of` draws, for a chance above 0 and below 1. */
 export function chanceOfAtMost(hits: number, of: number, chance: number): number {
   let [logTerm, sum] = [of * Math.log1p(-chance), 0];
   for (let found = 0; found <= hits; found += 1) {
@@ -45,12 +45,12 @@ interface HorizonEvidence {
   readonly laterLooks: number;
 }
 
-/** A look that begins more days than this after an age shows nothing of that age: all may have changed in between. */
+/** A look that begins later than this after an age shows nothing of that age. */
 const NEAR_DAYS = 2;
-/** So many looks without a change: with 95 % confidence, under a third change (rule of three: Hanley and Lippman-Hand 1983). */
+/** With 95 % confidence, fewer than a third then change (rule of three). */
 const LOOKS_TO_CONFIRM = 8;
 
-/** When the last change was seen, and how many later looks confirm that it is the last. */
+/** Returns when the last change was seen, and how many later looks confirm that. */
 export function horizonEvidence(looks: readonly Look[]): HorizonEvidence {
   const lastChangeAge = looks.reduce(
     (last, { to, hasChanged }) => (hasChanged ? Math.max(last, to) : last),
@@ -63,7 +63,7 @@ export function horizonEvidence(looks: readonly Look[]): HorizonEvidence {
   return { lastChangeAge, laterLooks: later.length };
 }
 
-/** A horizon in days that covers the last change seen; null until enough later looks confirm it. */
+/** Proposes a horizon that covers the last change, once enough later looks confirm it. */
 export function proposedHorizonDays({ lastChangeAge, laterLooks }: HorizonEvidence): number | null {
   return lastChangeAge === null || laterLooks < LOOKS_TO_CONFIRM ? null : lastChangeAge + 1;
 }

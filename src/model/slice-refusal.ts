@@ -15,8 +15,8 @@ export interface SliceRefusal {
 }
 
 /**
- * Finds why a slice cannot be loaded, before any of its reports is requested: stars, an address that is too long, a cube of
- * money and ratios. Without a catalog it is unknown what a star stands for, and which type a metric has.
+ * Finds why a slice cannot be loaded before any report is requested. Without a catalog it is unknown what a star stands for,
+ * and which type a metric has.
  */
 export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | null {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);

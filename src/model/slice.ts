@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Day, UtcOffset, WeekStart } from './calendar.ts';
 import type { DateDimension } from './dimension.ts';
 
-/** An end of a date period: a day, days before the as-of day, or days before the start of this or an earlier week or month. */
+/** A day, days before the as-of day, or days before the start of this or an earlier week or month. */
 export type DateBound =
   | { readonly day: Day }
   | { readonly daysAgo: number }
@@ -15,19 +15,19 @@ export type DateBound =
       readonly daysBefore: number;
     };
 
-/** Both ends are inclusive, as configured; resolved against the as-of instant in the slice's offset. */
+/** Both ends are inclusive; resolved against the as-of instant in the slice's offset. */
 export interface DatePeriod {
   readonly first: DateBound;
   readonly last: DateBound;
 }
 
-/** When a maturing period is fetched again: in every run, at ripen's milestone ages, or at these ages in days. */
+/** When a maturing period is fetched again; numbers are ages in days. */
 export type Refresh = 'nightly' | 'milestones' | readonly number[];
 
-/** What happens to a window whose completeness is not proven: it fails, or it is loaded with a warning and stays due. */
+/** A window not proven complete fails, or is loaded with a warning and stays due. */
 export type Completeness = 'require' | 'warn';
 
-/** A slice's name, which is also the name of a table and of a folder. */
+/** Also names a table and a folder. */
 export const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 
 /** The longest address that proxies usually accept. */
@@ -36,7 +36,6 @@ export const MAX_URL_BYTES = 8000;
 /** Columns of a slice's table besides its dimensions and metrics. */
 export const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
 
-/** One metric of a cube: what it measures, and at which age. */
 export interface CubeMetric {
   readonly metric: string;
   /** The key it is configured by, without `_{age}` at its end. */
@@ -50,23 +49,23 @@ export interface CubeMetric {
 export interface Slice {
   readonly name: string;
   readonly dimensions: readonly string[];
-  /** Names; also patterns with `*`, until they are replaced by the names they match. */
+  /** Names; also patterns with `*`, until those are replaced. */
   readonly metrics: readonly string[];
-  /** Set for a cube: its metrics by key and age, in the order of `metrics`. */
+  /** Set for a cube, in the order of `metrics`. */
   readonly cube?: readonly CubeMetric[];
-  /** The longest address of a request; `MAX_URL_BYTES` if absent. */
+  /** Default: `MAX_URL_BYTES`. */
   readonly maxUrlBytes?: number;
-  /** The most metrics it may have once its patterns are replaced; `MAX_STARRED` if absent. */
+  /** Once its patterns are replaced (default: `MAX_STARRED`). */
   readonly maxMetrics?: number;
-  /** The finest date dimension; null for a report without one. */
+  /** The finest date dimension. */
   readonly grain: DateDimension | null;
   readonly datePeriod: DatePeriod;
   readonly utcOffset: UtcOffset;
   /** Of the service's weeks, and of `week_start` in the date period. */
   readonly weekStartsOn: WeekStart;
-  /** Every other parameter exactly as it is sent, including filters and `utc_offset`; sorted by name. */
+  /** Every other parameter as it is sent, including filters and `utc_offset`; sorted by name. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Extra headers of its requests, such as the account to be queried: names in lower case, sorted; no secrets. */
+  /** Such as the account to be queried: names in lower case, sorted; no secrets. */
   readonly headers: Readonly<Record<string, string>>;
   readonly refresh: Refresh;
   /** Overrides by metric name or glob; the first match wins. */
@@ -74,21 +73,20 @@ export interface Slice {
   readonly settleMs: number;
   /** How long values that never become final are refreshed. */
   readonly lifetimeMs: number;
-  /** SQL types by metric name; they override the catalog's. */
+  /** By metric name; they override the catalog's. */
   readonly types: Readonly<Record<string, string>>;
-  /** Whether a metric's values add up over rows, by its name; overrides what the catalog and the name imply. */
+  /** By metric name; overrides what the catalog and the name imply. */
   readonly additive: Readonly<Record<string, boolean>>;
   readonly completeness: Completeness;
-  /** How many days before the as-of day a loaded period is kept; null if all are kept forever. */
+  /** How many days before the as-of day a period is kept; null for ever. */
   readonly retainDays: number | null;
-  /** The most rows of a window that may be rejected; with more, the window fails. */
+  /** With more rejected rows, a window fails. */
   readonly maxRejects: number;
 }
 
-/** The parameter that only orders the rows of an answer. */
 const ORDERING = 'sort';
 
-/** Parameters that are lists, whose order and repetitions have no meaning; so is every `__in` and `__not_in`. */
+/** Lists, whose order and repetitions have no meaning; so is every `__in` and `__not_in`. */
 const listParameters: ReadonlySet<string> = new Set([
   'ad_revenue_sources',
   'attribution_types',
@@ -99,8 +97,8 @@ const listParameters: ReadonlySet<string> = new Set([
 const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
 /**
- * Sixteen hexadecimal digits over dimensions, filters and parameters (lists as sets); with headers, `-` and sixteen more.
- * Metrics, date period, refresh and types do not change what a row means. Secrets do not count, as they are renewed.
+ * Sixteen hexadecimal digits over dimensions, filters and parameters; with headers, `-` and sixteen more. Metrics, date period,
+ * refresh and types do not change what a row means. Secrets are renewed, so they do not count.
  */
 export function fingerprintOf(
   slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>,

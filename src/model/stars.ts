@@ -4,13 +4,13 @@ import { dateDimensions } from './dimension.ts';
 import { globMatches } from './metric.ts';
 import { ownColumns, type Slice } from './slice.ts';
 
-/** The most metrics of a slice with stars, unless it states another number: more is a mistake rather than a report. */
+/** More is a mistake rather than a report, unless the slice states another number. */
 export const MAX_STARRED = 200;
 
 export interface Star {
   readonly pattern: string;
   readonly metrics: readonly string[];
-  /** Listed metrics that match too but differ from a column by letter case alone, each with that column. */
+  /** Matching metrics that differ from a column by letter case alone, each with that column. */
   readonly twins: ReadonlyMap<string, string>;
 }
 
@@ -20,7 +20,7 @@ export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metric
 
 /**
  * Returns the listed metrics that each star matches, sorted: each once, without those the slice states or that cannot be
- * columns. Of two names that differ by letter case alone the loaded one stays, else the one listed first.
+ * columns. Of two names that differ by letter case alone the loaded one stays, or else the first.
  */
 export function starsOf(
   { metrics, dimensions }: Pick<Slice, 'metrics' | 'dimensions'>,
@@ -53,7 +53,7 @@ export function starsOf(
   });
 }
 
-/** Says which metrics of the stars are not loaded for their letter case; null if there are none. */
+/** Names the metrics of the stars that are not loaded for their letter case. */
 export function twinsText(stars: readonly Star[]): string | null {
   const texts = stars.flatMap(({ twins }) =>
     [...twins].map(

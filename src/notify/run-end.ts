@@ -21,7 +21,6 @@ import { metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** Enough to know what to look at; the status has the rest. */
 const MAX_FAILURES = 5;
 const MAX_LETTERS = 300;
 
@@ -37,10 +36,10 @@ export interface ReportContext {
   readonly mode: number;
 }
 
-/** Looks at the results of a run in the warehouse, which the run still holds. */
+/** Reads the warehouse while the run still holds it. */
 type OnFinished = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 
-/** Carries out a run and reports how it ended, or that it did not start. The failures of both are explained. */
+/** Reports how a run ended, or that it did not start. The failures of both are explained. */
 export async function reportRunEnd(
   context: ReportContext,
   run: (emit: Emit, onFinished: OnFinished) => Promise<SyncSummary>,
@@ -115,7 +114,7 @@ function unreadBy({ emit }: ReportContext): (error: unknown) => null {
   };
 }
 
-/** Carries out a run. Failures that it did not emit itself, such as those of the whole run, are emitted at its end. */
+/** Emits failures at the end that the run did not emit itself, such as its own. */
 export async function emitMissedFailures(
   emit: Emit,
   run: (emit: Emit) => Promise<SyncSummary>,
@@ -136,9 +135,9 @@ export async function emitMissedFailures(
 }
 
 /**
- * Reports a run that could not start because its configuration or options could not be read: in full if all but the credentials
- * can be read, else by its metrics alone. Without a configuration it is unknown which files must not be replaced, so a file
- * with anything but metrics of ripen is left as it is. Resolves to the failure to end with.
+ * Reports a run whose configuration or options could not be read: in full if only the credentials are missing, else by its
+ * metrics. Without a configuration it is unknown which files must not be replaced, so a file with anything but metrics of ripen
+ * is left as it is. Resolves to the failure to end with.
  */
 export async function reportConfigError(
   context: Omit<ReportContext, 'config'>,

@@ -11,15 +11,15 @@ import { SVGRenderer } from 'echarts/renderers';
 
 import { html, Markup } from './html.ts';
 
-/** In units of the picture, which is scaled to its place: two charts stand side by side, and one fills a phone's width. */
+/** In units of the picture: two stand side by side, and one fills a phone's width. */
 const WIDTH = 480;
 const HEIGHT = 190;
-/** The size that room is reserved for. The style sheet's letters are a little smaller, as fonts differ in width. */
+/** For reserving room. The style sheet's letters are a little smaller, as fonts differ in width. */
 const FONT_SIZE = 13;
 
 use([LineChart, GridComponent, SVGRenderer]);
 
-/** One line of a chart: a value for each label, null if nothing is known, where the line has a gap. */
+/** A value for each label; null leaves a gap. */
 export interface Series {
   /** One of the page's colours, such as `--series-1`. */
   readonly colour: string;
@@ -27,7 +27,7 @@ export interface Series {
   readonly isDashed?: boolean;
 }
 
-/** A line for each series over the labels. A legend outside the chart explains the colours. */
+/** The legend is outside the chart. */
 export function lineChart(
   title: string,
   labels: readonly string[],

@@ -15,7 +15,7 @@ import { countText, daysText, percentText } from '../terminal/measure.ts';
 import { cellWords } from '../terminal/status-facts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
-/** So many names of months stay readable at the width of a phone. */
+/** Readable at the width of a phone. */
 const MAX_TICKS = 12;
 
 const months = [
@@ -121,10 +121,9 @@ const classOf = (state: CellState): string => state.replaceAll(' ', '-');
 const percent = (part: number, whole: number): string =>
   `${Number(((100 * part) / whole).toFixed(4))}%`;
 
-/** Months from one tick to the next. Every step includes Januaries, whose ticks show the year. */
+/** In months. Every step includes Januaries, whose ticks show the year. */
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
 
-/** Ticks where months begin, as many as have room, each with the month's name. */
 function ticksOf({ ages }: SliceStatus): Markup[] {
   const begins = ages
     .map(({ first_day: day }, index) => ({ day, index, ordinal: monthOrdinal(day) }))

@@ -12,7 +12,7 @@ export class Markup {
   }
 }
 
-/** Indentation for readers of the source. A browser takes it for one blank, as it does a line feed alone. */
+/** A browser takes it for one blank, as it does a line feed alone. */
 const INDENTATION = /\n\s+/g;
 
 type Content = string | number | Markup | readonly Markup[];
@@ -59,7 +59,7 @@ interface LegendEntry {
   readonly figure: string;
 }
 
-/** A list of colours with their words. It is outside the drawing, so that it wraps if there is little room. */
+/** Outside the drawing, so that it wraps if there is little room. */
 export function legend(entries: readonly LegendEntry[]): Markup {
   const items = entries.map(
     ({ fill, word, figure }) =>

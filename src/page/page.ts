@@ -16,7 +16,7 @@ import { html, Markup, name } from './html.ts';
 import { pageStyle } from './page-style.ts';
 import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
 
-/** Allows only the page's own style sheet, by its hash. It would refuse a `style` attribute, so there is none. */
+/** Allows only the page's own style sheet, by its hash. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
@@ -68,7 +68,7 @@ const overview = (report: StatusReport): Markup =>
 /** Inserted unchanged, as the hash covers every character between the tags. */
 const style = new Markup(`<style>${pageStyle}</style>`);
 
-/** Hatching for cells that need attention or are not over yet, so that they stand out without colour too. */
+/** So that cells that need attention or are not over yet stand out without colour too. */
 const patterns = html`<svg class="unseen" aria-hidden="true">
   <defs>
     <pattern

@@ -18,10 +18,10 @@ export interface SimulatedAnswer {
   readonly body: AnswerBody;
 }
 
-/** The fastest level: the simulator shares its machine with its client. */
+/** The simulator shares its machine with its client. */
 export const GZIP_LEVEL = 1;
 
-/** The form of an error's body; each API has its own. */
+/** Each API has its own. */
 export type ErrorForm = 'error_code' | 'error' | 'error_message';
 
 const codesByStatus: Readonly<Record<number, string>> = {
@@ -75,7 +75,7 @@ export function plainBytes(body: AnswerBody): Buffer {
   return Buffer.from(body.kind === 'none' ? '' : JSON.stringify(body.document));
 }
 
-/** Sends an answer; its body is compressed if the request accepts gzip. */
+/** Compresses the body if the request accepts gzip. */
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,

@@ -162,6 +162,6 @@ function parseFields(body: string): JsonDocument | null {
   }
 }
 
-/** Where the interface shows no status: 404 for an unknown app, link or version, 422 for an impossible value. */
+/** Where the interface shows no status: 404 for what is unknown, 422 for an impossible value. */
 const missing = (message: string): SimulatedAnswer => errorAnswer(404, 'error_message', message);
 const invalid = (message: string): SimulatedAnswer => errorAnswer(422, 'error_message', message);

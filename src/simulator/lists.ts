@@ -22,9 +22,9 @@ export interface CursorPage<Item> {
   readonly items: readonly Item[];
   readonly limit: number;
   readonly total: number;
-  /** Cursor of the next page; null on the last page. */
+  /** Null on the last page. */
   readonly after: string | null;
-  /** Cursor at which the previous page ends; null on the first page. */
+  /** Where the previous page ends; null on the first page. */
   readonly before: string | null;
 }
 
@@ -43,7 +43,7 @@ export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | '
   return { after, before, limit: Number(limitText) };
 }
 
-/** Returns the requested page of a list; with `before` alone, the page that ends there. */
+/** With `before` alone, returns the page that ends there. */
 export function pageOf<Item>(
   list: readonly Positioned<Item>[],
   { after, before, limit }: PageRequest,
@@ -66,7 +66,6 @@ export function pageOf<Item>(
   };
 }
 
-/** Returns the address of a page from a paging parameter and its cursor. */
 export type LinkTo = (parameter: string, cursor: string) => string;
 
 export function pagingV1<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocument {
@@ -84,7 +83,7 @@ export function pagingV2<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocu
   return { cursor: page.after, next: page.after === null ? null : linkTo('cursor', page.after) };
 }
 
-/** Returns the cursor of a position; `salt` makes several cursors of one position differ. */
+/** `salt` makes several cursors of one position differ. */
 export function encodeCursor(position: number, salt = 0): string {
   return Buffer.from(`position ${position} ${salt}`).toString('base64url');
 }
@@ -105,7 +104,7 @@ export interface AddedLink {
 export interface LinkStore {
   list(appToken: string, parentToken: string | null): readonly Positioned<WorldLink>[];
   find(token: string): WorldLink | null;
-  /** The id of a link's own or inherited partner; null without one. Throws a RangeError if the link is unknown. */
+  /** Own or inherited. Throws a RangeError if the link is unknown. */
   partnerOf(token: string): number | null;
   insert(link: AddedLink): WorldLink;
   change(token: string, change: Partial<WorldLink>): WorldLink;

@@ -50,7 +50,7 @@ export function routeOf(method: string, path: string): Route {
   };
 }
 
-/** Whether requests to an endpoint count towards the cap on simultaneous requests (service-interface: Limits). */
+/** service-interface: Limits. */
 export function isCapped(endpoint: Endpoint): boolean {
   return endpoint === 'report' || endpoint === 'filters_data';
 }
@@ -61,7 +61,7 @@ export interface Credentials {
   readonly costCredential: string;
 }
 
-/** Returns the answer to a request without its endpoint's credential (service-interface: Errors); null if none is missing. */
+/** Refuses a request without its endpoint's credential (service-interface: Errors). */
 export function refusalOf(
   { token, costCredential }: Credentials,
   endpoint: Endpoint,

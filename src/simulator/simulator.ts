@@ -32,9 +32,9 @@ export interface SimulatorSettings {
   readonly token: string;
   /** The whole Authorization header of the ad spend endpoint. */
   readonly costCredential: string;
-  /** Simultaneous report and filters-data requests; any more are answered with 429. */
+  /** Simultaneous report and filters-data requests; more are answered with 429. */
   readonly cap: number;
-  /** Handles each request and sends its response: may observe or replace the service's own answer. */
+  /** May observe or replace the service's own answer before it is sent. */
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export interface Exchange {
   /** As the caller wrote it, so that paging links keep its origin. */
   readonly address: URL;
   readonly isAuthorized: boolean;
-  /** Whether too many requests are in flight; this one is then answered with 429. */
+  /** Whether too many requests are in flight, so that this one is answered with 429. */
   readonly isOverCap: boolean;
   /** Carries out the request and returns the service's own answer. */
   answer(): SimulatedAnswer;
@@ -64,10 +64,10 @@ export interface RunningSimulator {
   close(): Promise<void>;
 }
 
-/** Any of the options; the default applies if one is missing or undefined. */
+/** A missing or undefined option has its default. */
 export type SomeOf<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
-/** Longer than a client pauses between two requests, so that no connection is closed as a request arrives. */
+/** Longer than a client pauses, so that no connection is closed as a request arrives. */
 const KEEP_ALIVE_MS = 60_000;
 /** No request of the service has a body of this size. */
 const MAX_REQUEST_BYTES = 1_048_576;
@@ -212,7 +212,7 @@ const spendFields = z.object({
     .optional(),
 });
 
-/** Answers an ad spend submission by the documented rules; counts how often each Cost ID is accepted. */
+/** Answers by the documented rules, and counts how often each Cost ID is accepted. */
 function submitSpend(
   accepted: Map<string, number>,
   address: URL,

@@ -14,7 +14,7 @@ import { withService } from '../run/circumstances.ts';
 import { countText, groupedText, namesText } from '../terminal/measure.ts';
 import { oneLine } from '../terminal/printable.ts';
 
-/** What the user states about the account; a missing value is taken from the environment, or from the account. */
+/** A missing value is taken from the environment, or from the account. */
 export interface AccountOptions {
   /** Has `RIPEN_TOKEN`, and may have the addresses `RIPEN_BASE_URL` and `RIPEN_REPORTS_URL`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -27,7 +27,7 @@ export interface AccountOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the text of `ripen.yaml`. Throws `USAGE_INVALID` for a missing or unknown value, and the failures of the service. */
+/** Throws `USAGE_INVALID` for a missing or unknown value, and the failures of the service. */
 export async function accountConfigText(options: AccountOptions): Promise<string> {
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
@@ -58,7 +58,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
 
 type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
 
-/** Usual metrics of studios; those that the account lists are used. */
+/** Those that the account lists are used. */
 const usualMetrics = [
   'installs',
   'clicks',
@@ -74,7 +74,7 @@ const usualCohorts = [
   ['retained_users', 'retention_rate'],
   ['roas'],
 ] as const;
-/** Cohort ages in days; those that the account lists are used. */
+/** In days; those that the account lists are used. */
 const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
 /** Patterns of event metrics, widest first. */
 const eventStars = ['*_events', '*_revenue'] as const;
@@ -153,7 +153,7 @@ function eventsComment(star: Star | null): string {
   return `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MAX_NAMES)}`;
 }
 
-/** The chosen apps in the account's order; all apps by default. Throws `USAGE_INVALID` if one is not listed. */
+/** In the account's order; all by default. Throws `USAGE_INVALID` if one is not listed. */
 function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): readonly CatalogItem[] {
   const apps = items.filter(({ filter }) => filter === 'apps');
   const ids = apps.map(({ id }) => id);
@@ -162,7 +162,7 @@ function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): read
   return wanted.length === 0 ? apps : apps.filter(({ id }) => wanted.includes(id));
 }
 
-/** The chosen currency, or else the one that most apps have, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
+/** Or else the one that most apps have, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
 function chosenCurrency(
   apps: readonly CatalogItem[],
   listed: readonly string[],
@@ -200,7 +200,7 @@ function cohortsOf(metrics: ReadonlySet<string>): string[] {
   });
 }
 
-/** The widest pattern that matches events but not too many metrics; null if there is none. */
+/** The widest pattern that matches events but not too many metrics. */
 function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star | null {
   const stars = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics);
   const isFitting = ({ metrics: names }: Star): boolean =>

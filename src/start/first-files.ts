@@ -35,7 +35,7 @@ data/
 analytics/
 `;
 
-/** Reads a checked-in file; its path is the same from `src/start/`, `dist/start/` and `dist/bundle/`. */
+/** The path is the same from `src/start/`, `dist/start/` and `dist/bundle/`. */
 const bundled = async (name: string): Promise<string> =>
   readFile(new URL(`../../config/${name}`, import.meta.url), 'utf8');
 
@@ -54,8 +54,8 @@ const IGNORED = '.gitignore';
 const USUAL_MODE = 0o644;
 
 /**
- * Writes the files, and a `.gitignore` if none exists. Throws `USAGE_INVALID`, which names them, if any of the files exists:
- * then nothing is written. Throws `STORAGE_FAILED` if a file cannot be written.
+ * Also writes a `.gitignore` if none exists. Throws `USAGE_INVALID`, and writes nothing, if any other file exists. Throws
+ * `STORAGE_FAILED` if a file cannot be written.
  */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
   const { directory, simulator = false, account, mode = USUAL_MODE } = options;

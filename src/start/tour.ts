@@ -25,15 +25,15 @@ import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 
-/** The configuration in the package, whose directory may be read-only. */
+/** In the package, whose directory may be read-only. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
 /** In a folder, because the paths in it begin with `../`. */
 const OWN_CONFIG = 'data/demo.yaml';
 
-/** The first projection needs eight final days, and then eight more days that are projected and become final. */
+/** The first projection needs eight final days, then eight more that become final. */
 const USUAL_NIGHTS = 28;
 const NIGHT = { hour: 2, minute: 30 } as const;
-/** The instant of a night that has only just begun could be in the future by another machine's clock. */
+/** A night that has only just begun could be in the future by another machine's clock. */
 const MARGIN_MS = 60_000;
 
 export interface TourOptions {
@@ -70,8 +70,8 @@ export interface Question {
 type Watched = Required<Pick<TourOptions, 'emit' | 'signal'>>;
 
 /**
- * Runs the nights that no earlier tour has run. Throws the signal's reason if it aborts, `USAGE_INVALID` if the configuration
- * names a real service, `STORAGE_FAILED` if the tour's own configuration cannot be written, and what `readConfig` throws.
+ * Runs the nights that no earlier tour has run. Throws the signal's reason if it aborts, `USAGE_INVALID` for a real service,
+ * `STORAGE_FAILED` if its configuration cannot be written, and what `readConfig` throws.
  */
 export async function runTour(options: TourOptions): Promise<Tour> {
   const { directory, environment = {}, now, nights: count = USUAL_NIGHTS } = options;
@@ -92,7 +92,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   };
 }
 
-/** The path of the tour's own configuration, copied there unless an earlier tour did so. Throws `STORAGE_FAILED`. */
+/** Copies the tour's own configuration unless an earlier tour did so. Throws `STORAGE_FAILED`. */
 async function ownConfig(directory: string): Promise<string> {
   const path = join(directory, OWN_CONFIG);
   try {
@@ -117,7 +117,7 @@ export function nightsBefore(now: Date, count: number): readonly Date[] {
   );
 }
 
-/** Runs each night that is later than every run so far; an earlier night cannot be run any more. */
+/** An earlier night cannot be run any more. */
 async function runNights(
   config: Config,
   nights: readonly Date[],
@@ -181,7 +181,7 @@ function configOf(night: Date, config: Config, nights: readonly Date[]): Config 
   };
 }
 
-/** A source without catalog, partners and links: those of the first night are used. */
+/** Uses the catalog, partners and links of the first night. */
 function reportsAlone(door: SourceFactory): SourceFactory {
   return {
     ...door,
@@ -197,7 +197,7 @@ function reportsAlone(door: SourceFactory): SourceFactory {
 
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
-/** Reads the answers to the example questions from the first snapshot; empty without a snapshot. */
+/** Of the first snapshot; empty without one. */
 async function exampleCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
   if (copy === undefined || !existsSync(copy)) return [];

@@ -23,7 +23,7 @@ const NOTE_MODE = 0o600;
 
 const noteOf = (warehouse: string): string => `${warehouse}.unstarted`;
 
-/** Writes the note, or deletes it if `failure` is null. Writes nothing if the warehouse's folder does not exist. */
+/** Deletes the note if `failure` is null. Writes nothing if the warehouse's folder does not exist. */
 export async function keepFailedStart(
   warehouse: string,
   failure: Failure | null,

@@ -37,8 +37,8 @@ const finding = (state: HealthState, message: string, hint: string | null = null
 });
 
 /**
- * Judges the newest run, the newest run that requested data from the service, how long ago that was, and what is missing.
- * `future` is the failure if stored fetches lie in the future; `start` is the last run if it did not start.
+ * Judges the newest run, the newest that called the service, its age, and what is missing. `future` is the failure if stored
+ * fetches lie in the future; `start` is the last run if it did not start.
  */
 export function healthOf(
   report: Omit<StatusReport, 'health'>,
@@ -113,7 +113,7 @@ const ends = new Map([
   ['running', 'did not finish'],
 ]);
 
-/** The gravest findings of a kind, gravest first, and how many more there are. */
+/** Gravest first, and how many more there are. */
 function capped(findings: readonly Finding[]): Finding[] {
   const sorted = findings.toSorted(
     (one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state),
@@ -142,7 +142,7 @@ function runFindings({ status, failures }: RunStatus): Finding[] {
   ];
 }
 
-/** Judges the run with the latest instant up to now: the newest run may have an earlier instant, or one by a wrong clock. */
+/** Judges the latest instant up to now: the newest run may have an earlier one, or one by a wrong clock. */
 function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): Finding[] {
   const online = runs.filter(({ command }) => command !== 'replay');
   const instants = (online.length === 0 ? runs : online)
@@ -155,7 +155,7 @@ function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_o
   return [finding('watch', message, 'Check that the nightly job is still scheduled.')];
 }
 
-/** Periods that were never loaded, and loaded periods whose next fetch is overdue. */
+/** Periods never loaded, and loaded periods whose next fetch is overdue. */
 function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
   return ({ name, ages }) => {
@@ -175,7 +175,7 @@ function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
   };
 }
 
-/** Horizons that changes of final totals contradict, and proposed horizons for metrics without one. */
+/** Horizons that changes contradict, and proposed horizons for metrics without one. */
 function horizonFindings({ name, histories }: SliceStatus): Finding[] {
   return histories.flatMap((history) => {
     const { metric, horizon_days: horizon, final_cells: cells, final_changed: changed } = history;

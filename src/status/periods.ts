@@ -27,11 +27,11 @@ export const storedPeriod = z.object({
   state: z.enum(ledgerStates),
   is_unproven: z.boolean(),
   next_refresh_at: z.string().nullable(),
-  /** False if the configured slice has another meaning or more metrics; null if that is not known. */
+  /** False if the slice now has another meaning or more metrics; null if unknown. */
   is_as_configured: z.boolean().nullable(),
 });
 
-/** Consecutive stored periods with one state of a metric, by the first and last start day: a row of `status/finality`. */
+/** A row of `status/finality`: consecutive periods in one state, by the first and last start day. */
 export const storedRange = z.object({
   metric: z.string(),
   kind: z.string(),
@@ -42,7 +42,7 @@ export const storedRange = z.object({
   last_day: z.string(),
 });
 
-/** A period, and the first day of its calendar bucket, which is its key in the ledger. */
+/** `start`, the first day of the bucket, is the key in the ledger. */
 export interface Expected {
   readonly start: string;
   readonly status: PeriodStatus;
@@ -95,8 +95,8 @@ export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['per
 }
 
 /**
- * Returns when a fetch is next due: now if a period is missing, or not over and not just fetched; else at the next refresh of a
- * period, or at the start of the next day if that is earlier and the date period moves. Null if nothing more is expected.
+ * Now if a period is missing, or not over and not just fetched; else at the next refresh of a period, or at the start of the
+ * next day if that is earlier and the date period moves.
  */
 export function nextRefreshAt(
   slice: Slice,
@@ -112,7 +112,7 @@ export function nextRefreshAt(
   return [...expected, ...moves].toSorted().at(0) ?? null;
 }
 
-/** Returns the finality of each metric over all periods, in configured order; `meanings` are the comments of the columns. */
+/** `meanings` are the comments of the columns. */
 export function metricStatuses(
   metrics: readonly string[],
   periods: readonly Expected[],

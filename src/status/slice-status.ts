@@ -40,7 +40,7 @@ const tableState = z.object({
   is_live: z.boolean(),
   building_periods: count.nullable(),
 });
-/** Returns the status of a slice at an instant; without a warehouse, that of a slice that was never loaded. */
+/** Without a warehouse, the status is that of a slice that was never loaded. */
 export async function sliceStatus(
   warehouse: Warehouse | null,
   slice: Slice,
@@ -112,8 +112,8 @@ async function readCurves(
 }
 
 /**
- * A withheld value is no row: that a month is final is read from the ledger, for every period that it should have.
- * $1 slice, $2 key, $3 number of months, $4 the start of each expected period (JSON list).
+ * A withheld value is no row, so the ledger says whether a month is final. $1 slice, $2 key, $3 number of months, $4 the start
+ * of each expected period (JSON list).
  */
 function curveSql(slice: string, grain: string): string {
   const period = grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;

@@ -30,10 +30,10 @@ export type CellState = (typeof cellStates)[number];
 export interface PeriodStatus {
   readonly first_day: string;
   readonly last_day: string;
-  /** Days since its last day, in the slice's offset; 0 or less if it is not over. */
+  /** Days since its last day; 0 or less if it is not over. */
   readonly age_days: number;
   readonly state: ShownPeriodState;
-  /** Null for a missing period, like the fields below. */
+  /** Null for a missing period, as are the fields below. */
   readonly fetched_at: string | null;
   readonly rows: number | null;
   readonly rejected: number | null;
@@ -41,7 +41,7 @@ export interface PeriodStatus {
   readonly next_refresh_at: string | null;
 }
 
-/** Consecutive periods with the same state of a metric; both days included. */
+/** Consecutive periods in one state; both days included. */
 export interface CellSpan {
   readonly state: CellState;
   readonly first_day: string;
@@ -51,13 +51,13 @@ export interface CellSpan {
 
 export interface MetricStatus {
   readonly metric: string;
-  /** The rule that its horizon comes from; null before the metric is first loaded. */
+  /** The rule of its horizon; null before the first load. */
   readonly kind: string | null;
   /** Days after the end of a period in which the value may change; null if it never becomes final or is not known yet. */
   readonly horizon_days: number | null;
-  /** The source of the horizon; null until the metric is loaded for the first time. */
+  /** The source of the horizon; null before the first load. */
   readonly horizon_from: string | null;
-  /** What it measures, its unit and whether it adds up: the comment of its column; null if it has none. */
+  /** The comment of its column: what it measures, its unit and whether it adds up. */
   readonly meaning: string | null;
   readonly cells: Readonly<Record<CellState, number>>;
   readonly spans: readonly CellSpan[];
@@ -66,16 +66,16 @@ export interface MetricStatus {
 export const restatedMetric = z.object({
   metric: z.string(),
   periods: count,
-  /** Those of the periods that had no value before: if there are any, `change` includes new values. */
+  /** Periods that had no value before, whose new values `change` includes. */
   first_values: count,
   oldest_period: z.string(),
-  /** The metric's total over the periods before the first change; null if none had a value. */
+  /** Total before the first change; null if no period had a value. */
   before: z.number().nullable(),
   after: z.number().nullable(),
   change: z.number(),
 });
 
-/** How much of a period's final total was known at an age: quartiles of shares over final periods. */
+/** Quartiles, over final periods, of the share of the final total known at an age. */
 export const maturationAge = z.object({
   metric: z.string(),
   age_days: count,
@@ -85,46 +85,45 @@ export const maturationAge = z.object({
   share_q75: z.number(),
 });
 
-/** What would have been projected at an age, compared with the final totals; errors are shares of the final total. */
+/** Projections at an age beside the final totals; errors are shares of those. */
 export const backtestAge = z.object({
   metric: z.string(),
   age_days: count,
   cohorts: count,
   median_abs_error: z.number().nullable(),
   median_abs_error_as_is: z.number().nullable(),
-  /** Share of final totals inside the 80 % interval known on the day of the projection; null with fewer than eight. */
+  /** Share of final totals inside the 80 % interval; null with fewer than eight. */
   coverage: z.number().nullable(),
   is_projected: z.boolean(),
 });
 
-/** What fetches have shown about one additive metric. */
 export const metricHistory = z.object({
   metric: z.string(),
   /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
-  /** Periods whose final total was fetched again in the last 90 days, and those of them whose total had changed. */
+  /** Periods fetched again after they were final, in 90 days, and those of them that had changed. */
   final_cells: count,
   final_changed: count,
   /** The highest age at which a fetch found another total than the one before; null if none did. */
   last_change_age: count.nullable(),
-  /** Pairs of fetches over the days after that age that found no change; null before the first measurement. */
+  /** Pairs of fetches after that age without a change; null before the first measurement. */
   later_looks: count.nullable(),
 });
 
 export type MetricHistory = z.infer<typeof metricHistory>;
 
-/** Only final cells fetched again in this time count: older fetches say little about the configured horizon. */
+/** Older fetches say little about the configured horizon. */
 export const AUDITED_DAYS = 90;
 
-/** Final cells fetched again in that time: a row of `status/audits`. A drawn period is one draw, regardless of its cells. */
+/** A row of `status/audits`. A drawn period is one draw, regardless of its cells. */
 export const auditedCells = z
   .object({
     periods: count,
     cells: count,
     changed: count,
-    /** The periods among them that audits drew at random, each with a chance in proportion to its final cells. */
+    /** Drawn at random by audits, each with a chance in proportion to its final cells. */
     drawn_periods: count,
-    /** Sum over the drawn periods of the share of their final cells that had changed. */
+    /** Sum of the shares of the drawn periods' final cells that had changed. */
     drawn_changed: z.number(),
   })
   .transform((cells) => {
@@ -140,11 +139,10 @@ export const curvePoint = z.object({
   month: z.string(),
   age_days: z.number(),
   value: z.number(),
-  /** Whether the values of all periods of the month are final. */
   is_final: z.boolean(),
 });
 
-/** How the value of one key of a cube grows with age, in the newest months. */
+/** How the value of a key grows with age, in the newest months. */
 export interface CohortCurve {
   readonly cohort: string;
   readonly points: readonly z.infer<typeof curvePoint>[];
@@ -152,38 +150,37 @@ export interface CohortCurve {
 
 export interface SliceStatus {
   readonly name: string;
-  /** First day of the newest period with rows; null if there is none. */
+  /** First day of the newest period with rows. */
   readonly newest_period: string | null;
   readonly newest_fetch_at: string | null;
-  /** When a sync next finds something due; null if nothing more is expected. */
+  /** Null if nothing more is expected. */
   readonly next_refresh_at: string | null;
   readonly rows: number;
-  /** Periods of the coverage: how many are expected and loaded, and how many are in each state. */
+  /** Periods of the coverage, in total and in each state. */
   readonly periods: Readonly<Record<ShownPeriodState, number>> & {
     readonly expected: number;
     readonly loaded: number;
   };
   /** Cells of the coverage (periods times metrics), in total and in each state. */
   readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
-  /** Stored periods whose rows could not be proven complete. */
   readonly unproven_periods: number;
-  /** Periods in the table that is being built because the slice's meaning changed; null if none is being built. */
+  /** Periods in the new table, if one is being built because the slice's meaning changed. */
   readonly building_periods: number | null;
   /** Over the last 7 days, most often restated first. */
   readonly restated: readonly z.infer<typeof restatedMetric>[];
-  /** By metric in configured order, then by age; empty with too little history. */
+  /** By metric, then by age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
   readonly histories: readonly MetricHistory[];
-  /** Null if no final cell was fetched again in the last 90 days. */
+  /** Null before the first. */
   readonly audited: z.infer<typeof auditedCells> | null;
-  /** For a cube, the first keys whose values add up; empty for any other slice. */
+  /** Of a cube: the first keys whose values add up. */
   readonly curves: readonly CohortCurve[];
   readonly metrics: readonly MetricStatus[];
   readonly ages: readonly PeriodStatus[];
 }
 
-/** Whether all is well, worst first: `failed` needs attention now, `watch` can wait until morning, `well` needs none. */
+/** Worst first: `failed` needs attention now, `watch` can wait until morning, `well` needs none. */
 export const healthStates = ['failed', 'watch', 'well'] as const;
 
 export type HealthState = (typeof healthStates)[number];
@@ -191,7 +188,7 @@ export type HealthState = (typeof healthStates)[number];
 export interface Health {
   readonly state: HealthState;
   readonly headline: string;
-  /** What is wrong and what to do about it; only information if all is well. */
+  /** What is wrong and what to do; only information if all is well. */
   readonly findings: readonly { readonly message: string; readonly hint: string | null }[];
 }
 
@@ -202,7 +199,7 @@ const runFailure = z.object({
   window: z.string().nullable(),
   message: z.string(),
   hint: z.string().nullable(),
-  /** Number of failures with one cause that it represents; 1 by default. */
+  /** How many failures with one cause it represents (default: 1). */
   count: z.number().optional(),
 });
 
@@ -213,10 +210,10 @@ export const runStatus = z.object({
   command: z.string(),
   as_of: z.string(),
   started_at: z.string(),
-  /** Null for a killed run, whose status stays `running`, and in a copy for the run that made the copy. */
+  /** Null for a killed run, which stays `running`, and in a copy for the run that made it. */
   finished_at: z.string().nullable(),
   status: z.string(),
-  /** The status before publishing; null if the run was killed before that. */
+  /** Before publishing; null if the run was killed before that. */
   refreshed: z.string().nullable(),
   /** Also null for a run that a signal stopped. */
   exit_code: z.number().nullable(),
@@ -228,7 +225,7 @@ export const runStatus = z.object({
 
 export type RunStatus = Readonly<z.infer<typeof runStatus>>;
 
-/** A warning of the newest run: a row of `status/run_warnings`. The code is one of `warningCodes`. */
+/** A row of `status/run_warnings`. The code is one of `warningCodes`. */
 export const runWarning = z.object({
   slice: z.string().nullable(),
   window: z.string().nullable(),
@@ -246,13 +243,13 @@ export const rejectedRows = z.object({
 export interface StatusReport {
   readonly as_of: string;
   readonly warehouse: string;
-  /** The published copy that was read because a run locked the warehouse; null if the warehouse itself was read. */
+  /** The published copy that was read in place of a locked warehouse. */
   readonly snapshot: string | null;
   readonly health: Health;
   readonly slices: readonly SliceStatus[];
-  /** Names of stored slices that are no longer configured. */
+  /** Stored slices that are no longer configured. */
   readonly unconfigured: readonly string[];
-  /** When the links of each app were last crawled completely, oldest first; empty if links are not configured. */
+  /** Last complete crawl of each app, oldest first; empty if links are not configured. */
   readonly crawls: readonly { readonly app_token: string; readonly crawled_at: string }[];
   /** The newest 14, newest first. */
   readonly runs: readonly RunStatus[];

@@ -26,7 +26,7 @@ import {
   type StatusReport,
 } from './status-report.ts';
 
-/** Returns the status at an instant; null is an empty warehouse. `snapshot` is the copy read in place of a locked one. */
+/** Null is an empty warehouse. `snapshot` is the copy read in place of a locked one. */
 export async function readStatus(
   config: Config,
   warehouse: Warehouse | null,
@@ -72,8 +72,8 @@ async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
 }
 
 /**
- * Returns the status of a configuration's warehouse, or of its published snapshot if a run still holds the warehouse after the
- * wait. A wait of null is none if there is a snapshot, else the usual one. Throws `WAREHOUSE_LOCKED` if there is no snapshot.
+ * Reads a published snapshot if a run still holds the warehouse after the wait. A wait of null is none if there is a snapshot,
+ * or else the usual one. Throws `WAREHOUSE_LOCKED` if there is no snapshot.
  */
 export async function statusOf(
   config: Config,
@@ -100,7 +100,7 @@ export async function statusOf(
 /** Two weeks of nights: enough to see a pattern. */
 const RUNS = 14;
 
-/** Reads the newest runs, and the warnings and rejected rows of the newest. That run has not ended in a copy, which it made. */
+/** Reads the newest runs, and the newest's warnings and rejected rows. In a copy, which it made, that run has not ended. */
 async function readLastRuns(
   warehouse: Warehouse,
   isCopy: boolean,

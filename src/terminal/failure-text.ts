@@ -58,7 +58,7 @@ function causesOf(cause: unknown): string[] {
   return lines;
 }
 
-/** What `--json` prints last if a command has no result; null stands for a signal. */
+/** What `--json` prints without a result; null stands for a signal. */
 export function failedResult(failure: Failure | null): JsonLine {
   if (failure === null) return new JsonLine({ status: 'interrupted', failures: [] });
   const { code, message, hint } = failure;
@@ -68,7 +68,7 @@ export function failedResult(failure: Failure | null): JsonLine {
   });
 }
 
-/** A failure that stopped a command, in the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
+/** In the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
 export function failureLines(
   failure: Failure,
   {
@@ -101,7 +101,7 @@ interface Known {
   readonly runId: string | null;
 }
 
-/** The failures, one for each cause, each with its remedy and what readers still have. */
+/** One for each cause, each with its remedy and what readers still have. */
 export async function explained(
   failures: readonly FailureSummary[],
   known: Known,
@@ -127,7 +127,7 @@ export async function withRemedy<F extends PrintedFailure>(failure: F, config: C
     : failure;
 }
 
-/** The setting the token comes from, with its line and its variable, and what to set. */
+/** Names the setting of the token, with its line and its variable. */
 async function tokenHint({ file }: Config): Promise<string> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const at = lines.findIndex((line) =>
@@ -141,7 +141,7 @@ async function tokenHint({ file }: Config): Promise<string> {
   return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; a token becomes invalid as soon as it is reset.`;
 }
 
-/** The failure without slice and window: the disk was full for all of them. */
+/** Without slice and window: the disk was full for all of them. */
 async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Config): Promise<F> {
   const folder = dirname(warehouse);
   const disk = await statfs(folder).catch(() => null);

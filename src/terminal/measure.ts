@@ -16,7 +16,7 @@ const durations = {
   second: MS_PER_SECOND,
 } as const;
 
-/** `4.2 GB`, `34 MB`, `512 B`, in decimal units as disks are sold: one decimal below ten, none above. */
+/** `4.2 GB`, `34 MB`, `512 B`, in decimal units as disks are sold. */
 export function sizeText(bytes: number): string {
   const [unit, size] = Object.entries(sizes).find(([, size]) => bytes >= size) ?? ['B', 1];
   return `${(bytes / size).toFixed(size > 1 && bytes / size < 10 ? 1 : 0)} ${unit}`;
@@ -53,7 +53,7 @@ export function groupedText(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** The first names, and how many others there are: more names make a line longer, not clearer. */
+/** More names make a line longer, not clearer. */
 export function namesText(names: readonly string[], most = 5): string {
   const more = names.length > most ? ` and ${names.length - most} more` : '';
   return `${names.slice(0, most).join(', ')}${more}`;
@@ -84,7 +84,7 @@ export function percentText(
   return `${sign === 'signed' && percent > 0 ? '+' : ''}${groupedText(rounded)} %`;
 }
 
-/** `2026-02-14 02:30` of an ISO instant, for places that state the zone themselves. */
+/** `2026-02-14 02:30`, for places that state the zone themselves. */
 export function clockText(instant: string): string {
   return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
 }
@@ -99,7 +99,7 @@ export function daysText(first: string, last: string): string {
   return first === last ? first : `${first} … ${last}`;
 }
 
-/** The first group of a run's id, enough to distinguish runs. */
+/** Enough to distinguish runs. */
 export function runText(runId: string): string {
   return runId.split('-')[0] ?? runId;
 }

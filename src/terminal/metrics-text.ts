@@ -13,7 +13,7 @@ import { version } from '../version.ts';
 export type RunEnd = {
   readonly command: string;
   readonly endedAt: Date;
-  /** Measured with a monotonic clock, as the system clock may be set during the run. */
+  /** By a monotonic clock, as the system clock may be set during the run. */
   readonly durationMs: number;
   /** That of the gravest failure or of the signal that stopped the run; 0 for neither. */
   readonly exitCode: number;

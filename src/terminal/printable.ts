@@ -2,20 +2,20 @@
 
 import { scrubbedJson } from '../config/secret.ts';
 
-/** Every control character except tab and line feed, and the marks that change the direction of text. */
+/** Control characters except tab and line feed, and marks that change the direction of text. */
 const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
 
-/** The text without control characters, except line feeds and tabs. What followed a removed escape stays, as text. */
+/** Removes control characters except line feeds and tabs. What followed a removed escape stays, as text. */
 export function printable(text: string): string {
   return text.replaceAll(unprintable, '');
 }
 
-/** The text on one line, without control characters; every run of blanks is one space. */
+/** Removes control characters and line feeds; every run of blanks is one space. */
 export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ')).trim();
 }
 
-/** A value as one JSON line, scrubbed and with control characters escaped. Scrubbing it again could damage a number or name. */
+/** Scrubbed and with control characters escaped. Scrubbing it again could damage a number or name. */
 export class JsonLine {
   readonly text: string;
 
@@ -26,7 +26,7 @@ export class JsonLine {
   }
 }
 
-/** The fields of an object under their JSON names: `partnerId` as `partner_id`. */
+/** `partnerId` becomes `partner_id`. */
 export function snakeCased(fields: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

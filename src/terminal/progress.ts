@@ -17,7 +17,7 @@ export interface Progress {
   close(): void;
 }
 
-/** Ten times a second is as fast as anyone reads, and costs nothing over a slow connection. */
+/** As fast as anyone reads. */
 const REPAINT_MS = 100;
 /** The elapsed time advances even if nothing happens. */
 const TICK_MS = 1000;
@@ -33,7 +33,7 @@ export interface ProgressOptions {
   readonly verbose?: boolean | undefined;
 }
 
-/** Opens the display that the options select. With `quiet` JSON shows only failures; text prints them after the run. */
+/** With `quiet` JSON shows only failures; text prints them after the run. */
 export function openProgress(
   { log, quiet = false, verbose = false }: ProgressOptions,
   shell: Shell,
@@ -56,7 +56,7 @@ const plain = (emit: Emit): Progress => ({ emit, close() {} });
 const logLine = (sentence: string, shell: Shell): string =>
   `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
-/** Whether an event gets a line: a lock wait, or a new warning or slice failure. The run's own failures are printed later. */
+/** A lock wait, or a new warning or slice failure, gets a line. The run's own failures are printed later. */
 function lineFilter(): (event: RunEvent) => boolean {
   const shown = new Set<string>();
   return (event) => {
@@ -124,15 +124,12 @@ function terminalProgress(shell: Shell): Progress {
   };
 }
 
-/** The log level of an event: a failure, something to look at, or progress. */
 function levelOf({ type }: RunEvent): 'error' | 'warning' | 'info' {
   if (type === 'failed') return 'error';
   return type === 'warning' || type === 'breaker_opened' ? 'warning' : 'info';
 }
 
-/**
- * Writes events as JSON lines: `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), then the event's own fields.
- */
+/** `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), then the event's own fields. */
 export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
   let runId: string | null = null;
   return (event, at) => {
@@ -233,7 +230,7 @@ class RunProgress {
     [this.#command, this.#startedMs, this.#inFlight] = [command, atMs, 0];
   }
 
-  /** The run on one line, narrower than the terminal so that it can be repainted. The least important parts drop out. */
+  /** Narrower than the terminal, so that it can be repainted. The least important parts drop out. */
   line(nowMs: number, columns: number): string {
     const all = [...this.#slices.values()].reduce(sum, none);
     const planned = Math.max(all.planned, all.loaded + all.failed);

@@ -4,7 +4,7 @@ import type { EventType, RunEvent } from '../events.ts';
 import { countText, durationText, elapsedText, groupedText, sizeText } from './measure.ts';
 import { oneLine } from './printable.ts';
 
-/** What happened, on one line, without a final stop. Outside text is made printable. */
+/** One line without a final stop. Outside text is made printable. */
 export function sentenceOf(event: RunEvent): string {
   return oneLine(sentence(event.type, event));
 }
@@ -12,7 +12,7 @@ export function sentenceOf(event: RunEvent): string {
 const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
   sentences[type](event);
 
-/** `network_daily 2026-01-03:2026-01-09: `, without what is null; empty if both are. */
+/** `network_daily 2026-01-03:2026-01-09: `, without what is null. */
 const at = ({
   slice,
   window = null,

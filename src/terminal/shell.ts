@@ -28,7 +28,7 @@ export interface Shell {
   paint(text: string): void;
 }
 
-/** The rights of a file named on the command line: reading and writing, as far as the user's umask allows. */
+/** Reading and writing, as far as the user's umask allows. */
 export function namedMode({ umask }: Pick<Shell, 'umask'>): number {
   return 0o666 & ~umask;
 }

@@ -129,7 +129,7 @@ export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
     ]),
 });
 
-/** What changed in 7 days, by metric. The last column is the change in percent, empty if a period had no value before. */
+/** The last column is the change in percent, empty if a period had no value before. */
 export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
   title: '',
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
@@ -145,7 +145,7 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
 /** As many as fit beside a name on a usual terminal. */
 const MAX_AGES = 9;
 
-/** How much of a final total is known at each age, a row for each metric; of many ages an even selection. */
+/** A row for each metric; of many ages an even selection. */
 export function maturationTable({ maturation }: SliceStatus): FactTable {
   const all = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const last = Math.min(all.length, MAX_AGES) - 1;
@@ -166,7 +166,7 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
   };
 }
 
-/** The errors of past projections beside those of the values as they were. Readers do not see projections that did poorly. */
+/** Beside the errors of the values as they were. Readers do not see projections that did poorly. */
 export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
   title: 'Projections in the backtest: median error compared with what became final',
   columns: columnsOf(

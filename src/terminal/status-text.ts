@@ -134,7 +134,7 @@ function legend(slices: readonly SliceStatus[]): string[] {
 /** A longer label would leave too little room for the picture; `--json` has all metrics. */
 const MAX_LABEL = 28;
 
-/** The days, a line for each group of metrics that ripen alike, and how many older periods do not fit; empty without any. */
+/** A line for each group of metrics that ripen alike. */
 function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[] {
   const alike = new Map<string, string[]>();
   for (const { metric, spans } of metrics) {

@@ -12,7 +12,7 @@ export interface Column {
   readonly title: string;
   /** Right for numbers; left, the default, for text. */
   readonly align?: 'left' | 'right';
-  /** Whether its cells may be cut if the table is wider than the terminal: names may, texts that people copy may not. */
+  /** Whether its cells may be cut: names may, texts that people copy may not. */
   readonly shrinks?: boolean;
 }
 
@@ -34,13 +34,13 @@ const ELLIPSIS = '…';
 /** A name cut shorter than this says nothing. */
 const MIN_WIDTH = 8;
 
-/** The columns of a text: two for a wide character or an emoji, none for a combining mark. */
+/** Two for a wide character or an emoji, none for a combining mark. */
 export function textWidth(text: string): number {
   // Plain text, the usual case, needs no character tables; compiling them takes a tenth of the start-up time.
   return /^[ -~…]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text cut to `columns`, between visible characters, and in its middle, as similar names differ in their ends. */
+/** Cuts between visible characters, and in the middle, as similar names differ in their ends. */
 export function shortened(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   if (columns < 1) return '';
@@ -56,7 +56,7 @@ export function shortened(text: string, columns: number): string {
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
-/** The lines of a table, titles first. The widest cells that may be cut are cut to fit `terminal` columns; null cuts none. */
+/** Cuts the widest cells that may be cut to fit `terminal` columns; null cuts none. */
 export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
   const lines = [
     columns.map(({ title }) => title),
@@ -82,12 +82,11 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
   return lines.map((line) => line.map(padded).join(GAP).trimEnd()).join('\n');
 }
 
-/** A text in lines of at most `columns`, as far as its words allow. */
 export function wrapped(text: string, columns: number): string {
   return filled(oneLine(text).split(' '), ' ', columns);
 }
 
-/** Parts that are never divided, as many on each line as fit. */
+/** As many undivided parts on each line as fit. */
 export function filled(parts: readonly string[], gap: string, columns: number): string {
   const lines: string[] = [];
   for (const part of parts) {

@@ -4,20 +4,19 @@ import { choose, fraction, mix } from './hash.ts';
 import type { TrafficLane } from './lanes.ts';
 
 export interface Atom {
-  /** Hours since 1970 (UTC); the whole atom counts in this hour. */
+  /** Hours since 1970 (UTC), in which the whole atom counts. */
   readonly hour: number;
   readonly lane: TrafficLane;
   readonly seed: number;
   readonly installs: number;
   readonly viewed: boolean;
-  /** Whether its users had been attributed before. */
   readonly reattributed: boolean;
-  /** Reports show the atom only in `[shownFrom, shownUntil)`, in hours since 1970. */
+  /** In `[shownFrom, shownUntil)`, in hours since 1970, reports show the atom. */
   readonly shownFrom: number;
   readonly shownUntil: number;
 }
 
-/** The traffic of a world. A sandbox has its own, and only little. */
+/** A sandbox has its own, and only little. */
 export interface Traffic {
   readonly seed: number;
   readonly lanes: readonly TrafficLane[];
@@ -37,7 +36,7 @@ const LATE_HOURS = 96;
 const SHARE_VANISHING = 0.02;
 const VANISHING_HOURS = 120;
 
-/** Returns every atom of a UTC day (in days since 1970), in the lanes' order. */
+/** Returns the atoms of a UTC day (in days since 1970), in the lanes' order. */
 export function atomsOn(dayNumber: number, { seed, lanes, isSandbox }: Traffic): readonly Atom[] {
   const daySeed = mix(mix(seed, isSandbox ? 1 : 0), dayNumber);
   const firstHour = dayNumber * HOURS_PER_DAY;

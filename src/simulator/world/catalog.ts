@@ -41,7 +41,7 @@ const listedUnder =
   (source) =>
     itemsOf(source, ({ filter }) => filter === name);
 
-/** The offsets that the service accepts: every half hour from -12:00 to +14:00. */
+/** Every half hour from -12:00 to +14:00. */
 function utcOffsets(): FilterItem[] {
   return Array.from({ length: 53 }, (_, index) => {
     const halfHours = index - 24;
@@ -102,7 +102,7 @@ const isFilter = (name: string): name is CatalogFilter =>
   catalogFilters.some((known) => known === name);
 const sectionOf = (item: FilterItem): string => item.section.toLowerCase().replaceAll(' ', '_');
 
-/** Returns the items of `required_filters` that match `section` and `<filter>__contains`. Throws RequestRefused for a 400. */
+/** Throws RequestRefused for a 400. */
 export function listFilterItems(
   query: URLSearchParams,
   source: CatalogSource,

@@ -25,7 +25,7 @@ const byRegion: readonly (readonly Country[])[] = Object.entries(namesByRegion).
 
 const longest = Math.max(...byRegion.map((region) => region.length));
 
-/** Every country once, taken from the regions in turn, so that even the first few span the world. */
+/** Taken from the regions in turn, so that even the first few span the world. */
 export const countries: readonly Country[] = Array.from({ length: longest }, (_, rank) =>
   byRegion.flatMap((region) => region[rank] ?? []),
 ).flat();

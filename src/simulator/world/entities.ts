@@ -5,9 +5,9 @@ import { choose, hashText, mix } from './hash.ts';
 export interface Names {
   readonly partners: readonly string[];
   readonly apps: readonly string[];
-  /** Labels of links by level, networks first; a label that a sibling already has gets a number. */
+  /** By level, networks first; a label that a sibling already has gets a number. */
   readonly labels: readonly (readonly string[])[];
-  /** Every third link has one of these instead of a label of its level; if empty, no link has. */
+  /** Every third link has one of these, if there are any. */
   readonly unusualLabels: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export interface WorldApp {
   readonly name: string;
   readonly storeId: string;
   readonly storeType: 'app_store' | 'google_play';
-  /** The platform of the app's store; some of its users have other systems. */
+  /** Of the app's store; some users have other systems. */
   readonly os: 'ios' | 'android';
 }
 
@@ -71,7 +71,7 @@ export interface WorldLink {
   /** 1 network, 2 campaign, 3 ad group, 4 creative. */
   readonly level: number;
   readonly archived: boolean;
-  /** Null for sub-links, and for networks that are attached to no partner. */
+  /** Null for sub-links and unattached networks. */
   readonly partnerId: number | null;
   readonly costDataEnabled: boolean;
   readonly url: string;
@@ -79,7 +79,7 @@ export interface WorldLink {
   readonly impressionUrl: string;
 }
 
-/** The share of an app's links that are networks, up to `MAX_NETWORKS`. */
+/** Of an app's links, up to `MAX_NETWORKS`. */
 const NETWORK_SHARE = 0.2;
 const MAX_NETWORKS = 40;
 /** service-interface: Link, `level`. */
@@ -98,7 +98,7 @@ function tokenOf(seed: number, length: number): string {
   return digits.join('');
 }
 
-/** Returns the partners of a world, in the order the service lists them; ids are unique. */
+/** In the service's order; ids are unique. */
 export function createPartners(
   seed: number,
   count: number,
@@ -119,7 +119,7 @@ export function createPartners(
   });
 }
 
-/** Returns the apps of a world; with `ordinaryNames` the first two share their name, but not their token. */
+/** With `ordinaryNames` the first two share their name, but not their token. */
 export function createApps(seed: number, count: number, names: Names['apps']): WorldApp[] {
   const tokenLength = 12;
   const firstStoreId = 1_400_000_000;
@@ -138,13 +138,13 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
   });
 }
 
-/** An id such as a network gives a campaign; half of them are above 2^53. */
+/** As a network gives a campaign; half of them are above 2^53. */
 function networkId(seed: number): string {
   const id = String(seed >>> 0).padStart(10, '0');
   return (seed & 1) === 0 ? `2385000000${id}` : id.slice(1);
 }
 
-/** Returns the network's own name and id of a link: a label `Name (id)` holds both, any other only the name. */
+/** Returns the network's own name and id: a label `Name (id)` holds both. */
 export function namedByNetwork(link: WorldLink): { readonly name: string; readonly id: string } {
   const match = /^(.*) \((\d+)\)$/s.exec(link.label);
   if (match !== null) return { name: match[1] ?? '', id: match[2] ?? '' };
@@ -156,7 +156,7 @@ type OwnOfLink = Omit<
   'parentToken' | 'name' | 'level' | 'url' | 'clickUrl' | 'impressionUrl'
 >;
 
-/** Returns a link below `parent` (null: a network). Like real ones, its addresses have macros, brackets, spaces and `%`. */
+/** Like those of real links, its addresses have macros, brackets, spaces and `%`. */
 export function linkBelow(parent: WorldLink | null, own: OwnOfLink): WorldLink {
   const { token, label } = own;
   const landing = 'https%3A%2F%2Fexample.com%2Fc%3Fd%3D1%26e%3D%%MACROS%%';
@@ -177,7 +177,7 @@ interface Owners {
   readonly names: Names;
 }
 
-/** Returns `count` links, spread evenly over the apps: parents first, up to four levels, labels unique among siblings. */
+/** Spreads links evenly over the apps: parents first, labels unique among siblings. */
 export function createLinks(
   seed: number,
   count: number,
@@ -223,7 +223,7 @@ export function createLinks(
   return links;
 }
 
-/** The label of a new link; a campaign's usually ends in its id. */
+/** A campaign's usually ends in its id. */
 function labelOf(
   ordinal: number,
   seed: number,

@@ -3,7 +3,7 @@
 const GOLDEN_RATIO = 0x9e3779b9;
 const TWO_TO_32 = 4_294_967_296;
 
-/** Returns a well-mixed 32-bit integer of two others; `mix(mix(a, b), c)` depends on the order. */
+/** `mix(mix(a, b), c)` depends on the order. */
 export function mix(left: number, right: number): number {
   let hash = Math.imul(left ^ (right + GOLDEN_RATIO), 0x85ebca6b);
   hash ^= hash >>> 15;
@@ -13,7 +13,7 @@ export function mix(left: number, right: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** Returns a 32-bit integer as a fraction in [0, 1). */
+/** Maps a 32-bit integer to [0, 1). */
 export function fraction(hash: number): number {
   return (hash >>> 0) / TWO_TO_32;
 }
@@ -22,7 +22,7 @@ export function choose(hash: number, count: number): number {
   return (hash >>> 0) % count;
 }
 
-/** Returns a 32-bit hash of a text's code units: texts that differ only in normalisation have different hashes. */
+/** Texts that differ only in normalisation have different hashes. */
 export function hashText(text: string): number {
   let hash = text.length;
   for (let index = 0; index < text.length; index += 1) hash = mix(hash, text.charCodeAt(index));

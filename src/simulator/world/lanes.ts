@@ -10,11 +10,11 @@ import { choose, fraction, hashText, mix } from './hash.ts';
 
 export interface TrafficLane {
   readonly index: number;
-  /** Shared by the lanes of one app, network, country and operating system: their rows appear and vanish together. */
+  /** Lanes of one app, network, country and system share it: their rows appear and vanish together. */
   readonly keySeed: number;
-  /** By text dimension; without the currency, which depends on the report. */
+  /** By text dimension, but for the currency, which depends on the report. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Whether it is attributed to a link; other lanes have neither clicks nor spend. */
+  /** Other lanes have neither clicks nor spend. */
   readonly paid: boolean;
   /** Whether it has install-framework postbacks. */
   readonly postbacks: boolean;
@@ -23,11 +23,10 @@ export interface TrafficLane {
   /** Revenue scale of one user, in micro-units of US dollars. */
   readonly userValueMicros: number;
   readonly volume: number;
-  /** How fast users leave: the larger, the faster. */
   readonly churn: number;
 }
 
-/** Operating systems of a store's users, most frequent first. */
+/** Most frequent first. */
 const systemsByStore = {
   ios: ['ios', 'macos', 'unknown', 'server', 'linux', 'windows', 'facebook', 'webos'],
   android: ['android', 'android-tv', 'fire-tv', 'unknown', 'windows', 'linux', 'server', 'webos'],
@@ -59,7 +58,7 @@ interface Origin {
 const organic = { id: '-300', display_name: 'Organic', supports_cost_data: false } as const;
 const unattached = { ...organic, id: 'unknown', display_name: 'unknown' } as const;
 
-/** The texts of a network, its partner and the links `below` it down to a leaf; `without` stands for missing links. */
+/** `without` stands for missing links. */
 function originTexts(
   network: string,
   below: readonly WorldLink[],
@@ -88,7 +87,7 @@ function originTexts(
   ];
 }
 
-/** The origins of an app by network: organic, then each level 1 link with the paths to its leaves, then expired. */
+/** Organic, then each level 1 link with the paths to its leaves, then expired. */
 function originsByNetwork(
   app: WorldApp,
   links: readonly WorldLink[],
@@ -127,7 +126,7 @@ export interface Land {
   readonly partners: readonly WorldPartner[];
 }
 
-/** Returns enough lanes for about `rowsPerDay` combinations of app, network, country and system a day. */
+/** Returns lanes for about `rowsPerDay` combinations of app, network, country and system a day. */
 export function createLanes({
   seed,
   rowsPerDay,

@@ -9,7 +9,6 @@ import type { Atom } from './atoms.ts';
 import { choose, fraction, hashText, mix } from './hash.ts';
 import { parameterValues } from './parameters.ts';
 
-/** The instant and the settings with which a report reads the atoms. */
 export interface Moment {
   readonly nowHour: number;
   /** Units of the report's currency per US dollar. */
@@ -17,29 +16,29 @@ export interface Moment {
   /** The same for revenue, times the share of it that the report requests. */
   readonly revenueRate: number;
   readonly adSpendMode: string;
-  /** Ad revenue sources that count; null for all. */
+  /** Null for all. */
   readonly revenueSources: readonly string[] | null;
 }
 
 export type Measure = (atom: Atom, at: Moment) => number;
 
-/** The final value of an atom; `chance`, in [0, 1), differs by atom and measure. */
+/** `chance`, in [0, 1), differs by atom and measure. */
 type Final = (atom: Atom, chance: number) => number;
 
 export const HOURS_PER_DAY = 24;
 
 /** How a value is restated until it is final. */
 interface Pace {
-  /** How often the value was reported by `nowHour`; before the first report it is 0. */
+  /** How often it was reported by `nowHour`; 0 before the first report. */
   readonly stated: (atomHour: number, nowHour: number) => number;
-  /** The report, counted from 1, from which on the value is final at the latest. */
+  /** The report, counted from 1, that has the final value at the latest. */
   readonly times: number;
   /** The limits of its relative error before that. */
   readonly low: number;
   readonly high: number;
 }
 
-/** Counts change for up to 7 days: some arrive late, others are counted first and rejected later. */
+/** Some counts arrive late, others are rejected later, for up to 7 days. */
 const byAge: Pace = {
   stated: (atomHour, nowHour) => 1 + Math.floor((nowHour - atomHour) / HOURS_PER_DAY),
   times: 8,
@@ -50,7 +49,7 @@ const byAge: Pace = {
 /** Spend is updated every day at this hour (UTC). */
 const PASS_HOUR = 9;
 const passesBy = (hour: number): number => Math.floor((hour - PASS_HOUR) / HOURS_PER_DAY);
-/** Spend is 0 before the first pass; the last pass is at most 14 days after the hour. */
+/** 0 before the first pass; the last is at most 14 days after the hour. */
 const byPass: Pace = {
   stated: (atomHour, nowHour) => passesBy(nowHour) - passesBy(atomHour),
   times: 14,
@@ -58,7 +57,7 @@ const byPass: Pace = {
   high: 0.15,
 };
 
-/** A measure that is restated at a pace. Its name seeds the changes, so that no two measures move together. */
+/** The name seeds the changes, so that no two measures move together. */
 function restated({ stated, times, low, high }: Pace, name: string, finalOf: Final): Measure {
   const salt = hashText(name);
   return (atom, { nowHour }) => {
@@ -84,7 +83,7 @@ const ifPaid =
   (atom, at) =>
     atom.lane.paid ? measure(atom, at) : 0;
 
-/** The counted installs of an atom; they are also the members of its cohort. */
+/** Also the members of its cohort. */
 export const installs = settling('installs', (atom) => atom.installs);
 export const paidInstalls = ifPaid(installs);
 export const organicInstalls: Measure = (atom, at) => (atom.lane.paid ? 0 : installs(atom, at));
@@ -162,7 +161,7 @@ const inCurrency =
 
 const spendOf: Final = (atom) => atom.installs * atom.lane.bidMicros;
 
-/** A network's own figures: close to the attributed ones; 0 if it reports none. */
+/** Close to the attributed figures; 0 if the network reports none. */
 const reported = (name: string, finalOf: Final): Measure =>
   spent(name, (atom, chance) =>
     atom.lane.networkReports ? finalOf(atom, 0.5) * (0.85 + 0.3 * chance) : 0,
@@ -174,14 +173,14 @@ export const networkInstalls = reported('network installs', (atom) => atom.insta
 export const networkClicks = reported('network clicks', clicksOf);
 export const networkImpressions = reported('network impressions', impressionsOf);
 
-/** Spend by the report's `ad_spend_mode`; `mixed` uses the network's figure if it reports one. */
+/** `mixed` uses the network's figure if it reports one. */
 export const cost: Measure = (atom, at) => {
   const byNetwork =
     at.adSpendMode === 'network' || (at.adSpendMode === 'mixed' && atom.lane.networkReports);
   return byNetwork ? networkCost(atom, at) : attributedCost(atom, at);
 };
 
-/** Postbacks arrive in three waves (in hours after the install), the last one within 42 days. */
+/** In hours after the install, the last wave within 42 days. */
 const waves = [
   { share: 0.45, from: 2 * HOURS_PER_DAY, until: 4 * HOURS_PER_DAY },
   { share: 0.1, from: 10 * HOURS_PER_DAY, until: 15 * HOURS_PER_DAY },
@@ -190,7 +189,7 @@ const waves = [
 /** Fine conversion values are six bits. */
 export const CONVERSION_VALUES = 64;
 
-/** Returns the arrived postbacks with one conversion value, or with any if null; each wave of an atom has one value. */
+/** Counts postbacks with one conversion value, or with any if null; each wave of an atom has one value. */
 export function postbacks(of: number | null): Measure {
   return (atom, { nowHour }) => {
     if (!atom.lane.postbacks) return 0;
@@ -211,10 +210,10 @@ export interface AgeRange {
   readonly untilHour: number;
 }
 
-/** Divides the square root of an age in hours, so that the first day's revenue is about one user value. */
+/** So that the first day's revenue is about one user value. */
 const CURVE_UNIT = 5;
 
-/** Revenue of a cohort up to an age. It grows with the square root of the age: fast at first, then slowly for ever. */
+/** Grows with the square root of the age: fast at first, then slowly for ever. */
 function earnedBy(name: string, userShare: number, untilHour: number): Measure {
   const salt = hashText(name);
   return earning((atom, at) => {
@@ -242,7 +241,7 @@ export function cohortSize({ fromHour }: AgeRange): Measure {
   return (atom, at) => (at.nowHour - atom.hour >= fromHour ? installs(atom, at) : 0);
 }
 
-/** All users counted so far; returning users keep adding to it. */
+/** Returning users keep adding to it. */
 export const lifetimeSize: Measure = (atom, at) => {
   const joined = 0.02 * Math.sqrt((at.nowHour - atom.hour) / HOURS_PER_DAY);
   return Math.floor(installs(atom, at) * (1 + joined) + fraction(atom.seed));

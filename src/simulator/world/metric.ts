@@ -22,7 +22,7 @@ interface Formula {
   readonly measures: readonly Measure[];
   /** The value of a group from the sums of its measures; null if there is none. */
   readonly combine: (sums: readonly number[]) => number | null;
-  /** For cumulative cohort values: days after the install day until they are complete. */
+  /** Of cumulative cohort values: days after the install day. */
   readonly completeAfterDays?: number;
 }
 
@@ -51,11 +51,9 @@ const added = (formatting: string, unit: 'count' | 'micros', measure: Measure): 
   return { formatting, unit, additive: true, measures: [measure], combine: ([sum = 0]) => sum };
 };
 
-/** One measure: whole numbers that add up. */
 export const counted = (measure: Measure, formatting = 'integer'): Formula =>
   added(formatting, 'count', measure);
 
-/** One measure: money that adds up. */
 export const money = (measure: Measure): Formula => added('money', 'micros', measure);
 
 export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): Formula {
@@ -69,23 +67,23 @@ export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): 
   };
 }
 
-/** Returns one measure divided by another, times a factor; its value is null if the divisor is 0. */
+/** Null if the divisor is 0. */
 export function ratio(above: Measure, below: Measure, factor = 1, formatting = 'percent'): Formula {
   const combine: Formula['combine'] = ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor);
   return { formatting, unit: 'number', additive: false, measures: [above, below], combine };
 }
 
-/** Money divided by a count, in whole units of the currency. */
+/** In whole units of the currency. */
 export const price = (above: Measure, below: Measure, factor = 1): Formula =>
   ratio(above, below, factor / MICRO, 'money');
 
-/** Counts distinct users: the more rows are combined, the less each adds. */
+/** The more rows are combined, the less each adds. */
 export function distinct(measure: Measure): Formula {
   const combine: Formula['combine'] = ([sum = 0]) => 10 * Math.sqrt(sum);
   return { formatting: 'decimal', unit: 'number', additive: false, measures: [measure], combine };
 }
 
-/** Returns a value in the metric's own unit: micro-units become units of the currency. */
+/** Micro-units become units of the currency. */
 export function inUnits(metric: WorldMetric, value: number): number {
   return metric.unit === 'micros' ? value / MICRO : value;
 }

@@ -26,14 +26,14 @@ function periods(letter: string, last: number, days: number): CohortPeriod[] {
   }));
 }
 
-/** All periods of the service: d0 to d120, w0 to w52, m0 to m36; a week is 7 days, a month 30 (observed: Metrics). */
+/** d0 to d120, w0 to w52, m0 to m36; a week is 7 days, a month 30 (observed: Metrics). */
 export const cohortPeriods: readonly CohortPeriod[] = [
   ...periods('d', 120, 1),
   ...periods('w', 52, 7),
   ...periods('m', 36, 30),
 ];
 
-/** Event slugs, among them one with a space, one with a hash suffix and one that seems to hold a period. */
+/** One has a space, one a hash suffix, and one seems to hold a period. */
 const eventSlugs = [
   'purchase',
   'first purchase',
@@ -135,7 +135,7 @@ function cohortLines(period: CohortPeriod): MetricLine[] {
   const revenueTotal = of.cohortRevenue(period.untilHour);
   const adTotal = of.cohortAdRevenue(period.untilHour);
   const allTotal = of.sumOf(revenueTotal, adTotal);
-  /** Withheld until every member has reached the end of the period, if the report requests mature cohorts only. */
+  /** Withheld from mature cohorts until every member has reached the end of the period. */
   const cumulative = { completeAfterDays: period.untilHour / of.HOURS_PER_DAY };
   return [
     ['retained_users', 'Retained users', 'Retention', counted(retained)],
@@ -154,7 +154,7 @@ function cohortLines(period: CohortPeriod): MetricLine[] {
   ];
 }
 
-/** Readable names of the cohort families, by their id without a period. */
+/** Readable names, by id without a period. */
 export const cohortFamilies: readonly (readonly [id: string, name: string])[] = cohortPeriods
   .slice(0, 1)
   .flatMap((period) => cohortLines(period).map(([id, name]) => [id, name]));
@@ -165,7 +165,7 @@ const cohorts = cohortPeriods.flatMap((period) =>
   }),
 );
 
-/** The metrics of an event: its occurrences and revenue on a day, and a cohort's occurrences in each period. */
+/** Occurrences and revenue on a day, and a cohort's occurrences in each period. */
 function eventLines(slug: string): MetricLine[] {
   const { events, revenue } = of.eventMeasures(slug);
   return [

@@ -2,7 +2,7 @@
 
 export const parameterValues = {
   cohort_maturity: ['immature', 'mature'],
-  /** The service's default is `click`, not the first value (observed: Requests). */
+  /** The default is `click` (observed: Requests). */
   attribution_type: ['all', 'click', 'impression'],
   attribution_source: ['dynamic', 'first'],
   reattributed: ['all', 'true', 'false'],
@@ -33,7 +33,7 @@ export interface Currency {
   /** ISO 4217. */
   readonly code: string;
   readonly name: string;
-  /** Units per US dollar; constant, and small enough that the micro-units of a year stay exact integers. */
+  /** Per US dollar; so small that the micro-units of a year stay exact integers. */
   readonly rate: number;
 }
 
@@ -52,7 +52,7 @@ export const currencies: readonly [Currency, ...Currency[]] = [
   { code: 'CNY', name: 'Yuan Renminbi', rate: 7.23 },
 ];
 
-/** Thrown for a query that the service refuses; the server sends `status` and `body` unchanged. */
+/** The server sends `status` and `body` unchanged. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
   readonly status = 400;
@@ -64,7 +64,7 @@ export class RequestRefused extends Error {
   }
 }
 
-/** Returns the refusal of an unknown name; `loc` is the parameter that holds it. */
+/** `loc` is the parameter that holds the unknown name. */
 export function unsupported(
   kind: 'metric' | 'dimension',
   name: string,

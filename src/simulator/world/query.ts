@@ -28,20 +28,20 @@ const namesIn = (text: string): string[] => [
 const names = z.string().transform(namesIn);
 const someNames = readAs((text) => (text === '' ? null : namesIn(text)), 'field required');
 
-/** The days of `2026-01-31:2026-02-28`, both inclusive: the only form of `date_period` that the interface shows. */
+/** `2026-01-31:2026-02-28`, both inclusive: the only form that the interface shows. */
 const days = readAs((text) => {
   const [start = null, lastDay = null, ...rest] = text.split(':').map(parseDay);
   if (start === null || lastDay === null || start > lastDay || rest.length > 0) return null;
   return { start, end: addDays(lastDay, 1) };
 }, 'is not a valid date period');
 
-/** Whether a text is a valid period to compare with: a known name, a relative day (`-7d`) or a calendar day. */
+/** A known name, a relative day (`-7d`) or a calendar day. */
 const isComparison = (text: string): boolean =>
   /^-\d+d$/.test(text) ||
   parseDay(text) !== null ||
   values.period_over_period.some((name) => name === text);
 
-/** Every parameter that is not a filter (service-interface: GET report), with the service's defaults. */
+/** service-interface: GET report; with the service's defaults. */
 const parameters = z.object({
   dimensions: someNames,
   metrics: someNames,
@@ -84,7 +84,7 @@ export const isDimension = (name: string): boolean =>
 
 const MS_PER_HOUR = 3_600_000;
 
-/** Returns a report query as the service understands it. Throws RequestRefused if the service answers 400. */
+/** Throws RequestRefused if the service answers 400. */
 export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
   const parsed = parameters.safeParse(Object.fromEntries(query));
   if (!parsed.success) {
@@ -143,7 +143,7 @@ interface MetricFilter {
   readonly accepts: (value: number | null) => boolean;
 }
 
-/** Lists match exactly; all other filters ignore case. */
+/** Lists match exactly; others ignore case. */
 const textTests: Readonly<
   Record<(typeof dimensionFilters)[number], (text: string, value: string) => boolean>
 > = {
@@ -168,10 +168,7 @@ const comparisons: Readonly<
   ne: (value, limit) => value !== limit,
 };
 
-/**
- * The filters among a query's parameters; a row must pass all of them. Throws RequestRefused if a filter's dimension or metric
- * is unknown, so that it never widens a report silently. A parameter without a known suffix is no filter.
- */
+/** Throws RequestRefused for an unknown dimension or metric, so that it never widens a report silently. */
 function parseFilters(
   query: readonly (readonly [parameter: string, value: string])[],
   metrics: WorldMetrics,

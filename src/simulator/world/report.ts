@@ -24,12 +24,12 @@ type Cell = string | number | null;
 /** Ids by dimension; for `channel`, the partner's ids by its slug. */
 type Dependency = Readonly<Record<string, string | Readonly<Record<string, readonly string[]>>>>;
 
-/** `attr_dependency`, then one key per dimension and per metric, in the requested order. */
+/** `attr_dependency`, then dimensions and metrics in the requested order. */
 export type ReportRow = Readonly<Record<string, Cell | Dependency>>;
 
 export interface Report {
   readonly rows: readonly ReportRow[];
-  /** Money in units of the currency; 0 if a metric has no value. */
+  /** 0 if a metric has no value. */
   readonly totals: Readonly<Record<string, number>>;
   readonly warnings: readonly string[];
   readonly pagination: null;
@@ -39,17 +39,17 @@ export interface Report {
 export interface Wording {
   /** First weekday of a week, as in `getUTCDay`. */
   readonly weekStartsOn: WeekStart;
-  /** The text that reports show for a text; null for no value, which passes no filter. */
+  /** Null for no value, which passes no filter. */
   readonly shownText: (dimension: string, text: string) => string | null;
 }
 
 const MS_PER_HOUR = 3_600_000;
 const HOURS_PER_DAY = 24;
 
-/** The world's first day; there is no traffic before it. */
+/** The first day with traffic. */
 const FIRST_DAY = day('2022-01-01');
 
-/** A date in the form of `format_dates=false`; `time` is a local time in ISO form. */
+/** `time` is a local time in ISO form. */
 function dateText(dimension: DateDimension, time: string, weekStartsOn: WeekStart): string {
   const year = time.slice(0, 4);
   if (dimension === 'hour') return `${time.slice(0, 16)}:00`;
@@ -109,7 +109,7 @@ function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number
   });
 }
 
-/** A function of a number that computes each result once. */
+/** Computes each result once. */
 function remembered<T>(compute: (of: number) => T): (of: number) => T {
   const known = new Map<number, T>();
   return (of) => {
@@ -171,7 +171,6 @@ function isCounted({ viewed, reattributed, ...atom }: Atom, query: ReportQuery):
   return query.reattributed === 'all' || reattributed === (query.reattributed === 'true');
 }
 
-/** The groups of a report; each has at least one atom. */
 function groupAtoms(
   query: ReportQuery,
   traffic: Traffic,
@@ -208,7 +207,7 @@ function groupAtoms(
   return groups;
 }
 
-/** Returns the report of a query on a world's traffic; null if nothing matches. */
+/** Returns null if nothing matches. */
 export function createReport(
   query: ReportQuery,
   traffic: Traffic,
@@ -271,10 +270,10 @@ export function createReport(
   return { rows, totals, warnings: [], pagination: null };
 }
 
-/** One row in so many has numbers instead of texts, and the next has counts with a decimal. */
+/** One row in 50 has numbers instead of texts, and the next has counts with a decimal. */
 const ODD_EVERY = 50;
 
-/** A cell of a report; its form depends on the row's place: text, number or count with a decimal; null or '' if blank. */
+/** The form depends on the row's place: text, number or count with a decimal; null or '' if blank. */
 function writeValue(metric: WorldMetric, value: number | null, place: number): Cell {
   if (value === null) return place % 2 === 0 ? null : '';
   const form = place % ODD_EVERY;
@@ -286,5 +285,5 @@ function writeValue(metric: WorldMetric, value: number | null, place: number): C
   return metric.unit === 'count' && form === 1 ? `${value}.0` : String(value);
 }
 
-/** A withheld cumulative value: it looks like a true zero or like no value. */
+/** Looks like a true zero or like no value. */
 const writeWithheld = (place: number): Cell => (place % 2 === 0 ? '0.0' : null);

@@ -28,9 +28,9 @@ export interface WorldOptions extends Wording {
   readonly seed: number;
   readonly apps: number;
   readonly partners: number;
-  /** Number over all apps. Only some links carry traffic. */
+  /** Over all apps. Only some carry traffic. */
   readonly links: number;
-  /** Approximate rows per day of a report by day, app, partner, network, os_name and country_code. */
+  /** About as many in a report by day, app, partner, network, os_name and country_code. */
   readonly rowsPerDay: number;
   readonly names: Names;
   /** Metrics in addition to those of the service. */
@@ -55,15 +55,15 @@ export interface World {
   readonly apps: readonly WorldApp[];
   /** Parents before their children. */
   readonly links: readonly WorldLink[];
-  /** The service's report at `now`; null if nothing matches. Throws RequestRefused if the service answers 400. */
+  /** Null if nothing matches. Throws RequestRefused if the service answers 400. */
   report(query: URLSearchParams, now: Date): Report | null;
-  /** Whether the rows of a metric add up to its total; false if it is unknown. */
+  /** False if the metric is unknown. */
   isAdditive(metric: string): boolean;
-  /** The items of each required filter. Throws RequestRefused if the service answers 400. */
+  /** Throws RequestRefused if the service answers 400. */
   filtersData(query: URLSearchParams, now?: Date): Readonly<Record<string, readonly FilterItem[]>>;
 }
 
-/** Creates a world; worlds with the same options give the same answers. */
+/** The same options give the same answers. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const chosen: WorldOptions = { ...defaultWorld, ...options };
   const { seed, names, rowsPerDay, moreMetrics } = chosen;
