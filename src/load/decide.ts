@@ -78,7 +78,11 @@ function prove(answered: Answered, { completeness }: Policy): Proven | Again | S
     first?.clause ??
     control ??
     null;
-  if (because === null) return loadable(answered, proofs, unverified);
+  if (because === null) {
+    const proven = loadable(answered, proofs, unverified);
+    const isMoving = disagreements.length > 0 && proven.verdict === 'proven';
+    return isMoving ? { ...proven, verdict: 'unverifiable' } : proven;
+  }
   const message = `${subjectOf(window)}: ${because}.`;
   const failure = new Failure('DATA_INCOMPLETE', message, { hint: UNPROVEN_HINT });
   if (doubts < MAX_DOUBTS && unfollowed === null) {
