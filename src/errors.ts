@@ -59,6 +59,7 @@ export type FailureCode = keyof typeof failureCodes;
 
 /** Every code a warning can carry. A warning reports something unusual that stopped nothing. */
 export const warningCodes = [
+  'ACCESS_LOST',
   'ARCHIVE_FAILED',
   'AS_OF_OLDER',
   'BACKFILL_CUT',

@@ -5,6 +5,7 @@
  */
 
 import type { Config } from './config/config.ts';
+import { readLostApps } from './load/lost-apps.ts';
 import { measureTables } from './insight/insight.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
@@ -20,6 +21,7 @@ import {
   currentTargets,
   starredSlices,
   warnOfChangedFinals,
+  warnOfLostApps,
 } from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
@@ -63,13 +65,17 @@ async function refresh(run: Run, source: Source, factory: SourceFactory): Promis
   });
   await recordPostponed(run.warehouse, planned, run.planAt);
 
-  await loadWindows(plans, run, source, targets);
+  const lost = run.request.acceptLoss ? new Map() : await readLostApps(run.warehouse);
+  await loadWindows(plans, run, source, targets, lost);
 
-  const current = await currentTargets(run, targets, prepared);
+  const current = await currentTargets(run, targets, prepared, lost);
   // A wrong clock would delete too much. A run that publishes nothing would leave the deleted periods in the copies.
   const isTimeKnown = run.request.asOf !== null || factory.confirmedNow() !== null;
   if (isTimeKnown && !isIdleReplay(run)) await deleteOldPeriods(run, current);
-  if (source.canRequest) await warnOfChangedFinals(run);
+  if (source.canRequest) {
+    await warnOfLostApps(run, current, lost);
+    await warnOfChangedFinals(run);
+  }
   const live = current.filter(({ state }) => state === 'live');
   await measureTables(run.warehouse, live, run.runId);
   if (!isIdleReplay(run)) await completeDimensions(run);

@@ -1,4 +1,5 @@
--- Records what appeared, vanished or changed in the catalog since `keep_items`, a change per field; nothing the first time.
+-- Records what appeared, vanished or changed in the catalog since `keep_items`, a change per field; nothing the first time. An app that
+-- vanished has its name.
 -- $1 run id
 -- Returns nothing.
 insert into ripen.schema_changes
@@ -7,7 +8,7 @@ with changes as (
         filter || ' ' || id as name,
         case
             when o.seen_at is null then [{change: 'item appeared', before: null::varchar, after: null::varchar}]
-            when n.seen_at is null then [{change: 'item vanished', before: null::varchar, after: null::varchar}]
+            when n.seen_at is null then [{change: 'item vanished', before: case when filter = 'apps' then o.name end, after: null::varchar}]
             else list_filter(
                 [
                     {change: 'name changed', before: o.name, after: n.name},

@@ -164,6 +164,7 @@ export async function replaceCatalog(
     });
     await insertRows(warehouse, 'ripen.catalog', items);
     await warehouse.run(statement('catalog/record_changes'), [runId]);
+    await warehouse.run(statement('catalog/mark_returned'), [runId]);
     await warehouse.run(statement('catalog/delete_metrics'));
     await insertRows(warehouse, 'main.metrics', metricRows(next.catalog));
   });

@@ -230,7 +230,7 @@ function guard(
   const first = shares.find(({ fate }) => fate === 'load');
   return shares.flatMap((share): (Replacement | Outcome)[] => {
     const { fate, window } = share;
-    if (fate === 'newer') return [];
+    if (fate === 'keep') return [];
     if (fate === 'load') {
       const empty = emptyStretches(window, counts.answered);
       // Rows of unknown day count in every share. The first share records all rejected rows, and has the warnings.

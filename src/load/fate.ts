@@ -24,7 +24,13 @@ const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 const MIN_SHARE = 0.5;
 
 /** What is stored of a period; without a date dimension its days may differ from those requested now. */
-export type StoredPeriod = Pick<PeriodRecord, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
+export interface StoredPeriod extends Pick<
+  PeriodRecord,
+  'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'
+> {
+  /** Whether it is final and has values of a lost app, which cannot be told from the others. */
+  readonly isProtected?: boolean;
+}
 
 /** Rows of the answer, and what is stored, each by first day of the period. */
 export interface Counts {
@@ -42,16 +48,17 @@ export interface Judging {
 }
 
 /**
- * `load`: load the period. `doubt`: request it again, in a call of its own. `refuse`: keep what is stored. `newer`: keep what
- * is stored because a later fetch loaded it; only archived answers meet this.
+ * `load`: load the period. `doubt`: request it again, in a call of its own. `refuse`: keep what is stored. `keep`: keep what
+ * is stored because it is protected, or a later fetch loaded it; only archived answers meet the latter.
  */
-export type Fate = 'load' | 'doubt' | 'refuse' | 'newer';
+export type Fate = 'load' | 'doubt' | 'refuse' | 'keep';
 
 function fateOf(period: Period, window: Window, { answered, stored }: Counts, how: Judging): Fate {
   const [rows, before] = [answered.get(period.bucket.start) ?? 0, stored.get(period.bucket.start)];
   const { isConfirmation } = how;
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
-  if (before !== undefined && before.fetchedAt > how.fetchedAt) return 'newer';
+  if (before !== undefined && (before.fetchedAt > how.fetchedAt || before.isProtected))
+    return 'keep';
   if (how.acceptLoss) return 'load';
   if (before !== undefined && rows < leastRows(period, window, before, how))
     return isConfirmation ? 'refuse' : 'doubt';
@@ -112,7 +119,7 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
   for (const [at, due] of window.periods.entries()) {
     // An answer that is refused for one period may not empty another one either.
     const own = fates[at] ?? 'load';
-    const fate = isRefused && own !== 'newer' && losesAll(due.period, counts) ? 'refuse' : own;
+    const fate = isRefused && own !== 'keep' && losesAll(due.period, counts) ? 'refuse' : own;
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.requested.end === due.period.requested.start;
     if (isNext && last?.fate === fate) last.periods.push(due);

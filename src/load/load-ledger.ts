@@ -28,6 +28,7 @@ const storedRow = z
     empty_runs: count,
     fetched_at: instant,
     age: z.string(),
+    is_protected: z.boolean(),
   })
   .transform(
     ({
@@ -37,23 +38,28 @@ const storedRow = z
       empty_runs: emptyRuns,
       fetched_at: fetchedAt,
       age,
+      is_protected: isProtected,
     }) => {
-      return { bucket: { start, end }, rows, emptyRuns, fetchedAt, age };
+      return { bucket: { start, end }, rows, emptyRuns, fetchedAt, age, isProtected };
     },
   );
 
-/** Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. */
+/**
+ * Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. Final
+ * periods up to the load `protectedLoad` are protected.
+ */
 export async function storedPeriods(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
   windows: readonly Window[],
+  protectedLoad: number | null,
 ): Promise<(window: Window) => Map<Day, StoredPeriod>> {
   const [first, ...others] = windows.map(({ replaced }) => replaced);
   if (first === undefined) return () => new Map();
   const bounds = ledgerBounds(slice.grain, spanOf(first, ...others));
   const found = await warehouse.rows(
     statement('load/known_periods'),
-    [slice.name, fingerprint, ...bounds],
+    [slice.name, fingerprint, ...bounds, protectedLoad],
     storedRow,
   );
   return ({ replaced, slice: { metrics } }) => {
@@ -77,6 +83,7 @@ const together = (one: StoredPeriod, other: StoredPeriod): StoredPeriod => ({
   rows: one.rows + other.rows,
   emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
   fetchedAt: one.fetchedAt > other.fetchedAt ? one.fetchedAt : other.fetchedAt,
+  isProtected: one.isProtected === true || other.isProtected === true,
 });
 
 /** A replacement with the id of its load. */

@@ -21,6 +21,7 @@ import { isBatched, type Readable, type ReadableAnswer } from './answered.ts';
 import { decide, type Replacement } from './decide.ts';
 import { readAnswered } from './facts.ts';
 import { readStagedValues } from './known-values.ts';
+import { type LostApps, protectedLoadOf, rowsOfUnnamed, withoutRows } from './lost-apps.ts';
 import { recordRejects, storedPeriods } from './load-ledger.ts';
 import type { Outcome } from './outcome.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
@@ -32,6 +33,8 @@ export interface LoadRequest extends Destination {
   readonly fetchedAt: Date | null;
   /** Whether to replace settled periods even if they lose most of their rows. */
   readonly acceptLoss: boolean;
+  /** An app leaves as soon as an answer names it. */
+  readonly lost: LostApps;
   readonly read: Pick<ReadPages, 'readAll' | 'of'>;
 }
 
@@ -131,13 +134,18 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   });
   const replacing = replacingIn(windows, target);
   const staged: Staged = { columns, pages, replacing, isBatched: readable.some(isBatched) };
-  const stored = await storedPeriods(
+  const answers = await readAnswered(readable, staged, warehouse);
+  const lost = await rowsOfUnnamed(request.lost, target, warehouse);
+  const all = readable.map(({ spooled }) => spooled.window);
+  const periods = await storedPeriods(
     warehouse,
     target,
-    readable.map(({ spooled }) => spooled.window),
+    all,
+    protectedLoadOf(request.lost, target),
   );
+  const stored = lost === null ? periods : await withoutRows(periods, lost, all, request);
   const replacements: Replacement[] = [];
-  for (const answered of await readAnswered(readable, staged, warehouse)) {
+  for (const answered of answers) {
     const { window } = answered.spooled;
     const { completeness } = target.slice;
     const how = { completeness, acceptLoss, stored: stored(window) };
@@ -159,6 +167,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     replacements.map((replacement) => withWarnings(replacement, readable)),
     staged,
     request,
+    lost,
   );
   const shown = {
     notAdditive: replacements.flatMap(({ notAdditive }) => notAdditive),

@@ -31,11 +31,12 @@ export interface Destination {
   readonly runId: string;
 }
 
-/** Replaces the rows of disjoint windows, all or none. Returns their results, and a target with columns as wide as needed. */
+/** Replaces the rows of disjoint windows but those of `lost`, all or none. Returns their results, and a target with columns as wide as needed. */
 export async function replaceWindows(
   replacements: readonly Replacement[],
   staged: Staged,
   { warehouse, target, runId }: Destination,
+  lost: string | null,
 ): Promise<{ readonly loaded: readonly Loaded[]; readonly target: Target }> {
   const loads = await numbered(warehouse, replacements);
   const ranges = joined(loads.map(({ window }) => window.replaced));
@@ -55,8 +56,8 @@ export async function replaceWindows(
     const isOrdered = loads.every(({ answered }) => answered.isOrdered);
     const inserted = await warehouse.run(
       asScript([
-        ...(isKnown ? [totalTable('before', wider, ranges)] : []),
-        ...ranges.map((days) => deleteRows(wider, days)),
+        ...(isKnown ? [totalTable('before', wider, ranges, lost)] : []),
+        ...ranges.map((days) => deleteRows(wider, days, lost)),
         ...(isKnown && isStaged
           ? [
               totalStaged(
@@ -74,7 +75,7 @@ export async function replaceWindows(
               }),
             ]
           : []),
-        ...(isStaged ? [] : [totalTable('after', wider, ranges)]),
+        ...(isStaged ? [] : [totalTable('after', wider, ranges, lost)]),
       ]),
     );
     if (isStaged && rows > 0 && inserted !== rows) {

@@ -23,14 +23,24 @@ type Table = Pick<Target, 'table' | 'columns'> & { readonly slice: Pick<Target['
 const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string =>
   metrics.map(({ id }) => literal(id)).join(', ');
 
-/** The rows that a load of some days replaces; in a cube only those of its metrics. */
-const replacedRows = ({ table, columns, slice: { grain } }: Table, days: DayInterval): string =>
+/** The rows that a load of some days replaces: all but those of `lost` (a condition); in a cube only those of its metrics. */
+const replacedRows = (
+  { table, columns, slice: { grain } }: Table,
+  days: DayInterval,
+  lost: string | null,
+): string =>
   `from ${table}
-where ${insideDays(grain, days)}${columns.cube === undefined ? '' : ` and metric in (${idsOf(columns)})`}`;
+where ${insideDays(grain, days)}${columns.cube === undefined ? '' : ` and metric in (${idsOf(columns)})`}${lost === null ? '' : ` and (${lost}) is not true`}`;
 
 /** Deletes the rows that a load replaces. Compares the bare date column: an expression over it would read the whole table. */
-export const deleteRows = (target: Table, days: DayInterval): string =>
-  `delete ${replacedRows(target, days)}`;
+export const deleteRows = (target: Table, days: DayInterval, lost: string | null): string =>
+  `delete ${replacedRows(target, days, lost)}`;
+
+/** Counts the rows (in a cube the non-zero values) that `deleteRows` deletes, by first day of the period. */
+export const countReplaced = (target: Table, days: DayInterval, lost: string): string =>
+  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.cube === undefined ? 'count(*)' : 'count_if("value" <> 0)'} as rows
+${replacedRows(target, days, lost)}
+group by 1`;
 
 /** An exact sum as text with every digit and no trailing zeros: the same for any type of the column. */
 const exactText = (sum: string, type: ColumnType): string =>
@@ -62,13 +72,14 @@ export function totalTable(
   name: 'before' | 'after',
   target: Table,
   ranges: readonly DayInterval[],
+  lost: string | null,
 ): string {
   const { columns, slice } = target;
   const { cube } = columns;
   // One query per range: only then does each touch no blocks but its own.
   const parts = ranges.map((days) => {
     const period = periodOf(slice.grain, days.start);
-    const rows = replacedRows(target, days);
+    const rows = replacedRows(target, days, lost);
     if (cube !== undefined) {
       const total = exactText(exactSum('"value"', cube.value), cube.value);
       return `select ${period} as p, metric, age, count(*) as n, count_if("value" <> 0) as z, ${total} as s

@@ -5,9 +5,10 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
+import { type LostApps, lostAppsIn } from '../load/lost-apps.ts';
 import { loadedMetrics, recordedUnknown } from '../tables/slice-metrics.ts';
 import { deleteOld, prepareTable, readAhead, swapTables } from '../tables/slice-table.ts';
-import type { Target } from '../tables/target.ts';
+import { liveTable, type Target } from '../tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
@@ -21,7 +22,7 @@ import { refreshJoins } from '../links/joins.ts';
 import { completePartners } from '../links/refresh-partners.ts';
 import { storedRows } from '../links/replace.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
-import { count, insertRows, statement, timestamp } from '../warehouse/sql.ts';
+import { count, insertRows, statement, storedColumnTypes, timestamp } from '../warehouse/sql.ts';
 
 /** Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself. */
 export async function starredSlices(
@@ -104,19 +105,20 @@ export async function currentTargets(
   run: Run,
   targets: Targets,
   before: Targets,
+  lost: LostApps,
 ): Promise<Target[]> {
   const current: Target[] = [];
   for (const target of targets.values()) {
     const { slice, catalog, state, columns } = target;
-    if (state === 'building') await swapIfComplete(run, target);
+    if (state === 'building') await swapIfComplete(run, target, lost);
     const isSame = state === 'live' && isDeepStrictEqual(before.get(slice.name)?.columns, columns);
     current.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
   }
   return current;
 }
 
-/** Puts a complete new table in the place of the live one, or warns why it cannot yet. */
-async function swapIfComplete(run: Run, target: Target): Promise<void> {
+/** Puts a complete new table in the place of the live one, or warns why it cannot yet: nothing can fetch rows of a lost app again. */
+async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise<void> {
   const { slice, columns } = target;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
   const plan = planSlice({
@@ -126,7 +128,15 @@ async function swapIfComplete(run: Run, target: Target): Promise<void> {
     planAt: run.planAt,
     forced: null,
   });
-  const reason = swapBlockedBy(plan, ledger.live);
+  let reason = swapBlockedBy(plan, ledger.live);
+  if (reason === null && ledger.live !== null && lost.size > 0) {
+    const table = liveTable(slice.name);
+    const stored = await storedColumnTypes(run.warehouse, table, slice.name);
+    const live = { ...ledger.live, slice: { ...slice, dimensions: [...stored.keys()] }, table };
+    const apps = await lostAppsIn(run.warehouse, live, lost);
+    if (apps.length > 0)
+      reason = `the apps ${apps.join(', ')} are no longer listed, and only the old one has their values`;
+  }
   if (reason === null) await swapTables(run.warehouse, target, run.runId);
   if (reason === null || ledger.live === null) return;
   const message = `The changed meaning is not served yet: ${reason}. Until then readers see the rows of the old one, which are not refreshed.`;
@@ -191,6 +201,23 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
   for (const { slice, metric, periods, horizon_days: horizon, last_age: age } of changed) {
     const message = `${periods} final totals of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
     await warn({ code: 'FINAL_CHANGED', message }, slice, run);
+  }
+}
+
+/** Warns of each app that is no longer listed, that no answer of the run named, and whose stored values are kept. */
+export async function warnOfLostApps(
+  run: Run,
+  targets: readonly Target[],
+  lost: LostApps,
+): Promise<void> {
+  const slices = new Map<string, string[]>();
+  for (const target of targets) {
+    for (const app of await lostAppsIn(run.warehouse, target, lost))
+      slices.set(app, [...(slices.get(app) ?? []), target.slice.name]);
+  }
+  for (const [app, names] of slices) {
+    const message = `filters-data no longer lists the app ${app}, and no answer named it: its stored values were kept in ${names.join(', ')}.`;
+    await warn({ code: 'ACCESS_LOST', message }, null, run);
   }
 }
 

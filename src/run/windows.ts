@@ -6,6 +6,7 @@
  */
 
 import type { Missed } from '../extract/extract.ts';
+import { type LostApps, withoutLost } from '../load/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../tables/slice-metrics.ts';
 import { loadBatch } from '../load/load.ts';
@@ -14,7 +15,7 @@ import { withChanges, withMetrics } from '../tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import { boxesOf, boxId, controlBoxesOf, labelOf, partId, type Window } from '../model/window.ts';
 import { byPriority, joined, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
-import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
+import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../spool/spool.ts';
 import { saveMaxDays } from '../warehouse/ledger.ts';
 import { next, roundAfter } from './next.ts';
@@ -27,9 +28,10 @@ export async function loadWindows(
   run: Run,
   source: Source,
   targets: Targets,
+  lost: LostApps,
 ): Promise<void> {
   const unsized = plans.filter(({ table }) => source.canRequest && rowsPerDay(table) === null);
-  const loader = new WindowLoader(run, source, targets, unsized);
+  const loader = new WindowLoader(run, source, targets, lost, unsized);
   await loader.load(byPriority(plans));
 }
 
@@ -41,6 +43,7 @@ class WindowLoader {
   readonly #run: Run;
   readonly #source: Source;
   readonly #targets: Targets;
+  readonly #lost: LostApps;
   /** The waiting windows, the next one first; the source takes them off. */
   readonly #waiting: PendingWindow[] = [];
   /** Slices planned before anything was known of their size; their first answer shows how long their other windows may be. */
@@ -48,10 +51,17 @@ class WindowLoader {
   /** Ends all requests, if credentials are refused or loading ends. */
   readonly #stop = new AbortController();
 
-  constructor(run: Run, source: Source, targets: Targets, unsized: readonly SlicePlan[]) {
+  constructor(
+    run: Run,
+    source: Source,
+    targets: Targets,
+    lost: LostApps,
+    unsized: readonly SlicePlan[],
+  ) {
     this.#run = run;
     this.#source = source;
     this.#targets = targets;
+    this.#lost = lost;
     this.#unsized = new Set(unsized.map(({ slice }) => slice.name));
   }
 
@@ -108,6 +118,7 @@ class WindowLoader {
       fetchedAt,
       // Archived answers were accepted when they were loaded, losses included.
       acceptLoss: request.acceptLoss || !this.#source.canRequest,
+      lost: this.#lost,
       read: this.#source.read,
     });
     this.#targets.set(target.slice.name, withChanges(target, loaded.target));
@@ -129,6 +140,12 @@ class WindowLoader {
       return [];
     }
     if (heavy.size > 0) return this.#divide({ ...missed, parts: heavy });
+    const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
+    const others = isRefused ? withoutLost(window, this.#lost) : null;
+    if (others !== null) {
+      this.#emitAgain(window, failure.message);
+      return [unanswered(others)];
+    }
     recordFailed(failure, window, this.#run);
     return [];
   }
@@ -155,15 +172,13 @@ class WindowLoader {
       });
     }
     if (step.kind === 'not additive') await this.#stopSumming(step.metrics, step.spooled);
-    else {
-      this.#run.emit({
-        type: 'window_asked_again',
-        slice: window.slice.name,
-        window: labelOf(window),
-        because: step.because,
-      });
-    }
+    else this.#emitAgain(window, step.because);
     return [step.pending];
+  }
+
+  #emitAgain(window: Window, because: string): void {
+    const where = { slice: window.slice.name, window: labelOf(window) };
+    this.#run.emit({ type: 'window_asked_again', ...where, because });
   }
 
   /** After a slice's first answer, joins its waiting windows if half as many or fewer suffice. */
@@ -207,8 +222,14 @@ class WindowLoader {
       return halves.toReversed().map(unanswered);
     }
     const target = this.#targets.get(slice.name);
-    const stored: KnownValues =
-      target === undefined ? new Map() : await readKnownValues(warehouse, target);
+    const stored = new Map(target === undefined ? [] : await readKnownValues(warehouse, target));
+    const apps = stored.get('app_token');
+    // A request that names a lost app may be refused.
+    if (apps !== undefined)
+      stored.set(
+        'app_token',
+        apps.filter(({ value }) => !this.#lost.has(value)),
+      );
     // An answer cut to one row shows only one value of each dimension, which divides nothing.
     const inParts =
       splitParts(window, parts, new Map([...stored, ...(divided.values ?? [])])) ??

@@ -1,0 +1,146 @@
+/**
+ * Apps that filters-data listed before and no longer lists. Lost access is no correction: until an answer names such an app, its
+ * stored rows stay. Where rows do not name their app, final periods that were loaded with it stay as they are.
+ */
+
+import * as z from 'zod';
+
+import type { Day } from '../model/calendar.ts';
+import type { Slice } from '../model/slice.ts';
+import { ownValues, type Window, windowOf } from '../model/window.ts';
+import type { Target } from '../tables/target.ts';
+import { count, dayShape, identifier, literal, statement } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { StoredPeriod } from './fate.ts';
+import { joined } from './load-ledger.ts';
+import { staging } from './staged-sql.ts';
+import { countReplaced } from './table-sql.ts';
+
+const lostRow = z.object({ app_token: z.string(), app: z.string().nullable(), last_load: count });
+
+/** By token: the name, and the newest load before the app was lost. */
+export type LostApps = Map<string, z.infer<typeof lostRow>>;
+
+/** Reads the lost apps from the history of the catalog. */
+export async function readLostApps(warehouse: Warehouse): Promise<LostApps> {
+  const rows = await warehouse.rows(statement('catalog/lost_apps'), [], lostRow);
+  return new Map(rows.map((row) => [row.app_token, row]));
+}
+
+const appColumn = ({ dimensions }: Pick<Slice, 'dimensions'>): 'app_token' | 'app' | undefined =>
+  (['app_token', 'app'] as const).find((name) => dimensions.includes(name));
+
+/** The condition for the rows of lost apps in a slice; null if there are none, or rows do not name their app. */
+function rowsOfLost(lost: LostApps, slice: Slice): string | null {
+  const column = appColumn(slice);
+  if (column === undefined) return null;
+  const values = [...lost.values()].flatMap((app) => app[column] ?? []);
+  return values.length === 0
+    ? null
+    : `${identifier(column)} in (${values.map(literal).join(', ')})`;
+}
+
+const namedRow = z.object({ name: z.string() });
+
+/** The tokens of lost apps that the rows of a slice in a table name. */
+async function namedIn(
+  lost: LostApps,
+  slice: Slice,
+  table: string,
+  warehouse: Warehouse,
+): Promise<string[]> {
+  const [column, condition] = [appColumn(slice), rowsOfLost(lost, slice)];
+  if (column === undefined || condition === null) return [];
+  const sql = `select distinct ${identifier(column)} as name from ${table} where ${condition}`;
+  const names = new Set((await warehouse.rows(sql, [], namedRow)).map(({ name }) => name));
+  return [...lost.values()].flatMap((app) => (names.has(app[column] ?? '') ? [app.app_token] : []));
+}
+
+/** Removes the apps that staged rows name. Returns the condition for stored rows of the others, as `rowsOfLost` does. */
+export async function rowsOfUnnamed(
+  lost: LostApps,
+  { slice }: Target,
+  warehouse: Warehouse,
+): Promise<string | null> {
+  for (const token of await namedIn(lost, slice, staging.typed, warehouse)) lost.delete(token);
+  return rowsOfLost(lost, slice);
+}
+
+/** The newest load whose final periods are protected; null if rows name their app, or no lost app was in the slice. */
+export function protectedLoadOf(lost: LostApps, { slice }: Target): number | null {
+  const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
+  return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
+}
+
+/** The lost apps that the filters of a slice allow. */
+const lostIn = (lost: LostApps, slice: Slice): z.infer<typeof lostRow>[] =>
+  [...lost.values()].filter(
+    ({ app_token: token }) =>
+      ownValues(slice, 'app_token')?.includes(token) !== false &&
+      slice.parameters['app_token__not_in']?.split(',').includes(token) !== true,
+  );
+
+const countRow = z.object({ start_day: dayShape, rows: count });
+
+/** Returns what is stored of a window's periods, with only the rows that a load would replace. */
+export async function withoutRows(
+  stored: (window: Window) => ReadonlyMap<Day, StoredPeriod>,
+  lost: string,
+  windows: readonly Window[],
+  { warehouse, target }: { readonly warehouse: Warehouse; readonly target: Target },
+): Promise<typeof stored> {
+  const counts = joined(windows.map(({ replaced }) => replaced)).map((days) =>
+    countReplaced(target, days, lost),
+  );
+  const rows = await warehouse.rows(counts.join('\nunion all\n'), [], countRow);
+  const byStart = new Map(rows.map((row) => [row.start_day, row.rows]));
+  return (window) =>
+    new Map(
+      [...stored(window)].map(([start, period]) => [
+        start,
+        { ...period, rows: byStart.get(start) ?? 0 },
+      ]),
+    );
+}
+
+/** The window undivided and without the lost apps it requests by name; null if there are none, or no other app is left. */
+export function withoutLost(
+  { slice, fingerprint, periods, parts }: Window,
+  lost: LostApps,
+): Window | null {
+  const tokens = ownValues(slice, 'app_token') ?? [];
+  const others = tokens.filter((token) => !lost.has(token));
+  const named = parts.flatMap(({ app_token: values }) => [
+    ...(values?.in ?? []),
+    ...(values?.notIn ?? []),
+  ]);
+  const isNamed = [...tokens, ...named].some((token) => lost.has(token));
+  if (!isNamed || (tokens.length > 0 && others.length === 0)) return null;
+  const filter = tokens.length === 0 ? {} : { app_token__in: others.join(',') };
+  return windowOf(
+    { ...slice, parameters: { ...slice.parameters, ...filter } },
+    fingerprint,
+    periods,
+  );
+}
+
+/** The tokens of lost apps whose values a table may hold. */
+export async function lostAppsIn(
+  warehouse: Warehouse,
+  { slice, fingerprint, table }: Pick<Target, 'slice' | 'fingerprint' | 'table'>,
+  lost: LostApps,
+): Promise<string[]> {
+  if (appColumn(slice) !== undefined) return namedIn(lost, slice, table, warehouse);
+  const sql = `select count(*) as rows from ripen.periods
+    where slice = $1 and fingerprint = $2 and state = 'final' and load_id <= $3`;
+  const names: string[] = [];
+  for (const { app_token: token, last_load: load } of lostIn(lost, slice)) {
+    const [row] = await warehouse.rows(
+      sql,
+      [slice.name, fingerprint, load],
+      countRow.pick({ rows: true }),
+    );
+    if (row !== undefined && row.rows > 0) names.push(token);
+  }
+  return names;
+}
