@@ -145,11 +145,11 @@ async function written(exitCode: number): Promise<number> {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();
   if (unwritten === null || exitCode === exitCodes.storage) return exitCode;
-  const failure = new Failure(
-    'STORAGE_FAILED',
-    `The result could not be written to stdout: ${unwritten.message}`,
-    { hint: 'Free space where stdout goes, and run the command again.', cause: unwritten },
-  );
+  const message = `The result could not be written to stdout: ${unwritten.message}`;
+  const failure = new Failure('STORAGE_FAILED', message, {
+    hint: 'Free space where stdout goes, and run the command again.',
+    cause: unwritten,
+  });
   shell.printError(failureLines(failure, form, shell.now()));
   return gravest([exitCode, exitCodes.storage]);
 }

@@ -144,7 +144,7 @@ export class Stopped extends Error {
   }
 }
 
-/** The exit code of the process's signal, or that of SIGTERM if something else stopped it. */
+/** Returns the exit code of the process's signal, or that of SIGTERM if something else stopped it. */
 export function stoppedExitCode({ reason }: AbortSignal): number {
   return reason instanceof Stopped ? signalExitCodes[reason.by] : exitCodes.interrupted;
 }
@@ -174,24 +174,18 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
     });
   }
   if (ENGINE_MISSING.test(textOf(thrown))) {
-    return new Failure(
-      'USAGE_INVALID',
-      `DuckDB could not be loaded: ${textOf(thrown).split('\n', 1)[0]}`,
-      {
-        cause: thrown,
-        hint: 'Install ripen again on this machine, without --omit=optional: DuckDB itself is an optional package by platform.',
-      },
-    );
+    const message = `DuckDB could not be loaded: ${textOf(thrown).split('\n', 1)[0]}`;
+    return new Failure('USAGE_INVALID', message, {
+      cause: thrown,
+      hint: 'Install ripen again on this machine, without --omit=optional: DuckDB itself is an optional package by platform.',
+    });
   }
   if (thrown instanceof RangeError && OUT_OF_MEMORY.test(thrown.message)) {
-    return new Failure(
-      'ENGINE_MEMORY',
-      `The system gave the process no more memory: ${thrown.message}`,
-      {
-        cause: thrown,
-        hint: 'Lift the limit of address space (`ulimit -v`, `LimitAS=` of systemd), of which WebAssembly reserves some 10 GB and uses little.',
-      },
-    );
+    const message = `The system gave the process no more memory: ${thrown.message}`;
+    return new Failure('ENGINE_MEMORY', message, {
+      cause: thrown,
+      hint: 'Lift the limit of address space (`ulimit -v`, `LimitAS=` of systemd), of which WebAssembly reserves some 10 GB and uses little.',
+    });
   }
   return new Failure('BUG', `An unexpected error occurred: ${textOf(thrown)}`, {
     cause: thrown,

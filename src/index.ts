@@ -10,12 +10,7 @@ import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
 import { guarded } from './events.ts';
 import type { Tour, TourOptions } from './start/tour.ts';
-import type { DropOptions, Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
-import type { Day, DayInterval } from './model/calendar.ts';
-import type { Engine } from './publish/engines.ts';
-import type { Exported, ExportOptions } from './publish/export.ts';
-import type { Publication } from './publish/publish.ts';
 import {
   checkForced,
   chosenSlices,
@@ -57,11 +52,14 @@ export {
 } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
 export type { CreatedLink } from './links/write-link.ts';
-export { parseDay } from './model/calendar.ts';
+export { type Day, type DayInterval, parseDay } from './model/calendar.ts';
 export type { CatalogSection } from './model/catalog.ts';
 export type { CatalogItem } from './model/catalog-item.ts';
 export type { Link, Partner } from './model/link.ts';
-export type { Published } from './publish/publish.ts';
+export type { DropOptions, Dropped, Loss } from './drop.ts';
+export type { Engine } from './publish/engines.ts';
+export type { Exported, ExportOptions } from './publish/export.ts';
+export type { Publication, Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
 export type { SpendSummary } from './spend/send-spend.ts';
 export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
@@ -69,21 +67,10 @@ export type * from './run/circumstances.ts';
 export type {
   Config,
   ConfigOptions,
-  Day,
-  DayInterval,
-  DropOptions,
-  Dropped,
-  Engine,
-  Exported,
-  ExportOptions,
-};
-export type {
   Finding,
   FirstFiles,
   InitOptions,
-  Loss,
   PlanReport,
-  Publication,
   StatusReport,
   SyncSummary,
   Tour,
@@ -145,13 +132,9 @@ export const check = verb(
 export const plan = verb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
     const { explainPlan } = await import('./run/plan-report.ts');
-    const { planAt, emit, signal, lockWaitMs } = withDefaults(config, options);
     return explainPlan(config, {
-      planAt,
+      ...withDefaults(config, options),
       slices: options.slices ?? null,
-      lockWaitMs,
-      emit,
-      signal,
     });
   },
 );
@@ -163,13 +146,8 @@ export const plan = verb(
 export const sync = verb(
   async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
     const { slices = null, deadlineMs = null } = options;
-    return run(config, options, {
-      command: 'sync',
-      slices,
-      forced: null,
-      acceptLoss: false,
-      deadlineMs,
-    });
+    const order = { slices, forced: null, acceptLoss: false, deadlineMs };
+    return run(config, options, { command: 'sync', ...order });
   },
 );
 
@@ -177,22 +155,15 @@ export const sync = verb(
 export const backfill = verb(
   async (config: Config, options: BackfillOptions): Promise<SyncSummary> => {
     const { slice, days, acceptLoss = false } = options;
-    return run(config, options, {
-      command: 'backfill',
-      slices: [slice],
-      forced: days,
-      acceptLoss,
-      deadlineMs: null,
-    });
+    const order = { slices: [slice], forced: days, acceptLoss, deadlineMs: null };
+    return run(config, options, { command: 'backfill', ...order });
   },
 );
-
-type RunOrder = Omit<RunRequest, 'asOf' | 'lockWaitMs'>;
 
 async function run(
   config: Config,
   options: Circumstances & Monitor,
-  order: RunOrder,
+  order: Omit<RunRequest, 'asOf' | 'lockWaitMs'>,
 ): Promise<SyncSummary> {
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
@@ -229,15 +200,10 @@ export const replay = verb(
     const { asOf, emit, signal, lockWaitMs } = withDefaults(config, options);
     const { explained } = await import('./terminal/failure-text.ts');
     const { slices = null } = options;
-    const order = {
-      command: 'replay',
-      slices,
-      forced: null,
-      acceptLoss: false,
-      deadlineMs: null,
-    } as const;
+    const order = { slices, forced: null, acceptLoss: false, deadlineMs: null };
+    const request: RunRequest = { command: 'replay', ...order, asOf, lockWaitMs };
     const summary = await emitMissedFailures(emit, async (emit) =>
-      pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromArchive(config), { emit, signal }),
+      pipeline.sync(config, request, fromArchive(config), { emit, signal }),
     );
     const known = { config, report: null, runId: summary.run_id };
     return { ...summary, failures: await explained(summary.failures, known) };

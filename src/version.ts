@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Above `src` and `dist`, and above the bundled command. */
+/** Above `src` or `dist`, and two above the bundle. */
 const manifest = ['../package.json', '../../package.json']
   .map((path) => new URL(path, import.meta.url))
   .find((path) => existsSync(path));

@@ -130,7 +130,7 @@ export const linksUpdate = online(async (config, stated, args: Arguments<'links 
 const linkText = (link: Link): string =>
   `${fieldsText(snakeCased(link))}\nThe warehouse has it after the next crawl of the app.`;
 
-/** Nulls and nested values have no line. */
+/** Writes one line per field, but for nulls and nested values. */
 function fieldsText(fields: object): string {
   const known = Object.entries(fields).filter(
     ([, value]) => value !== null && typeof value !== 'object',

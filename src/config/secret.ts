@@ -133,7 +133,7 @@ function formsOf(value: string): string[] {
     });
 }
 
-/** Alone, and the digits it determines after other bytes, such as a scheme or a user's name. */
+/** Returns the base64 of a text, and the digits it determines after other bytes, such as a user's name. */
 function base64Forms(text: string): string[] {
   const inside = [0, 1, 2].map((bytesBefore) => {
     const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);

@@ -133,7 +133,7 @@ function figure(title: string, ...content: readonly Markup[]): Markup {
   </figure> `;
 }
 
-/** A line for each month, dashed from the first age at which not all of it is final. */
+/** Draws a line for each month, dashed from the first age at which not all of it is final. */
 function curveChart({ cohort, points }: CohortCurve): Markup {
   const ages = [...new Set(points.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const months = [...new Set(points.map(({ month }) => month))];
@@ -163,7 +163,7 @@ function curveChart({ cohort, points }: CohortCurve): Markup {
   return figure(title, legend(entries), lineChart(title, ages.map(String), lines));
 }
 
-/** The medians of the slowest metrics. */
+/** Draws the medians of the slowest metrics. */
 function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
   if (maturation.length === 0) return [];
   const ages = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);

@@ -32,11 +32,8 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
     if (value !== '') return value;
-    throw new Failure(
-      'USAGE_INVALID',
-      `The account's catalog could not be requested, as ${name} was not stated.`,
-      { hint: `Set ${variable} in the environment.` },
-    );
+    const message = `The account's catalog could not be requested, as ${name} was not stated.`;
+    throw new Failure('USAGE_INVALID', message, { hint: `Set ${variable} in the environment.` });
   };
   const service = {
     base_url: stated('--base-url or RIPEN_BASE_URL', 'RIPEN_BASE_URL', options.baseUrl),
@@ -91,6 +88,10 @@ function textOf(items: Catalog, service: Addresses, options: AccountOptions): st
   const usual = usualMetrics.filter((id) => metrics.has(id));
   const events = idsOf('event_metrics');
   const star = starOf(events, metrics);
+  const eventsComment =
+    star === null
+      ? 'none, or more than a slice may have; add those you use, such as "purchase_*"'
+      : `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MAX_NAMES)}`;
   const known = new Set(['hour', 'day', ...idsOf('dimensions')]);
   const dimensions = (...names: string[]): string =>
     listText(names.filter((name) => known.has(name)));
@@ -111,7 +112,7 @@ service:
 x-metrics:
   base: &base ${listText(usual.length > 0 ? usual : ['installs'])}
   cohorts: &cohorts ${listText(cohortsOf(metrics))} # ages that the account lists
-  events: &events ${listText(star === null ? [] : [star.pattern])} # ${eventsComment(star)}
+  events: &events ${listText(star === null ? [] : [star.pattern])} # ${eventsComment}
 
 warehouse: data/warehouse.duckdb # ripen's own file; readers get the copies below
 publish:
@@ -147,13 +148,7 @@ slices:
 `;
 }
 
-function eventsComment(star: Star | null): string {
-  if (star === null)
-    return 'none, or more than a slice may have; add those you use, such as "purchase_*"';
-  return `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MAX_NAMES)}`;
-}
-
-/** In the account's order; all by default. Throws `USAGE_INVALID` if one is not listed. */
+/** Returns the apps in the account's order. Throws `USAGE_INVALID` if one is not listed. */
 function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): readonly CatalogItem[] {
   const apps = items.filter(({ filter }) => filter === 'apps');
   const ids = apps.map(({ id }) => id);
@@ -162,7 +157,7 @@ function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): read
   return wanted.length === 0 ? apps : apps.filter(({ id }) => wanted.includes(id));
 }
 
-/** Or else the one that most apps have, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
+/** Returns the stated currency, or else that of most apps, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
 function chosenCurrency(
   apps: readonly CatalogItem[],
   listed: readonly string[],
@@ -200,7 +195,7 @@ function cohortsOf(metrics: ReadonlySet<string>): string[] {
   });
 }
 
-/** The widest pattern that matches events but not too many metrics. */
+/** Returns the widest pattern that matches events but not too many metrics. */
 function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star | null {
   const stars = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics);
   const isFitting = ({ metrics: names }: Star): boolean =>

@@ -50,17 +50,20 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
     );
 }
 
-const IGNORED = '.gitignore';
-const USUAL_MODE = 0o644;
-
 /**
- * Also writes a `.gitignore` if none exists. Throws `USAGE_INVALID`, and writes nothing, if any other file exists. Throws
+ * Writes the files, and a `.gitignore` if none exists. Throws `USAGE_INVALID`, and writes nothing, if any exists. Throws
  * `STORAGE_FAILED` if a file cannot be written.
  */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
-  const { directory, simulator = false, account, mode = USUAL_MODE } = options;
+  const { directory, simulator = false, account, mode = 0o644 } = options;
   const pathOf = (name: string): string => join(directory, name);
-  refuseExisting(['ripen.yaml', '.env.example', SCHEMA_FILE].map(pathOf).filter(isThere));
+  const existing = ['ripen.yaml', '.env.example', SCHEMA_FILE].map(pathOf).filter(isThere);
+  if (existing.length > 0) {
+    const message = `Nothing was written, as these files existed already: ${existing.join(', ')}`;
+    throw new Failure('USAGE_INVALID', message, {
+      hint: 'Run `ripen init` in another directory, or move these files away.',
+    });
+  }
   const texts = new Map([
     [
       'ripen.yaml',
@@ -69,7 +72,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
     ['.env.example', environmentText],
     [SCHEMA_FILE, await bundled(SCHEMA_FILE)],
   ]);
-  if (!isThere(pathOf(IGNORED))) texts.set(IGNORED, ignoredText);
+  if (!isThere(pathOf('.gitignore'))) texts.set('.gitignore', ignoredText);
   try {
     await makeDirectory(directory, mode);
     for (const [name, text] of texts) {
@@ -78,11 +81,9 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
       await chmod(pathOf(name), mode);
     }
   } catch (cause) {
-    throw new Failure(
-      'STORAGE_FAILED',
-      `The configuration could not be written to ${directory}: ${String(cause)}`,
-      { hint: 'Choose a directory that you may write to, on a disk with free space.', cause },
-    );
+    const message = `The configuration could not be written to ${directory}: ${String(cause)}`;
+    const hint = 'Choose a directory that you may write to, on a disk with free space.';
+    throw new Failure('STORAGE_FAILED', message, { hint, cause });
   }
   return { written: [...texts.keys()].map(pathOf) };
 }
@@ -94,13 +95,4 @@ function isThere(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-function refuseExisting(existing: readonly string[]): void {
-  if (existing.length === 0) return;
-  throw new Failure(
-    'USAGE_INVALID',
-    `Nothing was written, as these files existed already: ${existing.join(', ')}`,
-    { hint: 'Run `ripen init` in another directory, or move these files away.' },
-  );
 }

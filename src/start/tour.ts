@@ -124,11 +124,10 @@ async function runNights(
   watched: Watched,
 ): Promise<SyncSummary[]> {
   if (config.service.kind !== 'simulator') {
-    throw new Failure(
-      'USAGE_INVALID',
-      `The tour was given ${config.file}, which names a real service.`,
-      { hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.' },
-    );
+    const message = `The tour was given ${config.file}, which names a real service.`;
+    throw new Failure('USAGE_INVALID', message, {
+      hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
+    });
   }
   const isBegun = existsSync(config.warehouse);
   const runs = isBegun ? (await statusOf(config, new Date(), LOCK_WAIT_MS, watched)).runs : [];
@@ -142,23 +141,13 @@ async function runNights(
       world.setNow(night);
       const nightly = configOf(night, config, nights);
       const slices = nightly.slices.map(({ name }) => name);
-      const order = {
-        command: 'sync',
-        asOf: night,
-        slices,
-        lockWaitMs: LOCK_WAIT_MS,
-        forced: null,
-      } as const;
-      const request = { ...order, acceptLoss: false, deadlineMs: null };
+      const order = { slices, forced: null, acceptLoss: false, deadlineMs: null };
+      const request = { command: 'sync', ...order, asOf: night, lockWaitMs: LOCK_WAIT_MS } as const;
       summaries.push(
         await connected(world.service, watched.emit, async (service) => {
-          const source = fromService(service);
-          return sync(
-            nightly,
-            request,
-            nightly.slices === config.slices ? source : reportsAlone(source),
-            watched,
-          );
+          const whole = fromService(service);
+          const source = nightly.slices === config.slices ? whole : reportsAlone(whole);
+          return sync(nightly, request, source, watched);
         }),
       );
     }
@@ -197,7 +186,7 @@ function reportsAlone(door: SourceFactory): SourceFactory {
 
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
-/** Of the first snapshot; empty without one. */
+/** Asks the first snapshot, if there is one. */
 async function exampleCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
   if (copy === undefined || !existsSync(copy)) return [];

@@ -95,8 +95,8 @@ export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['per
 }
 
 /**
- * Now if a period is missing, or not over and not just fetched; else at the next refresh of a period, or at the start of the
- * next day if that is earlier and the date period moves.
+ * Returns when a fetch is next due: now if a period is missing, or not over and not just fetched. Else at the next refresh of a
+ * period, or at the start of the next day if that is earlier and the date period moves.
  */
 export function nextRefreshAt(
   slice: Slice,

@@ -68,7 +68,7 @@ export function failedResult(failure: Failure | null): JsonLine {
   });
 }
 
-/** In the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
+/** Writes a failure in the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
 export function failureLines(
   failure: Failure,
   {
@@ -101,7 +101,7 @@ interface Known {
   readonly runId: string | null;
 }
 
-/** One for each cause, each with its remedy and what readers still have. */
+/** Merges failures of one cause, and adds its remedy and what readers still have. */
 export async function explained(
   failures: readonly FailureSummary[],
   known: Known,
@@ -141,7 +141,7 @@ async function tokenHint({ file }: Config): Promise<string> {
   return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; a token becomes invalid as soon as it is reset.`;
 }
 
-/** Without slice and window: the disk was full for all of them. */
+/** Drops slice and window, as the disk was full for all of them. */
 async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Config): Promise<F> {
   const folder = dirname(warehouse);
   const disk = await statfs(folder).catch(() => null);

@@ -56,7 +56,7 @@ const plain = (emit: Emit): Progress => ({ emit, close() {} });
 const logLine = (sentence: string, shell: Shell): string =>
   `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
-/** A lock wait, or a new warning or slice failure, gets a line. The run's own failures are printed later. */
+/** Shows a lock wait, and each new warning or slice failure. The run's own failures are printed later. */
 function lineFilter(): (event: RunEvent) => boolean {
   const shown = new Set<string>();
   return (event) => {
