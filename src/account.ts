@@ -37,7 +37,7 @@ export interface LinksOptions extends Circumstances {
   readonly parent?: string | undefined;
 }
 
-/** A link to create: below `parent`, or a network link of the app if `parent` is missing. */
+/** A network link of the app, or a link below `parent`. */
 export interface NewLinkOptions extends LinksOptions {
   readonly name: string;
 }
@@ -55,11 +55,11 @@ export interface SpendOptions extends Circumstances {
   readonly file: string;
   /** Only checks the lines; sends and records nothing. */
   readonly dryRun?: boolean;
-  /** Sends lines of unknown outcome again; a line that had been accepted then counts twice. */
+  /** Sends lines of unknown outcome again. One that had been accepted then counts twice. */
   readonly resendUnknown?: boolean;
 }
 
-/** The items of filters-data, all or those whose id or names contain `word`; with a section only its metrics. */
+/** Returns the items of filters-data whose id or names contain `word`; with a section only its metrics. */
 export const catalog = verb(
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
@@ -82,7 +82,7 @@ export const partners = verb(
     connected(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
 );
 
-/** The network links of an app or, with `parent`, the children of that link, in the service's order. */
+/** Returns the network links of an app or, with `parent`, that link's children. */
 export const links = verb(
   async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
     const { app, parent = null } = options;
@@ -93,8 +93,8 @@ export const links = verb(
 );
 
 /**
- * Creates a link, once. If a link in use already has the name, returns that link and sends nothing. If the response was lost,
- * the failure's fact `outcome` is `unknown`; calling again creates no second link.
+ * Creates a link, once: a link in use with the name is returned, and nothing sent. If the response was lost, the failure's fact
+ * `outcome` is `unknown`, and calling again creates no second link.
  */
 export const createLink = verb(
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
@@ -118,8 +118,8 @@ export const updateLink = verb(
 );
 
 /**
- * Submits ad spend, each Cost ID at most once unless `resendUnknown` is set. Also resolves if lines were rejected or sending
- * was stopped: the failures are in the summary. Throws if the file cannot be read as spend; nothing is sent then.
+ * Submits ad spend, each Cost ID at most once unless `resendUnknown` is set. Rejected lines and a stop are failures of the
+ * summary. Throws, and sends nothing, if the file cannot be read as spend.
  */
 export const sendSpend = verb(
   async (config: Config, options: SpendOptions): Promise<SpendSummary> => {

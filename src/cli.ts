@@ -33,7 +33,7 @@ const HARD_STOP_MS = 20_000;
 const LINGER_MS = 5000;
 const USUAL_COLUMNS = 80;
 
-/** Warehouse, log and spool hold the account's numbers. Only files named on the command line follow the user's own umask. */
+/** Warehouse, log and spool hold the account's numbers. */
 const PRIVATE_UMASK = 0o077;
 
 const usersUmask = process.umask(PRIVATE_UMASK);
@@ -90,7 +90,7 @@ let unwritten: Error | null = null;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** Waits for every thread, even one blocked in the file system; the next signal then ends the process. */
+/** Waits for every thread; the next signal then ends the process. */
 function exitBy(name: SignalName): void {
   for (const each of SIGNALS) process.removeAllListeners(each);
   process.exit(signalExitCodes[name]);
@@ -140,7 +140,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Returns the exit code once stdout took every result. If stdout refused one, as on a full disk, that is a storage failure. */
+/** Waits until stdout took every result. If it refused one, as on a full disk, storage failed. */
 async function written(exitCode: number): Promise<number> {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();

@@ -15,7 +15,7 @@ import {
 } from './run/circumstances.ts';
 import { resultOf, verb } from './run/library-verb.ts';
 
-/** Updates the published copies. A target that fails does not stop the others; one that cannot be written at all does. */
+/** A target that fails does not stop the others; one that cannot be written at all does. */
 export const publish = verb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
     const { publish: publishCopies } = await import('./publish/publish.ts');
@@ -39,8 +39,8 @@ function withEvents<P extends Publication>(done: P, emit: Emit): P {
 }
 
 /**
- * The statements with which an engine reads the published lakes; with `others` also the lakes of those accounts, and views of
- * all accounts together. Throws `USAGE_INVALID` if the engine can read no lake, or if accounts cannot be distinguished.
+ * Returns the statements with which an engine reads the lakes; with `others` also those of other accounts, and views of all
+ * together. Throws `USAGE_INVALID` if the engine can read no lake, or accounts cannot be distinguished.
  */
 export const lakeDdl = verb(
   async (
@@ -66,7 +66,7 @@ export const lakeDdl = verb(
   },
 );
 
-/** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` if there is none that dbt can read. */
+/** Returns `sources.yml` for dbt. Throws `USAGE_INVALID` if it can read no copy. */
 export const dbtSources = verb(
   async (config: Config, options: Circumstances = {}): Promise<string> => {
     const { dbtSourcesYaml } = await import('./publish/dbt.ts');
@@ -77,8 +77,8 @@ export const dbtSources = verb(
 );
 
 /**
- * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and all
- * copies. The next sync loads what is configured again.
+ * Removes a slice, configured or not, or its periods that ended by a day, from warehouse, archive and copies. The next sync
+ * loads what is configured again.
  */
 export const drop = verb(async (config: Config, options: DropOptions): Promise<Dropped> => {
   const { dropSlice } = await import('./drop.ts');
@@ -103,7 +103,7 @@ export const dropLoss = verb(
   },
 );
 
-/** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
+/** Writes the rows of a slice or another table as Parquet, CSV or NDJSON. */
 export const exportRows = verb(
   async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
     const { exportRequest, exportSlice } = await import('./publish/export.ts');

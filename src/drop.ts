@@ -24,7 +24,7 @@ export interface DropOptions extends Circumstances {
   readonly slice: string;
   /** Only the periods that ended by the start of this day; null (the default) for all. */
   readonly before?: Day | null;
-  /** True deletes. A function receives what would be deleted; nothing is deleted unless it returns true. It may throw. */
+  /** A function receives what would be deleted; nothing is, unless it returns true. It may throw. */
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
@@ -41,7 +41,7 @@ export interface Loss {
   readonly is_configured: boolean;
   readonly periods: number;
   readonly rows: number;
-  /** Archived answers with dropped periods; one that also holds later periods loses only the dropped ones. */
+  /** An archived answer that also holds later periods loses only the dropped ones. */
   readonly answers: number;
 }
 

@@ -5,7 +5,7 @@ export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as con
 
 export type SignalName = keyof typeof signalExitCodes;
 
-/** Exit code by kind of failure, gravest kind first. The gravest of several failures decides. */
+/** Gravest kind first. The gravest of several failures decides. */
 export const exitCodes = {
   bug: 70,
   usage: 78,
@@ -57,7 +57,7 @@ export const failureCodes = {
 
 export type FailureCode = keyof typeof failureCodes;
 
-/** Every code a warning can carry. A warning reports something unusual that stopped nothing. */
+/** A warning reports something unusual that stopped nothing. */
 export const warningCodes = [
   'ACCESS_LOST',
   'ARCHIVE_FAILED',
@@ -161,8 +161,8 @@ export const isOfToken = ({
 }): boolean => code === 'CREDENTIALS_REFUSED' && !message.includes(PROXY_CREDENTIALS);
 
 /**
- * Returns a thrown `Failure` as it is, and anything else as the cause of a new one: `INTERRUPTED` if the caller's signal has
- * aborted, `USAGE_INVALID` if DuckDB is not installed, `ENGINE_MEMORY` if memory ran out, and `BUG` otherwise.
+ * Makes anything thrown a `Failure`: `INTERRUPTED` if the caller's signal has aborted, `USAGE_INVALID` if DuckDB is not
+ * installed, `ENGINE_MEMORY` if memory ran out, or else `BUG`.
  */
 export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   if (thrown instanceof Failure) return thrown;

@@ -77,7 +77,7 @@ export type {
   TourOptions,
 };
 
-/** Settings of the simulated service, none required. `world` sets the account's size and numbers, the same for one seed. */
+/** `world` sets the account's size and numbers, the same for one seed. */
 export type SimulatorOptions = simulated.SomeOf<
   Pick<simulated.SimulatorSettings, 'port' | 'now' | 'token' | 'costCredential'> & {
     readonly world: Partial<
@@ -97,20 +97,20 @@ export const init = verb(async (options: InitOptions): Promise<FirstFiles> => {
 });
 
 /**
- * Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem. With `offline` the
- * credentials may be missing, for verbs that request nothing from the service.
+ * Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem. With `offline` the credentials may be missing, for verbs
+ * that do not call the service.
  */
 export const readConfig = verb(async (options: ConfigOptions): Promise<Config> => {
   return (await import('./config/read-config.ts')).readConfig(options);
 });
 
-/** The configuration as ripen understands it, as YAML with every default and no secret. Throws as `readConfig` does. */
+/** Returns YAML with every default and no secret. Throws as `readConfig` does. */
 export const resolvedConfig = verb(async (options: ConfigOptions): Promise<string> => {
   const { inspectConfig, resolvedText } = await import('./config/read-config.ts');
   return resolvedText(await inspectConfig(options));
 });
 
-/** Finds what would stop or mislead a sync, in a configuration (read or to be read), service and disk. Writes nothing. */
+/** Finds what would stop or mislead a sync. Writes nothing. */
 export const check = verb(
   async (
     config: Config | ConfigOptions,
@@ -128,7 +128,7 @@ export const check = verb(
   },
 );
 
-/** The windows the next sync would request, with their reasons; requests nothing itself. */
+/** Returns what the next sync would request, and why. Requests nothing itself. */
 export const plan = verb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
     const { explainPlan } = await import('./run/plan-report.ts');
@@ -140,8 +140,8 @@ export const plan = verb(
 );
 
 /**
- * Loads every due window and publishes. Also resolves if windows failed: their failures are in the summary, and everything that
- * could be loaded is committed. Throws the error that kept the run from starting.
+ * Loads every due window and publishes. Failures of windows are in the summary; what could be loaded is committed. Throws what
+ * kept the run from starting.
  */
 export const sync = verb(
   async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
@@ -210,7 +210,7 @@ export const replay = verb(
   },
 );
 
-/** What is fresh, final, changed; requests nothing. While a run has the warehouse, reads the snapshot, at once by default. */
+/** Returns what is fresh, final and changed. Reads the snapshot while a run has the warehouse, at once by default. */
 export const status = verb(
   async (config: Config, options: StatusOptions & SliceChoice = {}): Promise<StatusReport> => {
     const { statusOf } = await import('./status/status.ts');
@@ -231,14 +231,14 @@ export const statusPage = verb(async (report: StatusReport): Promise<string> => 
   return (await import('./page/page.ts')).statusPage(report);
 });
 
-/** Serves the whole service interface on loopback until it is closed. Throws `USAGE_INVALID` if the port is not available. */
+/** Serves the service interface on loopback until closed. Throws `USAGE_INVALID` if the port is not available. */
 export const startSimulator = verb(async (options: SimulatorOptions = {}): Promise<Simulator> => {
   const { startSimulator: start } = await import('./simulator/simulator.ts');
   const { port, world, now, token, costCredential } = options;
   return start({ port, world, now, token, costCredential });
 });
 
-/** The guided tour: loads a month of simulated nights into `./data`. Resolves to the results of the nights it ran. */
+/** Loads a month of simulated nights into `./data`. Resolves to the nights it ran. */
 export const demo = verb(async (options: TourOptions): Promise<Tour> => {
   const { runTour } = await import('./start/tour.ts');
   return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });

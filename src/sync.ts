@@ -25,7 +25,7 @@ import {
 } from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
-/** Refreshes what is due (in a backfill the given days, in a replay the archive) and publishes. Throws as `executeRun` does. */
+/** Throws as `executeRun` does. */
 export async function sync(
   config: Config,
   request: RunRequest,
@@ -51,7 +51,7 @@ export async function sync(
   return executeRun({ config, request, emit, signal }, stages, () => factory.statistics());
 }
 
-/** Brings the tables up to date: loads what is due, then deletes what `retain` no longer keeps. */
+/** Loads what is due, then deletes what `retain` no longer keeps. */
 async function refresh(run: Run, source: Source, factory: SourceFactory): Promise<void> {
   const { catalog, slices } = await source.begin();
   const starred = await starredSlices(run, slices, catalog);

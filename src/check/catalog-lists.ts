@@ -11,7 +11,7 @@ import { isMetricItem } from '../model/metric.ts';
 
 export type ListedNames = ReadonlySet<string>;
 
-/** The lists need not have these values of rows without a partner, network or country (observed: organic, odd values). */
+/** Rows without a partner, network or country have these, listed or not (observed: organic, odd values). */
 const placeholders = [
   '-300',
   'Organic',

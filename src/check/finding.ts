@@ -9,7 +9,7 @@ import { oneLine, printable } from '../terminal/printable.ts';
 import { filled } from '../terminal/table.ts';
 
 export interface Finding {
-  /** `error`: a sync would fail; `warning`: it may not do as meant; `note`: worth knowing; `works`, `untried`: tried or not. */
+  /** `error`: a sync would fail; `warning`: it may not do as meant. */
   readonly severity: 'error' | 'warning' | 'note' | 'works' | 'untried';
   /** The code a sync would fail with; null unless it is an error. */
   readonly code: FailureCode | null;
@@ -43,7 +43,7 @@ export function findingOf(
   return { severity: 'error', code, ...place, message, hint };
 }
 
-/** Returns where a setting's key or value stands. A setting of `defaults` belongs to every slice, so no slice is named. */
+/** A setting of `defaults` belongs to every slice, so no slice is named. */
 export function placeOf(
   stated: StatedSettings,
   path: SettingPath,

@@ -23,7 +23,7 @@ export interface Checking {
   readonly signal: AbortSignal;
 }
 
-/** Requests the catalog, which is empty without an answer, and the campaign API if partners or links are configured. */
+/** Requests the catalog and, for partners or links, the campaign API. */
 export async function requestedService(
   config: Config,
   checking: Checking,

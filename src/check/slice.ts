@@ -27,7 +27,7 @@ const at = (
   which: 'key' | 'value' = 'value',
 ): FindingPlace => placeOf(stated, path, slice.name, which);
 
-/** Returns the path of a setting in the slice or the defaults, or of one item of its list (default: the slice's own path). */
+/** Returns the path of a setting, or of one item of its list (default: the slice's own path). */
 export function settingPath(
   { index, stated }: CheckedSlice,
   key: string,
@@ -168,7 +168,7 @@ function retainFindings(checked: CheckedSlice, metrics: readonly Metric[]): Find
   return [finding('warning', message, hint, at(checked, settingPath(checked, 'retain')))];
 }
 
-/** Leaving this parameter out doubled a report compared with the dashboard (observed: reattributed). */
+/** Left out, it doubled a report beside the dashboard (observed: reattributed). */
 const DOUBLING = 'reattributed';
 
 function leftFindings(checked: CheckedSlice): Finding[] {

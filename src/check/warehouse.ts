@@ -133,7 +133,7 @@ async function unconfiguredFindings(
 
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
 
-/** Returns the metrics of each slice's table, by slice; none if the warehouse cannot be read. */
+/** Returns the metrics by slice; none if the warehouse cannot be read. */
 export async function loadedMetricsAt(
   path: string,
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
@@ -149,7 +149,7 @@ async function storedMetrics(
   return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
 }
 
-/** Returns what the next sync requests again because a slice changed, or why it would refuse the slice. */
+/** Finds what the next sync requests again, or why it would refuse a slice. */
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,

@@ -214,7 +214,7 @@ function declareCommands(cli: Cli, chosen: Chosen): void {
   }
 }
 
-/** Refuses what yargs drops (all after a bare `--`, the first of two values) or misunderstands (`--dryRun`, `--dry-run=1`). */
+/** Refuses what yargs drops or misunderstands (`--dryRun`, `--dry-run=1`). */
 function refuseUnclear(argv: readonly string[]): void {
   if (argv.includes('--')) throw new Error('nothing may stand behind --');
   const values = new Map<string, string>();
@@ -246,7 +246,7 @@ function dashJoined(argv: readonly string[]): string[] {
   });
 }
 
-/** Reads what yargs refused from its message, such as `Unknown argument: slise` (locale `en`). */
+/** Reads yargs' message, such as `Unknown argument: slise` (locale `en`). */
 function usageFailure(message: string, argv: readonly string[]): Failure {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
   // yargs names each twice, as `dry-rnu` and `dryRnu`.

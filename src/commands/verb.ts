@@ -88,7 +88,7 @@ export async function writeNamed(
   }
 }
 
-/** Completes the names of slices after `--slice`, from the named configuration if it can be read. */
+/** Completes names after `--slice`, if the configuration can be read. */
 export async function completeSlices(words: readonly string[], shell: Shell): Promise<number> {
   const { directory, environment } = shell;
   const [begun, file] = [words.at(-1) ?? '', words[words.indexOf('--config') + 1]];
@@ -146,7 +146,7 @@ export function dayOf(text: string, option: string): Day {
   throw usage(`${option} was "${text}", which is no date.`, `Write ${option} as YYYY-MM-DD.`);
 }
 
-/** Returns the days from the first to the last, both inclusive, as a half-open interval. */
+/** Both days are inclusive. */
 export function dayRange(from: string, to: string): DayInterval {
   const [first, last] = [dayOf(from, '--from'), dayOf(to, '--to')];
   const hint = 'Give the first day as --from and the last day as --to.';

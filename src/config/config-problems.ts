@@ -13,7 +13,7 @@ export interface Mistake {
   readonly at: 'key' | 'value';
   /** `what is wrong; what is allowed; did you mean …?` */
   readonly text: string;
-  /** The path probably meant by an unknown key, which is then not reported as missing too. */
+  /** The path probably meant by an unknown key. */
   readonly meant?: SettingPath;
 }
 
@@ -53,7 +53,7 @@ export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
 
 export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
-/** A setting's dotted name, such as `slices[0].metrics[2]`. Quotes unusual keys; hides an address, which may be a secret. */
+/** `slices[0].metrics[2]`. Quotes unusual keys, and hides an address, which may be a secret. */
 export function settingName(path: SettingPath): string {
   return path
     .map((step) => {
@@ -78,7 +78,7 @@ export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 type Issue = z.core.$ZodIssue;
 
-/** Returns one mistake per key or value. Shows a value only if `isShown`, as others may be secret. */
+/** Shows a value only if `isShown`, as others may be secret. */
 export function schemaMistakes(
   issues: readonly Issue[],
   root: unknown,

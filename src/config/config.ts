@@ -75,7 +75,7 @@ interface Origin {
   readonly environment: Environment;
 }
 
-/** Returns the deeply frozen configuration. Throws `CONFIG_INVALID` if the environment's proxy is no http or https URL. */
+/** Throws `CONFIG_INVALID` if the environment's proxy is no http or https URL. */
 export function buildConfig(stated: Settings, origin: Origin): Config {
   const { file, base, environment } = origin;
   const service = 'kind' in stated.service ? stated.service : httpService(stated.service, origin);
@@ -183,7 +183,7 @@ function fixedParameters(settings: SliceSettings): Readonly<Record<string, strin
   );
 }
 
-/** Freezes a value with every plain object and list in it. Leaves instances of classes as they are. */
+/** Freezes every plain object and list, but no instance of a class. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
@@ -192,7 +192,7 @@ function deepFrozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Returns the proxy that the usual variables name for these addresses. Throws `CONFIG_INVALID` if it is no http(s) URL. */
+/** Reads the usual variables. Throws `CONFIG_INVALID` for what is no http(s) URL. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
   // Plain http requests never leave this machine, so the variables for http only replace missing ones for https.
   const variable = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'].find(

@@ -3,7 +3,7 @@
 /** More slips make another word. */
 const CHARACTERS_PER_SLIP = 3;
 
-/** Ignores case. Returns null if all candidates differ by more slips than the name's length allows. */
+/** Ignores case. Returns null if all differ by more slips than the length allows. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const wanted = name.toLowerCase();
   let best: string | null = null;

@@ -40,7 +40,7 @@ const lakeSettings = {
 
 type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
 
-/** Refuses file rights for an object store, and an object store's settings for a path on this machine. */
+/** Refuses file rights for an object store, and its settings for a local path. */
 function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCtx): void {
   const { mode, ...store } = lake;
   const [names, message] = path.startsWith('s3://')

@@ -71,7 +71,7 @@ export function resolvedText(inspection: Inspection): string {
   return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
 }
 
-/** Reads the configuration as `readConfig` does, but returns its problems. The environment takes precedence over `.env`. */
+/** As `readConfig`, but returns the problems. The environment takes precedence over `.env`. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
   const file = resolve(options.directory, options.file ?? 'ripen.yaml');
   const dotEnv = await readFile(join(dirname(file), '.env'), 'utf8').catch(() => '');

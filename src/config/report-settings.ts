@@ -31,7 +31,7 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
     'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
 });
 
-/** Null leaves a parameter out. Any text is accepted, as the service's documents list different values. */
+/** Null leaves a parameter out. Any text is accepted, as the documents differ. */
 const parameterShape = {
   cohort_maturity: listedText
     .default('immature')

@@ -74,7 +74,7 @@ function isBoundScalar(schema: Readonly<Record<string, unknown>>): boolean {
 
 const LINE_WIDTH = 120;
 
-/** Returns valid settings as YAML, with the defaults in each slice. Read again, it states the same except for secrets. */
+/** Returns settings as YAML that states the same when read again, except for secrets. */
 export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
   const { defaults: _, ...others } = root;
   const service = root['service'] === 'simulator' ? { simulator: {} } : root['service'];

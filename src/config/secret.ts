@@ -15,7 +15,7 @@ const CREDENTIALS = /^\S+ +(?:\w+=)?"?([^"]*)"?$/;
 const BITS_PER_BYTE = 8;
 const BITS_PER_DIGIT = 6;
 
-/** A service may echo a part of a credential, in any letter case. Shorter parts occur in ordinary words. */
+/** A service may echo a part, in any letter case. Shorter parts occur in words. */
 const ECHO_LENGTH = 8;
 
 const known = new Set<string>();
@@ -63,12 +63,12 @@ export class Secret {
   }
 }
 
-/** Replaces every known secret by `***`: plain, URL-encoded, JSON-escaped, base64 or inside longer base64. */
+/** Replaces secrets by `***`: plain, URL-encoded, JSON-escaped, base64 or inside longer base64. */
 export function scrub(text: string): string {
   return pattern === null ? text : text.replaceAll(pattern, '***');
 }
 
-/** Scrubs text from a service, including every part of a secret from 8 characters on, in any letter case. */
+/** Also scrubs every part of a secret from 8 characters on, in any letter case. */
 export function scrubEcho(text: string): string {
   const clean = scrub(text);
   const lower = lowerCase(clean);

@@ -136,7 +136,7 @@ function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
   }
 }
 
-/** Refuses names that repeat an earlier one. Letter case makes no difference, as columns and tables ignore it. */
+/** Ignores letter case, as columns and tables do. */
 function refuseRepeats(
   refuse: Refuse,
   items: readonly unknown[],

@@ -30,7 +30,7 @@ export interface Position {
 const TOO_DEEP = 'is nested too deeply to be read';
 const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`;
 
-/** Returns why the file is unreadable, without the library's message, which may quote part of a secret. */
+/** Drops the library's message, which may quote part of a secret. */
 function fatalError(
   { pos: [offset], code, message }: yaml.YAMLError,
   text: string,
@@ -46,7 +46,7 @@ function fatalError(
   return { offset, text: `not YAML: ${words}` };
 }
 
-/** In these lists braces expand. Other values, such as those of filters, may contain literal braces. */
+/** Braces expand in these lists. Filters, for example, may contain literal braces. */
 const nameLists: ReadonlySet<string> = new Set([
   'dimensions',
   'metrics',
@@ -85,7 +85,7 @@ const OWN_PART = 'is an alias of a value that contains it';
 export class SettingsText {
   readonly value: unknown;
   readonly fatal: { readonly place: Position; readonly text: string } | null;
-  /** What is wrong with single values. Such a value is null, and must not be reported again. */
+  /** Of single values, which are then null and must not be reported again. */
   readonly mistakes: Mistake[] = [];
   /** Values from the environment, which must not be shown. */
   readonly filledPlaces: SettingPath[] = [];
@@ -126,7 +126,7 @@ export class SettingsText {
     this.fatal = fatal === null ? null : { place: this.#placeAt(fatal.offset), text: fatal.text };
   }
 
-  /** Returns the position of a setting, or of the nearest one around it if it is not stated. */
+  /** Falls back to the nearest setting around one that is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): Position {
     const name = placeName(path);
     const [key, value] = [this.#keyOffsets.get(name), this.#valueOffsets.get(name)];
@@ -141,7 +141,7 @@ export class SettingsText {
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  /** `list` is the list around it: nested lists and braces add their items to it and return it. */
+  /** Nested lists and braces add their items to the `list` around them, and return it. */
   #read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
     this.#count();
     if (this.#open.size > MAX_DEPTH)

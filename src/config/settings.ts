@@ -20,7 +20,7 @@ import {
 } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
-/** service-interface, Limits: the service answers 429 to more than 50 simultaneous requests. */
+/** service-interface, Limits. */
 const MAX_SIMULTANEOUS = 50;
 
 const simultaneous = wholeNumber(1, MAX_SIMULTANEOUS).default(MAX_SIMULTANEOUS);

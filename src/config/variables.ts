@@ -10,7 +10,7 @@ export interface FilledText {
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-/** For a value that is not used. Valid as a header and as an address, which leads nowhere. */
+/** Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
 /** Fills variables once: their values are not searched for more. */

@@ -6,8 +6,8 @@ import { formatDecimal, parseDecimal } from './column-type.ts';
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+/g;
 
 /**
- * Returns complete JSON without blanks: the keys of each object in one order, escapes only if needed, numbers without exponents
- * or trailing zeros. Repeated keys stay, in their order.
+ * Sorts the keys of each object, and drops blanks, needless escapes, exponents and trailing zeros. Repeated keys stay, in their
+ * order.
  */
 export function canonicalJson(json: string): string {
   const outside: string[] = [];

@@ -10,7 +10,7 @@ export const DOUBLE: ColumnType = { kind: 'DOUBLE' };
 /** DuckDB still casts it fast. */
 export const MONEY: ColumnType = { kind: 'DECIMAL', width: 18, scale: 6 };
 
-/** DuckDB casts text to wider decimals two hundred times more slowly, so they take a path of their own. */
+/** DuckDB casts text to wider decimals two hundred times more slowly. */
 export const FAST_DIGITS = 18;
 
 /** Returns SQL text: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
@@ -40,7 +40,7 @@ export function capacityOf(type: ColumnType): {
   return { whole: type.width - type.scale, fraction: type.scale };
 }
 
-/** Widens a type so that it also holds numbers of these digits. Returns null if no exact type has enough digits. */
+/** Returns null if no exact type has enough digits. */
 export function widen(
   type: ColumnType,
   needed: { readonly whole: number; readonly fraction: number },
@@ -56,7 +56,7 @@ export function widen(
 
 const BIGINT_DIGITS = 19;
 
-/** Whether one exact type holds every value of these types, as DuckDB needs for their union. */
+/** As DuckDB needs for a union of these types. */
 export function haveCommonType(types: readonly ColumnType[]): boolean {
   const whole = Math.max(
     ...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)),
@@ -65,7 +65,7 @@ export function haveCommonType(types: readonly ColumnType[]): boolean {
   return whole + fraction <= MAX_DIGITS;
 }
 
-/** Returns an exact type for every value of these types, or else DOUBLE, which holds the nearest. */
+/** Returns DOUBLE, which holds the nearest, if no exact type holds every value. */
 export function commonType(types: readonly [ColumnType, ...ColumnType[]]): ColumnType {
   if (!haveCommonType(types)) return DOUBLE;
   const [first, ...others] = types;

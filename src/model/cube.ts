@@ -8,10 +8,7 @@ export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as c
 
 export const AGE_SLOT = '{age}';
 
-/**
- * Returns the metrics of keys at their ages. The age replaces the slot in a key, or is appended. A key that ends with `_{age}`
- * is the same cohort as one without that.
- */
+/** The age replaces the slot in a key, or is appended. A key that ends with `_{age}` is the same cohort as one without that. */
 export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>): CubeMetric[] {
   return Object.entries(cohorts).flatMap(([key, ages]) =>
     ages.map((age) => ({
@@ -25,7 +22,7 @@ export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>
 
 const RANGE = /^([dwm])(\d{1,3})\.\.\1(\d{1,3})$/;
 
-/** Returns the ages that `d7` or `d0..d120` states, both ends included. Returns null for any other text or a reversed range. */
+/** Reads `d7` or `d0..d120`, both ends included. Returns null for any other text or a reversed range. */
 export function agesIn(text: string): string[] | null {
   const [, unit, first, last] = RANGE.exec(text) ?? [];
   if (unit === undefined) return parseAge(text) === null ? null : [text];

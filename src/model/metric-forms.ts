@@ -101,8 +101,8 @@ export const documentedForms: readonly Form[] = rows
   });
 
 /**
- * Returns what is documented of a metric in a catalog list (null if in none). An id may have several forms, as events can have
- * any name: then the latest horizon counts, and the metric adds up only if all forms do.
+ * A metric in no list has the list null. An id may have several forms, as events can have any name: then the latest horizon
+ * counts, and it adds up only if all forms do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const found = documentedForms
@@ -144,7 +144,7 @@ function inForm(
 const filled = (text: string, match: RegExpExecArray): string =>
   text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
 
-/** Returns how to take a ratio over rows: `factor × sum(numerator) / sum(denominator)`. */
+/** As `factor × sum(numerator) / sum(denominator)`. */
 export function ratioOf(
   id: string,
 ): { readonly numerator: string; readonly denominator: string; readonly factor: number } | null {
@@ -164,7 +164,7 @@ function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]):
   return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
 }
 
-/** Reads an age such as `d7`. Returns null for any other text and for an age beyond the service's longest. */
+/** Reads `d7`. Returns null for other text and beyond the service's longest age. */
 export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
   const known = ageUnits.find(({ unit }) => text.startsWith(unit));
   const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;

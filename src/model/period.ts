@@ -54,7 +54,7 @@ export const LAST_DAY = day('9999-12-30');
 /** An earlier year is mistyped, and would be requested week by week. */
 export const EARLIEST_DAY = day('1970-01-01');
 
-/** Returns the days that a date period covers at an instant, within the calendar and without days that have not begun. */
+/** Stays within the calendar and leaves out days that have not begun. */
 export function resolveDatePeriod(slice: Dated, planAt: Date): DayInterval | null {
   const today = dayAt(planAt, slice.utcOffset);
   const start = resolveBound(slice.datePeriod.first, today, slice.weekStartsOn);
@@ -68,7 +68,7 @@ function datePeriodEnd({ datePeriod, utcOffset, weekStartsOn }: Dated, planAt: D
   return addDays(earliest(resolveBound(datePeriod.last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 
-/** Returns the first and last day of a date period whose end lies before its start at an instant. */
+/** Returns both ends of a date period that ends before it starts. */
 export function reversedAt(
   { datePeriod, utcOffset, weekStartsOn }: Dated,
   planAt: Date,

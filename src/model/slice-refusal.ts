@@ -14,10 +14,7 @@ export interface SliceRefusal {
   readonly hint: string;
 }
 
-/**
- * Finds why a slice cannot be loaded before any report is requested. Without a catalog it is unknown what a star stands for,
- * and which type a metric has.
- */
+/** Without a catalog it is unknown what a star stands for, and which type a metric has. */
 export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | null {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const stars = listed.length === 0 ? null : starRefusal(slice, listed);

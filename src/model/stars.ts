@@ -10,7 +10,7 @@ export const MAX_STARRED = 200;
 export interface Star {
   readonly pattern: string;
   readonly metrics: readonly string[];
-  /** Matching metrics that differ from a column by letter case alone, each with that column. */
+  /** Metrics that differ by letter case alone from a column, with that column. */
   readonly twins: ReadonlyMap<string, string>;
 }
 
@@ -19,8 +19,8 @@ export const isStar = (metric: string): boolean => metric.includes('*');
 export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metrics.some(isStar);
 
 /**
- * Returns the listed metrics that each star matches, sorted: each once, without those the slice states or that cannot be
- * columns. Of two names that differ by letter case alone the loaded one stays, or else the first.
+ * Each metric matches once, without those the slice states or that cannot be columns. Of two names that differ by letter case
+ * alone the loaded one stays, or else the first.
  */
 export function starsOf(
   { metrics, dimensions }: Pick<Slice, 'metrics' | 'dimensions'>,

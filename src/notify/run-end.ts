@@ -136,8 +136,7 @@ export async function emitMissedFailures(
 
 /**
  * Reports a run whose configuration or options could not be read: in full if only the credentials are missing, else by its
- * metrics. Without a configuration it is unknown which files must not be replaced, so a file with anything but metrics of ripen
- * is left as it is. Resolves to the failure to end with.
+ * metrics. A file with anything but metrics of ripen is then left as it is. Resolves to the failure to end with.
  */
 export async function reportConfigError(
   context: Omit<ReportContext, 'config'>,
@@ -213,7 +212,7 @@ async function deliverReport(
   });
 }
 
-/** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`, then the first failures and the copies. */
+/** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`. */
 function endText({ command, exitCode, summary, failure }: RunEnd): string {
   const who = `ripen ${command} on ${hostname()}`;
   if (summary === null)

@@ -14,7 +14,7 @@ import { html, Markup } from './html.ts';
 /** In units of the picture: two stand side by side, and one fills a phone's width. */
 const WIDTH = 480;
 const HEIGHT = 190;
-/** For reserving room. The style sheet's letters are a little smaller, as fonts differ in width. */
+/** For reserving room; the style sheet's letters are a little smaller. */
 const FONT_SIZE = 13;
 
 use([LineChart, GridComponent, SVGRenderer]);
@@ -67,7 +67,7 @@ function drawn(title: string, option: EChartsCoreOption): Markup {
   return html`<div class="chart" role="img" aria-label="${title}">${new Markup(bare(svg))}</div>`;
 }
 
-/** Removes what only a live chart needs. ECharts escapes text (`encodeHTML`), so what looks like an attribute is one. */
+/** ECharts escapes text, so what looks like an attribute is one. */
 function bare(svg: string): string {
   return svg
     .replaceAll(/<(style|defs)\b[^>]*>[\s\S]*?<\/\1>/g, '')

@@ -25,7 +25,7 @@ const escapes: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** The text as HTML for an element or a quoted attribute: on one line, scrubbed, without control characters. */
+/** For an element or a quoted attribute: one line, scrubbed, without control characters. */
 function escaped(text: string): string {
   return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
 }

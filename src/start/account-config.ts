@@ -16,7 +16,7 @@ import { oneLine } from '../terminal/printable.ts';
 
 /** A missing value is taken from the environment, or from the account. */
 export interface AccountOptions {
-  /** Has `RIPEN_TOKEN`, and may have the addresses `RIPEN_BASE_URL` and `RIPEN_REPORTS_URL`. */
+  /** Has `RIPEN_TOKEN`, perhaps `RIPEN_BASE_URL` and `RIPEN_REPORTS_URL`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly baseUrl?: string | undefined;
   readonly reportsUrl?: string | undefined;

@@ -88,7 +88,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   return { written: [...texts.keys()].map(pathOf) };
 }
 
-/** Whether a path exists, even as a broken link. If it cannot be inspected, writing fails with the reason. */
+/** Also true of a broken link. If a path cannot be inspected, writing fails with the reason. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

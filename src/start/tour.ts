@@ -56,7 +56,7 @@ export interface Tour {
   /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
   readonly status: StatusReport;
-  /** To the published copy; empty for a configuration of the user's, which has other slices, or without a copy. */
+  /** Empty for a configuration of the user's, which has other slices, or without a copy. */
   readonly questions: readonly Question[];
 }
 
@@ -70,8 +70,8 @@ export interface Question {
 type Watched = Required<Pick<TourOptions, 'emit' | 'signal'>>;
 
 /**
- * Runs the nights that no earlier tour has run. Throws the signal's reason if it aborts, `USAGE_INVALID` for a real service,
- * `STORAGE_FAILED` if its configuration cannot be written, and what `readConfig` throws.
+ * Runs the nights that no earlier tour has run. Throws `USAGE_INVALID` for a real service, `STORAGE_FAILED` if its
+ * configuration cannot be written, and what `readConfig` throws.
  */
 export async function runTour(options: TourOptions): Promise<Tour> {
   const { directory, environment = {}, now, nights: count = USUAL_NIGHTS } = options;

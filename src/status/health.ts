@@ -37,8 +37,8 @@ const finding = (state: HealthState, message: string, hint: string | null = null
 });
 
 /**
- * Judges the newest run, the newest that called the service, its age, and what is missing. `future` is the failure if stored
- * fetches lie in the future; `start` is the last run if it did not start.
+ * Judges the newest run and the newest that called the service. `future` is the failure if stored fetches lie in the future;
+ * `start` is the last run if it did not start.
  */
 export function healthOf(
   report: Omit<StatusReport, 'health'>,

@@ -101,7 +101,7 @@ export const metricHistory = z.object({
   metric: z.string(),
   /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
-  /** Periods fetched again after they were final, in 90 days, and those of them that had changed. */
+  /** Fetched again in 90 days after they were final, and those that had changed. */
   final_cells: count,
   final_changed: count,
   /** The highest age at which a fetch found another total than the one before; null if none did. */

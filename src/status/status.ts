@@ -100,7 +100,7 @@ export async function statusOf(
 /** Two weeks of nights: enough to see a pattern. */
 const RUNS = 14;
 
-/** Reads the newest runs, and the newest's warnings and rejected rows. In a copy, which it made, that run has not ended. */
+/** In a copy, which it made, the newest run has not ended. */
 async function readLastRuns(
   warehouse: Warehouse,
   isCopy: boolean,

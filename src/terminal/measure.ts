@@ -59,7 +59,7 @@ export function namesText(names: readonly string[], most = 5): string {
   return `${names.slice(0, most).join(', ')}${more}`;
 }
 
-/** `14,074`, `-937.5`, `0.0043`: no decimals from 1000 on, two from 1 on, three digits below. Signed: `+14,074`. */
+/** `14,074`, `-937.5`, `0.0043`. Signed: `+14,074`. */
 export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): string {
   const size = Math.abs(amount);
   const text = amount.toLocaleString('en-US', {

@@ -5,7 +5,7 @@ import { scrubbedJson } from '../config/secret.ts';
 /** Control characters except tab and line feed, and marks that change the direction of text. */
 const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
 
-/** Removes control characters except line feeds and tabs. What followed a removed escape stays, as text. */
+/** What followed a removed escape stays, as text. */
 export function printable(text: string): string {
   return text.replaceAll(unprintable, '');
 }

@@ -115,7 +115,7 @@ export function auditText({ audited }: SliceStatus): string[] {
   ];
 }
 
-/** Says what each loaded metric means (its column's comment), when it is final, and by which rule. */
+/** The meaning is the comment of its column. */
 export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
   title: 'What each metric means, and when it is final',
   columns: columnsOf('metric', '~meaning', 'final after', '~because'),

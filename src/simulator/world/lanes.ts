@@ -126,7 +126,7 @@ export interface Land {
   readonly partners: readonly WorldPartner[];
 }
 
-/** Returns lanes for about `rowsPerDay` combinations of app, network, country and system a day. */
+/** For about `rowsPerDay` combinations of app, network, country and system a day. */
 export function createLanes({
   seed,
   rowsPerDay,

@@ -189,7 +189,7 @@ const waves = [
 /** Fine conversion values are six bits. */
 export const CONVERSION_VALUES = 64;
 
-/** Counts postbacks with one conversion value, or with any if null; each wave of an atom has one value. */
+/** Null counts any conversion value; each wave of an atom has one. */
 export function postbacks(of: number | null): Measure {
   return (atom, { nowHour }) => {
     if (!atom.lane.postbacks) return 0;
@@ -247,7 +247,7 @@ export const lifetimeSize: Measure = (atom, at) => {
   return Math.floor(installs(atom, at) * (1 + joined) + fraction(atom.seed));
 };
 
-/** Returns what the remaining users of a cohort do over a range of ages, in proportion to the part that has passed. */
+/** What the remaining users of a cohort do grows in proportion to the time passed. */
 export function lived(name: string, perUser: number, { fromHour, untilHour }: AgeRange): Measure {
   const salt = mix(hashText(name), fromHour);
   return (atom, at) => {
