@@ -107,6 +107,9 @@ const instantForm =
 const usage = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
+const notA = (noun: string, option: string, text: string, form: string): Failure =>
+  usage(`${option} was "${text}", which is no ${noun}.`, `Write ${option} ${form}.`);
+
 export function parseOption<T>(
   read: (text: string, option: string) => T,
   text: string | undefined,
@@ -118,32 +121,25 @@ export function parseOption<T>(
 /** Reads an ISO 8601 instant with its offset from UTC. */
 export function instantOf(text: string, option: string): Date {
   if (parseDay(instantForm.exec(text)?.[1] ?? '') !== null) return new Date(text);
-  const form = 'an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00';
-  throw usage(
-    `${option} was "${text}", which is no instant with an offset.`,
-    `Write ${option} as ${form}.`,
-  );
+  const form = 'as an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00';
+  throw notA('instant with an offset', option, text, form);
 }
 
 export function durationOf(text: string, option: string): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
-  const hint = `Write ${option} as a number and a unit, s m h d, such as 90m.`;
-  throw usage(`${option} was "${text}", which is no duration.`, hint);
+  throw notA('duration', option, text, 'as a number and a unit, s m h d, such as 90m');
 }
 
 export function wholeNumberOf(text: string, option: string, most: number): number {
   if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
-  throw usage(
-    `${option} was "${text}", which is no whole number from 0 to ${most}.`,
-    `Write ${option} in digits.`,
-  );
+  throw notA(`whole number from 0 to ${most}`, option, text, 'in digits');
 }
 
 export function dayOf(text: string, option: string): Day {
   const parsed = parseDay(text);
   if (parsed !== null) return parsed;
-  throw usage(`${option} was "${text}", which is no date.`, `Write ${option} as YYYY-MM-DD.`);
+  throw notA('date', option, text, 'as YYYY-MM-DD');
 }
 
 /** Both days are inclusive. */

@@ -40,21 +40,6 @@ const lakeSettings = {
 
 type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
 
-/** Refuses file rights for an object store, and its settings for a local path. */
-function refuseMisplaced(path: string, lake: StatedLake, context: z.RefinementCtx): void {
-  const { mode, ...store } = lake;
-  const [names, message] = path.startsWith('s3://')
-    ? [
-        mode === undefined ? [] : ['mode'],
-        'is for files; an object store has no file rights; leave it out',
-      ]
-    : [
-        Object.keys(store).filter((key) => key in lakeSettings),
-        'is for s3://bucket/prefix alone; leave it out',
-      ];
-  for (const name of names) context.addIssue({ code: 'custom', path: [name], message });
-}
-
 /** Null leaves a setting to the environment. */
 export interface ObjectStore {
   readonly bucket: string;
@@ -66,19 +51,27 @@ export interface ObjectStore {
   readonly pathStyle: boolean;
 }
 
-function lakeAt(
-  stated: string,
-  { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle }: StatedLake,
-) {
-  const [, bucket, rest = ''] = BUCKET.exec(stated) ?? [];
-  if (bucket === undefined) return { path: stated, mode };
-  const place = { bucket, prefix: rest.slice(1) };
-  const reached = {
+/** Refuses file rights for an object store, and its settings for a local path. */
+function lakeAt(path: string, lake: StatedLake, context: z.RefinementCtx) {
+  const { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle } = lake;
+  const [, bucket, rest = ''] = BUCKET.exec(path) ?? [];
+  const keys = Object.keys(lakeSettings).filter((key) => key in lake);
+  const message =
+    bucket === undefined
+      ? 'is for s3://bucket/prefix alone; leave it out'
+      : 'is for files; an object store has no file rights; leave it out';
+  for (const key of keys) {
+    if ((key === 'mode') === (bucket !== undefined))
+      context.addIssue({ code: 'custom', path: [key], message });
+  }
+  if (bucket === undefined) return { path, mode };
+  const store: ObjectStore = {
+    bucket,
+    prefix: rest.slice(1),
     endpoint: endpoint ?? null,
     region: region ?? null,
     pathStyle: pathStyle ?? endpoint !== undefined,
   };
-  const store: ObjectStore = { ...place, ...reached };
   return { path: `s3://${bucket}${rest}`, mode, store };
 }
 
@@ -101,20 +94,19 @@ export const publishTarget = z.union(
         .default(false)
         .describe('Whether to map column names that some engines refuse.'),
       ...lakeSettings,
-    })
-      .superRefine((stated, context) => refuseMisplaced(stated.delta, stated, context))
-      .transform((stated) => ({
-        kind: 'delta' as const,
-        ...lakeAt(stated.delta, stated),
-        keepMs: stated.keep,
-        ...(stated.column_mapping ? { columnMapping: true } : {}),
-      })),
+    }).transform((stated, context) => ({
+      kind: 'delta' as const,
+      ...lakeAt(stated.delta, stated, context),
+      keepMs: stated.keep,
+      ...(stated.column_mapping ? { columnMapping: true } : {}),
+    })),
     block({
       parquet: lakePath.describe('Directory of plain Parquet files, or s3://bucket/prefix.'),
       ...lakeSettings,
-    })
-      .superRefine((stated, context) => refuseMisplaced(stated.parquet, stated, context))
-      .transform((stated) => ({ kind: 'parquet' as const, ...lakeAt(stated.parquet, stated) })),
+    }).transform((stated, context) => ({
+      kind: 'parquet' as const,
+      ...lakeAt(stated.parquet, stated, context),
+    })),
   ],
   { error: 'must name one destination, duckdb, delta or parquet' },
 );

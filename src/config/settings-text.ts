@@ -57,19 +57,6 @@ const nameLists: ReadonlySet<string> = new Set([
   'ad_revenue_sources',
 ]);
 
-const isOfNames = (path: SettingPath): boolean =>
-  nameLists.has(String(path.at(-2))) || path.at(-3) === 'cohorts';
-
-function hasOpenBrace(text: string): boolean {
-  let depth = 0;
-  for (const letter of text)
-    depth = letter === '{' ? depth + 1 : letter === '}' ? Math.max(0, depth - 1) : depth;
-  return depth > 0;
-}
-
-const namesIn = (text: string): string[] =>
-  text.includes('{') ? expand(text, { max: MAX_VALUES + 1, maxLength: Infinity }) : [text];
-
 const credentials: ReadonlySet<string> = new Set([
   'token',
   'token_file',
@@ -102,15 +89,12 @@ export class SettingsText {
     let value: unknown = null;
     let fatal: ReturnType<typeof fatalError> | null = null;
     try {
-      const options = {
+      const { contents, errors } = yaml.parseDocument(text, {
         prettyErrors: false,
         version: '1.2',
         schema: 'core',
         merge: false,
         uniqueKeys: false,
-      } as const;
-      const { contents, errors } = yaml.parseDocument(text, {
-        ...options,
         lineCounter: this.#lines,
       });
       const [error] = errors;
@@ -160,7 +144,8 @@ export class SettingsText {
     }
     if (yaml.isScalar(node)) {
       const { value, source } = node;
-      const areNames = list !== null && isOfNames(path) && typeof value === 'string';
+      const isOfNames = nameLists.has(String(path.at(-2))) || path.at(-3) === 'cohorts';
+      const areNames = list !== null && isOfNames && typeof value === 'string';
       return areNames
         ? this.#readNames(value, offset, path, list)
         : this.#readScalar(value, source, path);
@@ -252,11 +237,16 @@ export class SettingsText {
 
   /** Each name has its own path; all have the position of the text. */
   #readNames(text: string, offset: number, path: SettingPath, list: unknown[]): unknown {
-    if (hasOpenBrace(text)) {
+    let depth = 0;
+    for (const letter of text)
+      depth = letter === '{' ? depth + 1 : letter === '}' ? Math.max(0, depth - 1) : depth;
+    if (depth > 0) {
       const allowed = 'must be as in a shell, revenue_d{0,7} or revenue_d{0..30}';
       return this.#refuse(path, `holds a brace that never closes; ${allowed}`);
     }
-    for (const name of namesIn(text)) {
+    // One more than a file may hold shows that there are too many.
+    const options = { max: MAX_VALUES + 1, maxLength: Infinity };
+    for (const name of text.includes('{') ? expand(text, options) : [text]) {
       this.#count();
       const place = [...path.slice(0, -1), list.length];
       this.#valueOffsets.set(placeName(place), offset);
@@ -269,7 +259,7 @@ export class SettingsText {
     if (typeof value === 'number') return String(value) === source ? value : source;
     if (typeof value !== 'string') return value;
     const filled = fillVariables(value, this.#from.environment, this.#isUnused(path));
-    if (filled.named) this.filledPlaces.push(path);
+    if (filled.isNamed) this.filledPlaces.push(path);
     return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
   }
 

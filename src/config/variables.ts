@@ -2,31 +2,21 @@
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface FilledText {
-  readonly text: string;
-  readonly named: boolean;
-  readonly problem: string | null;
-}
-
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
 /** Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
 /** Fills variables once: their values are not searched for more. */
-export function fillVariables(
-  text: string,
-  environment: Environment,
-  isUnused = false,
-): FilledText {
+export function fillVariables(text: string, environment: Environment, isUnused = false) {
   const unset: string[] = [];
-  let named = false;
+  let isNamed = false;
   let malformed = false;
   const filled = text.replace(
     /\$\$|\$\{([^}]*)(\}?)/g,
     (whole, inside: string | undefined, closing: string) => {
       if (inside === undefined) return '$';
-      named = true;
+      isNamed = true;
       const [, name, fallback] = VARIABLE.exec(inside) ?? [];
       // A variable within a default would be cut off at its brace.
       if (name === undefined || closing === '' || fallback?.includes('${') === true) {
@@ -45,5 +35,5 @@ export function fillVariables(
     'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
   const missing =
     unset.length === 0 ? null : `environment variable ${unset.join(', ')} is not set; set it`;
-  return { text: filled, named, problem: malformed ? unread : missing };
+  return { text: filled, isNamed, problem: malformed ? unread : missing };
 }

@@ -209,7 +209,10 @@ class RunProgress {
 
   /** Adds an event. Returns a sentence about its slice once no window of the slice is left to load. */
   add(event: RunEvent, atMs: number): string | null {
-    if (event.type === 'run_started') this.#begin(event.command, atMs);
+    if (event.type === 'run_started') {
+      this.#slices.clear();
+      [this.#command, this.#startedMs, this.#inFlight] = [event.command, atMs, 0];
+    }
     const {
       slice = null,
       counts: adds = {},
@@ -223,11 +226,6 @@ class RunProgress {
     this.#slices.set(slice, counts);
     const isEnd = ['window_loaded', 'slice_planned', 'failed'].includes(event.type);
     return isEnd && isFinished(counts) ? finishedText(oneLine(slice), counts) : null;
-  }
-
-  #begin(command: string, atMs: number): void {
-    this.#slices.clear();
-    [this.#command, this.#startedMs, this.#inFlight] = [command, atMs, 0];
   }
 
   /** Narrower than the terminal, so that it can be repainted. The least important parts drop out. */

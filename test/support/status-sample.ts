@@ -9,7 +9,7 @@ import {
   metricStatuses,
   periodCounts,
   summedCells,
-} from '../../src/status/periods.ts';
+} from '../../src/status/slice-status.ts';
 import type {
   PeriodStatus,
   RunStatus,

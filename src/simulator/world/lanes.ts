@@ -118,22 +118,14 @@ function originsByNetwork(
   ];
 }
 
-export interface Land {
-  readonly seed: number;
-  readonly rowsPerDay: number;
-  readonly apps: readonly WorldApp[];
-  readonly links: readonly WorldLink[];
-  readonly partners: readonly WorldPartner[];
-}
-
 /** For about `rowsPerDay` combinations of app, network, country and system a day. */
-export function createLanes({
-  seed,
-  rowsPerDay,
-  apps,
-  links,
-  partners,
-}: Land): readonly TrafficLane[] {
+export function createLanes(
+  seed: number,
+  rowsPerDay: number,
+  apps: readonly WorldApp[],
+  links: readonly WorldLink[],
+  partners: readonly WorldPartner[],
+): readonly TrafficLane[] {
   const lanes: TrafficLane[] = [];
   for (const app of apps) {
     const networks = originsByNetwork(app, links, partners);

@@ -70,7 +70,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   const partners = createPartners(seed, chosen.partners, names.partners);
   const apps = createApps(seed, chosen.apps, names.apps);
   const links = createLinks(seed, chosen.links, { apps, partners, names });
-  const lanes = createLanes({ seed, rowsPerDay, apps, links, partners });
+  const lanes = createLanes(seed, rowsPerDay, apps, links, partners);
   const metrics = new Map([
     ...serviceMetrics,
     ...moreMetrics.map((metric) => [metric.id, metric] as const),
