@@ -63,7 +63,10 @@ export async function parseCommandLine(
   let output = '';
   try {
     if (!isCompletion) refuseUnclear(argv);
-    const cli = parser(version, chosen, requestedHelp(argv));
+    const isHelp = argv.includes('--help') || argv.includes('-h');
+    const isOfCommand = argv.some((word) => commandNames.includes(word));
+    const help = isHelp ? (isOfCommand ? 'command' : 'overview') : 'none';
+    const cli = parser(version, chosen, help);
     const parsed = await cli.parseAsync(dashJoined(argv), {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
     });
@@ -83,22 +86,13 @@ interface Chosen {
   options: OptionTable;
 }
 
-type RequestedHelp = 'none' | 'overview' | 'command';
-
-function requestedHelp(argv: readonly string[]): RequestedHelp {
-  if (!argv.includes('--help') && !argv.includes('-h')) return 'none';
-  return argv.some((word) => commandNames.includes(word)) ? 'command' : 'overview';
-}
-
-const HELP_COLUMNS = 80;
-
 /** The help of all commands leaves out the options they share, to fit on a screen. */
 const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
 Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 
 type Cli = Argv<InferredOptionTypes<typeof globalOptions>>;
 
-function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
+function parser(version: string, chosen: Chosen, help: 'none' | 'overview' | 'command'): Cli {
   const cli = yargs()
     .scriptName('ripen')
     .locale('en')
@@ -113,7 +107,7 @@ function parser(version: string, chosen: Chosen, help: RequestedHelp): Cli {
       // With negation, `--no-config` would be an option that is not declared.
       'boolean-negation': false,
     })
-    .wrap(HELP_COLUMNS)
+    .wrap(80)
     .usage(overview)
     .options(globalOptions);
   declareCommands(cli, chosen);

@@ -6,7 +6,6 @@
 
 import {
   cellStates,
-  type CellSpan,
   type CellState,
   type MetricStatus,
   type SliceStatus,
@@ -42,13 +41,21 @@ export function finalityMap(slice: SliceStatus): Markup {
   if (total === 0 || slice.metrics.length === 0) return nothing;
   const step = Math.ceil(slice.metrics.length / MAX_STRIPS);
   const metrics = slice.metrics.filter((_, at) => at % step === 0);
+  const { cells } = slice;
+  const states = cellStates
+    .filter((state) => cells[state] > 0)
+    .map((state) => ({
+      fill: classOf(state),
+      word: cellWords[state],
+      figure: percentText(cells[state], cells.expected),
+    }));
   return html`<figure class="map">
     <figcaption>
       Finality: ${countText(total, 'period')} ×
       ${countText(slice.metrics.length, 'metric')}${step === 1 ? '' : `, of which ${metrics.length} are shown`},
       ${daysText(slice.ages[0]?.first_day ?? '', slice.ages.at(-1)?.last_day ?? '')}
     </figcaption>
-    ${stateLegend(slice)}
+    ${legend(states)}
     <table role="table">
       <thead role="rowgroup">
         <tr role="row">
@@ -66,27 +73,18 @@ export function finalityMap(slice: SliceStatus): Markup {
   </figure>`;
 }
 
-function stateLegend({ cells }: SliceStatus): Markup {
-  return legend(
-    cellStates
-      .filter((state) => cells[state] > 0)
-      .map((state) => ({
-        fill: classOf(state),
-        word: cellWords[state],
-        figure: percentText(cells[state], cells.expected),
-      })),
-  );
-}
-
 function metricRow(metric: MetricStatus, total: number): Markup {
   let from = 0;
   const stretches = metric.spans.map((span) => {
+    const days = daysText(span.first_day, span.last_day);
+    const size = countText(span.periods, 'period');
+    const title = `${metric.metric}: ${cellWords[span.state]}, ${days} (${size})`;
     const drawn = html`<rect
       x="${percent(from, total)}"
       width="${percent(span.periods, total)}"
       height="100%"
       class="${classOf(span.state)}"
-      ><title>${stretchText(metric, span)}</title></rect
+      ><title>${title}</title></rect
     >`;
     from += span.periods;
     return drawn;
@@ -94,25 +92,15 @@ function metricRow(metric: MetricStatus, total: number): Markup {
   const label = metric.spans
     .map((span) => `${cellWords[span.state]} ${daysText(span.first_day, span.last_day)}`)
     .join('; ');
+  const { kind, horizon_days: days } = metric;
+  const horizon = days === null ? 'never final' : `final after ${countText(days, 'day')}`;
   return html`<tr role="row">
     <th role="rowheader" scope="row">
-      ${name(metric.metric)} <small>${horizonText(metric)}</small>
+      ${name(metric.metric)} <small>${kind === null ? '' : horizon}</small>
     </th>
     <td role="cell"><svg class="strip" role="img" aria-label="${label}">${stretches}</svg></td>
     <td role="cell" class="number">${percentText(metric.cells.final, total)}</td>
   </tr> `;
-}
-
-function horizonText({ kind, horizon_days: days }: MetricStatus): string {
-  if (kind === null) return '';
-  return days === null ? 'never final' : `final after ${countText(days, 'day')}`;
-}
-
-function stretchText(
-  { metric }: MetricStatus,
-  { state, first_day: first, last_day: last, periods }: CellSpan,
-): string {
-  return `${metric}: ${cellWords[state]}, ${daysText(first, last)} (${countText(periods, 'period')})`;
 }
 
 const classOf = (state: CellState): string => state.replaceAll(' ', '-');

@@ -25,6 +25,11 @@ const policy = [
 ].join('; ');
 
 export function statusPage(report: StatusReport): string {
+  const linkOf = (row: number, column: number): Markup | null => {
+    const slice = report.slices[row]?.name;
+    if (column > 0 || slice === undefined) return null;
+    return html`<a href="#slice-${slice}">${name(slice)}</a>`;
+  };
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -45,7 +50,7 @@ export function statusPage(report: StatusReport): string {
               ${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}
             </p>
           </header>
-          ${healthBanner(report.health)} ${overview(report)}
+          ${healthBanner(report.health)} ${factTable(slicesTable(report), linkOf)}
           ${report.slices.map((slice) => sliceSection(slice, report.as_of))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>
@@ -56,14 +61,6 @@ export function statusPage(report: StatusReport): string {
       </body>
     </html>`.text.concat('\n');
 }
-
-const overview = (report: StatusReport): Markup =>
-  factTable(slicesTable(report), (row, column) => {
-    const slice = report.slices[row];
-    return column > 0 || slice === undefined
-      ? null
-      : html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
-  });
 
 /** Inserted unchanged, as the hash covers every character between the tags. */
 const style = new Markup(`<style>${pageStyle}</style>`);

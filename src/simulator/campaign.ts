@@ -97,8 +97,14 @@ function writeLink(
 ): SimulatedAnswer {
   if (contentType !== 'application/json')
     return errorAnswer(415, 'error_message', 'The body is not stated to be JSON');
-  const fields = parseFields(body);
-  if (fields === null) return errorAnswer(400, 'error_message', 'The body is not a JSON object');
+  let fields: unknown = null;
+  try {
+    fields = JSON.parse(body);
+  } catch {
+    // Answered as any other value that is no object.
+  }
+  if (!isDocument(fields))
+    return errorAnswer(400, 'error_message', 'The body is not a JSON object');
   if (route.endpoint === 'create_link') {
     const { success, data, error } = newLink.safeParse(fields);
     if (!success) return invalid(z.prettifyError(error));
@@ -151,15 +157,6 @@ function linkItem(links: LinkStore, link: WorldLink, partnerId: number | null): 
 function envelope(apiVersion: string): JsonDocument {
   const timestamp = `${new Date().toISOString().slice(0, 19)}Z`;
   return { api_version: apiVersion, request_id: randomUUID(), timestamp };
-}
-
-function parseFields(body: string): JsonDocument | null {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    return isDocument(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Where the interface shows no status: 404 for what is unknown, 422 for an impossible value. */

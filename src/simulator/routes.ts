@@ -24,26 +24,23 @@ export interface Route {
 const APP = '/public/(?<version>v[12])/apps/(?<app>[^/]+)/trackers';
 const APP_V1 = '/public/(?<version>v1)/apps/(?<app>[^/]+)/trackers';
 
-const table: readonly {
-  readonly method: string;
-  readonly path: RegExp;
-  readonly endpoint: Endpoint;
-}[] = [
-  { method: 'GET', path: /^\/reports-service\/report$/, endpoint: 'report' },
-  { method: 'GET', path: /^\/reports-service\/filters_data$/, endpoint: 'filters_data' },
-  { method: 'GET', path: /^\/public\/v1\/partners$/, endpoint: 'partners' },
-  { method: 'GET', path: new RegExp(`^${APP}$`), endpoint: 'links' },
-  { method: 'GET', path: new RegExp(`^${APP}/(?<link>[^/]+)/children$`), endpoint: 'children' },
-  { method: 'POST', path: new RegExp(`^${APP_V1}$`), endpoint: 'create_link' },
-  { method: 'PATCH', path: new RegExp(`^${APP_V1}/(?<link>[^/]+)$`), endpoint: 'update_link' },
-  { method: 'POST', path: /^\/cost$/, endpoint: 'cost' },
+const table: readonly (readonly [method: string, path: RegExp, endpoint: Endpoint])[] = [
+  ['GET', /^\/reports-service\/report$/, 'report'],
+  ['GET', /^\/reports-service\/filters_data$/, 'filters_data'],
+  ['GET', /^\/public\/v1\/partners$/, 'partners'],
+  ['GET', new RegExp(`^${APP}$`), 'links'],
+  ['GET', new RegExp(`^${APP}/(?<link>[^/]+)/children$`), 'children'],
+  ['POST', new RegExp(`^${APP_V1}$`), 'create_link'],
+  ['PATCH', new RegExp(`^${APP_V1}/(?<link>[^/]+)$`), 'update_link'],
+  ['POST', /^\/cost$/, 'cost'],
 ];
 
 export function routeOf(method: string, path: string): Route {
-  const found = table.find((entry) => entry.method === method && entry.path.test(path));
-  const groups = found?.path.exec(path)?.groups;
+  const [, pattern, endpoint = 'unknown'] =
+    table.find(([ofMethod, ofPath]) => ofMethod === method && ofPath.test(path)) ?? [];
+  const groups = pattern?.exec(path)?.groups;
   return {
-    endpoint: found?.endpoint ?? 'unknown',
+    endpoint,
     appToken: groups?.['app'] ?? '',
     linkToken: groups?.['link'] ?? '',
     version: groups?.['version'] === 'v2' ? 'v2' : 'v1',

@@ -67,8 +67,6 @@ export interface Question {
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-type Watched = Required<Pick<TourOptions, 'emit' | 'signal'>>;
-
 /**
  * Runs the nights that no earlier tour has run. Throws `USAGE_INVALID` for a real service, `STORAGE_FAILED` if its
  * configuration cannot be written, and what `readConfig` throws.
@@ -121,7 +119,7 @@ export function nightsBefore(now: Date, count: number): readonly Date[] {
 async function runNights(
   config: Config,
   nights: readonly Date[],
-  watched: Watched,
+  watched: Required<Pick<TourOptions, 'emit' | 'signal'>>,
 ): Promise<SyncSummary[]> {
   if (config.service.kind !== 'simulator') {
     const message = `The tour was given ${config.file}, which names a real service.`;
@@ -184,12 +182,11 @@ function reportsAlone(door: SourceFactory): SourceFactory {
   };
 }
 
-const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
-
 /** Asks the first snapshot, if there is one. */
 async function exampleCopy({ publish }: Config): Promise<readonly Question[]> {
   const copy = publish.find((target) => target.kind === 'duckdb')?.path;
   if (copy === undefined || !existsSync(copy)) return [];
+  const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   try {
     const questions: Question[] = [];

@@ -38,25 +38,19 @@ export function failuresText(failures: readonly PrintedFailure[], verbose = fals
       // Further lines of a message are indented, so that outside text cannot pass for a line of ripen.
       const lines = [`${code}: ${printable(message).trim().split('\n').join('\n  ')}`];
       if (hint !== null) lines.push(`  hint: ${oneLine(hint)}`);
-      return [...lines, ...(verbose ? causesOf(cause) : [])].join('\n');
+      let inner = verbose ? cause : null;
+      for (let depth = 0; inner instanceof Error && depth < MAX_CAUSES; depth += 1) {
+        const stack = (inner.stack ?? inner.message).trim().split('\n').join('\n    ');
+        lines.push(`  caused by ${stack}`);
+        inner = inner.cause;
+      }
+      return lines.join('\n');
     })
     .join('\n');
 }
 
 /** Far deeper than errors are nested in practice. */
 const MAX_CAUSES = 10;
-
-function causesOf(cause: unknown): string[] {
-  const lines: string[] = [];
-  for (
-    let inner = cause;
-    inner instanceof Error && lines.length < MAX_CAUSES;
-    inner = inner.cause
-  ) {
-    lines.push(`  caused by ${(inner.stack ?? inner.message).trim().split('\n').join('\n    ')}`);
-  }
-  return lines;
-}
 
 /** What `--json` prints without a result; null stands for a signal. */
 export function failedResult(failure: Failure | null): JsonLine {

@@ -27,7 +27,14 @@ type Metric = readonly [name: string, help: string, samples: readonly Sample[]];
 
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
   return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))]
-    .map(metricText)
+    .map(([name, help, samples]) => {
+      const lines = samples.flatMap(([labels, value]) => {
+        const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+        return value === null ? [] : [`ripen_${name}{${pairs.join(',')}} ${value}\n`];
+      });
+      const head = `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n`;
+      return lines.length === 0 ? '' : head + lines.join('');
+    })
     .join('');
 }
 
@@ -109,16 +116,6 @@ function statusMetrics({ slices, health }: StatusReport): Metric[] {
     ['slice_final_cells', 'Cells that can no longer change.', each(({ cells }) => cells.final)],
     ['slice_unproven_periods', 'Periods whose rows could not be proven complete.', unproven],
   ];
-}
-
-function metricText([name, help, samples]: Metric): string {
-  const lines = samples.flatMap(([labels, value]) => {
-    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-    return value === null ? [] : [`ripen_${name}{${pairs.join(',')}} ${value}\n`];
-  });
-  return lines.length === 0
-    ? ''
-    : `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n${lines.join('')}`;
 }
 
 const escaped = (value: string): string =>

@@ -98,10 +98,6 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
   skad_time_adjustment: () => choices(['0', '24', '36', '48', '60', '72']),
 };
 
-const isFilter = (name: string): name is CatalogFilter =>
-  catalogFilters.some((known) => known === name);
-const sectionOf = (item: FilterItem): string => item.section.toLowerCase().replaceAll(' ', '_');
-
 /** Throws RequestRefused for a 400. */
 export function listFilterItems(
   query: URLSearchParams,
@@ -111,13 +107,13 @@ export function listFilterItems(
   if (required === '') throw invalid('required_filters', 'field required');
   const section = query.get('section');
   if (section !== null && !catalogSections.some((known) => known === section)) {
-    throw invalid(
-      'section',
-      `value is not a valid enumeration member; permitted: ${catalogSections.join(', ')}`,
-    );
+    const permitted = catalogSections.join(', ');
+    throw invalid('section', `value is not a valid enumeration member; permitted: ${permitted}`);
   }
-  const answer = required.split(',').map((filter): [string, readonly FilterItem[]] => {
-    if (!isFilter(filter)) throw invalid('required_filters', 'is not valid');
+  const sectionOf = (item: FilterItem): string => item.section.toLowerCase().replaceAll(' ', '_');
+  const answer = required.split(',').map((name): [string, readonly FilterItem[]] => {
+    const filter = catalogFilters.find((known) => known === name);
+    if (filter === undefined) throw invalid('required_filters', 'is not valid');
     // Part of an id or a name, ignoring case.
     const part = (query.get(`${filter}__contains`) ?? '').toLowerCase();
     const items = listers[filter](source).filter(

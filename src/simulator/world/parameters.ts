@@ -71,11 +71,8 @@ export function unsupported(
   loc: string,
 ): RequestRefused {
   const text = `Unsupported ${kind}: ${name} loc=${loc}`;
-  return new RequestRefused({
-    error_code: 'request_error',
-    error_desc: text,
-    error_desc_details: null,
-  });
+  const body = { error_code: 'request_error', error_desc: text, error_desc_details: null };
+  return new RequestRefused(body);
 }
 
 export function invalid(parameter: string, msg: string): RequestRefused {
