@@ -1,4 +1,4 @@
-/** The library's verbs for the account: catalog, partners, links, ad spend. Only `sendSpend` opens the warehouse. */
+/** The library's verbs for the account. Only `sendSpend` opens the warehouse. */
 
 import { resolve } from 'node:path';
 

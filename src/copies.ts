@@ -1,4 +1,4 @@
-/** The library's verbs for readers' data: copies, how engines read them, exports, and dropping slices from all of them. */
+/** The library's verbs for readers' data: copies, descriptions, exports and drops. */
 
 import type { Config } from './config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';

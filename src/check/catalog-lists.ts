@@ -1,4 +1,4 @@
-/** The lists of filters-data that `check` compares slices with, and which of them has the values of a setting. */
+/** The lists of filters-data that `check` compares slices with. */
 
 import { documentedValues, type parseFilterKey } from '../config/report-settings.ts';
 import {

@@ -1,4 +1,4 @@
-/** Checks a slice against filters-data and its own dates: what is refused, unknown, or never becomes final; pure. */
+/** Checks a slice against filters-data and its own dates; pure. */
 
 import { nearest } from '../config/nearest.ts';
 import type { SettingPath } from '../config/config-problems.ts';

@@ -1,4 +1,4 @@
-/** Checks the warehouse and the places a run writes to, without writing: what is unusable, unconfigured or costly to change. */
+/** Checks the warehouse and the places a run writes to, without writing. */
 
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';

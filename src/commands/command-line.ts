@@ -13,8 +13,9 @@ import {
   globalOptions,
   groups,
   type OptionTable,
+  type VerbName,
+  verbs,
 } from './words.ts';
-import { type VerbName, verbs } from './words.ts';
 
 /** Resolves to the exit code; throws what stopped the command. */
 type Act = (shell: Shell) => Promise<number>;

@@ -1,4 +1,4 @@
-/** The outcome of a command, and how it is printed: failures on stderr, the result on stdout as text or as JSON. */
+/** How the outcome of a command is printed: failures on stderr, the result on stdout. */
 
 import { exitCodeOf } from '../errors.ts';
 import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';

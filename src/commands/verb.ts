@@ -1,4 +1,4 @@
-/** What the commands share: reading options and the configuration, showing progress, writing files named by the user. */
+/** What the commands share: options, configuration, progress, and files named by the user. */
 
 import { dirname } from 'node:path';
 

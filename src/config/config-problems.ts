@@ -1,4 +1,4 @@
-/** Turns what the schema finds wrong with a configuration into plain sentences, and reads values of unknown shape. */
+/** Turns what the schema finds wrong into plain sentences, and reads values of unknown shape. */
 
 import * as z from 'zod';
 

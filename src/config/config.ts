@@ -1,4 +1,4 @@
-/** The configuration as one frozen value: absolute paths, wrapped credentials, and slices ready to plan, request and load. */
+/** The configuration as one frozen value, ready to plan, request and load. */
 
 import { resolve } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** Derives from the settings' schema a JSON Schema for editors, and the configuration as ripen understands it. */
+/** Derives a JSON Schema for editors, and the configuration as ripen understands it, from the settings' schema. */
 
 import { Document, isScalar, visit } from 'yaml';
 import * as z from 'zod';

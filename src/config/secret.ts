@@ -1,7 +1,7 @@
 /**
- * Credentials that print as `***`, the scrubbing of text by value, and the search for a credential in an answer.
- * Redaction by path misses messages, stacks and nested fields, so each secret registers its value here, and all text for people
- * is scrubbed. Data is never scrubbed: an answer that contains the credential of its request is refused instead.
+ * Credentials that print as `***`, and the scrubbing of text by value. Redaction by path misses messages, stacks and nested
+ * fields, so each secret registers its value here. Data is never scrubbed: an answer that contains the credential of its
+ * request is refused instead.
  */
 
 import { inspect } from 'node:util';

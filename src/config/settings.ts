@@ -1,4 +1,4 @@
-/** Every setting of `ripen.yaml`: the only place of its name, kind, default and description, and what each block becomes. */
+/** Every setting of `ripen.yaml`: the only place of its name, kind, default and description. */
 
 import * as z from 'zod';
 

@@ -1,4 +1,4 @@
-/** The shape of a catalog item in the warehouse and the archive; apart from the names in `catalog.ts`, which need no schema. */
+/** A catalog item in the warehouse and the archive; apart from `catalog.ts`, which needs no schema. */
 
 import * as z from 'zod';
 

@@ -1,4 +1,4 @@
-/** A declared report as configured: what to request, how its values settle, and what gives its rows their meaning. */
+/** A declared report: what to request, how its values settle, and what gives its rows their meaning. */
 
 import { createHash } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 /**
  * Draws a slice's finality, periods × metrics: a strip for each metric, a rectangle for each stretch of periods in one state.
  * Own code, without the chart library: a year of forty metrics has 14 600 cells but only some 200 stretches. So the page stays
- * small, every stretch can show its days, and the picture fits any width without scaling letters.
+ * small, and every stretch can show its days.
  */
 
 import {

@@ -1,7 +1,7 @@
 /**
- * The lists of the campaign API: the current links of the world, and cursor paging in both styles of the service.
- * Each link has a fixed position, in order of creation, that is never reused. A cursor encodes one, so that no link is repeated
- * or skipped if others are added or deleted between two pages (service-interface: Paging object; observed: Campaign API).
+ * The lists of the campaign API: links, and cursor paging in both styles of the service. A cursor encodes the position of a
+ * link, which is never reused, so that no link is repeated or skipped if others are added or deleted between two pages
+ * (service-interface: Paging object; observed: Campaign API).
  */
 
 import type { JsonDocument } from './answer.ts';

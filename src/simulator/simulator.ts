@@ -1,7 +1,7 @@
 /**
- * Simulates the service on loopback: the campaign, reports and ad spend APIs on one port.
- * Hides node:http, credentials, paging styles and the concurrency cap. The world's numbers follow a simulated clock; the HTTP
- * `Date` header follows the real one. No request stops the simulator: an unexpected error is answered with 500.
+ * Simulates the service on loopback: the campaign, reports and ad spend APIs on one port. The world's numbers follow a
+ * simulated clock; the HTTP `Date` header follows the real one. No request stops the simulator: an unexpected error is answered
+ * with 500.
  */
 
 import { once } from 'node:events';

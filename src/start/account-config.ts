@@ -1,4 +1,4 @@
-/** Writes the first configuration for an account, from what filters-data lists: short and commented, without the token. */
+/** Writes the first configuration for an account, from what filters-data lists, without the token. */
 
 import * as z from 'zod';
 

@@ -1,4 +1,4 @@
-/** Reads the status of one slice from the ledger and its table, for each period that it should have. Reads each fact once. */
+/** Reads the status of one slice: compares the periods that it should have with those that are stored. Reads each fact once. */
 
 import * as z from 'zod';
 

@@ -1,4 +1,4 @@
-/** Reads from the ledger what is fresh, final and restated, and compares it with what the slices cover. Changes nothing. */
+/** Reads what is fresh, final and restated from the ledger. Changes nothing. */
 
 import { existsSync } from 'node:fs';
 

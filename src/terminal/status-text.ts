@@ -1,4 +1,4 @@
-/** A status report for people: its health, a line for each slice, the last runs; on request slices in detail; pure. */
+/** A status report for people; on request slices in detail; pure. */
 
 import {
   type CellState,

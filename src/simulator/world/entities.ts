@@ -1,4 +1,4 @@
-/** The partners, apps, links and names of a world: the campaign API lists them, and report rows belong to them. */
+/** The partners, apps and links of a world, and their names. */
 
 import { choose, hashText, mix } from './hash.ts';
 

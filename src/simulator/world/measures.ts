@@ -1,8 +1,7 @@
 /**
- * Measures: what one atom contributes to a report at a moment, as an integer.
- * Counts are whole numbers; money is in micro-units of the report's currency, rounded per atom. Sums are therefore exact for
- * any grouping of atoms. A value is final (observed: How numbers move) when its horizon has passed since the end of its day, or
- * earlier; only lifetime values grow for ever.
+ * Measures: what one atom contributes to a report at a moment, as an integer: a count, or micro-units of the report's currency.
+ * Sums are therefore exact for any grouping of atoms. A value is final (observed: How numbers move) when its horizon has passed
+ * since the end of its day, or earlier; only lifetime values grow for ever.
  */
 
 import type { Atom } from './atoms.ts';

@@ -1,8 +1,7 @@
 /**
- * The report: adds up the atoms of its days to rows, then filters, totals, sorts and limits these.
- * Atoms are grouped by bucket (the dates of a row) and identity (the requested texts, and the ids of named things in
- * `attr_dependency`; observed: Answers). Two things of one name therefore make two rows. Only requested measures are computed.
- * An atom keeps its UTC hour; in a half-hour offset, that hour is labelled `:30`.
+ * The report: adds up the atoms of its days to rows, then filters, totals, sorts and limits these. Atoms are grouped by bucket
+ * (the dates of a row) and identity (the requested texts, and the ids of named things in `attr_dependency`; observed: Answers),
+ * so two things of one name make two rows. An atom keeps its UTC hour; in a half-hour offset, that hour is labelled `:30`.
  */
 
 import {
