@@ -17,16 +17,11 @@ import { type CheckedSlice, settingPath, sliceFindings } from './slice.ts';
 
 export function problemFindings(problems: readonly Problem[]): Finding[] {
   const wrong = problems.map(({ place, key, text }): Finding => {
-    const setting = key === '' ? null : key;
-    return {
-      ...finding('error', text, null, { slice: null, setting, place }),
-      code: 'CONFIG_INVALID',
-    };
+    const at = { slice: null, setting: key === '' ? null : key, place };
+    return { ...finding('error', text, null, at), code: 'CONFIG_INVALID' };
   });
-  return [
-    ...wrong,
-    finding('untried', 'the service, the warehouse and the slices, as the configuration is wrong'),
-  ];
+  const untried = 'the service, the warehouse and the slices, as the configuration is wrong';
+  return [...wrong, finding('untried', untried)];
 }
 
 export async function findingsOf(
@@ -85,11 +80,6 @@ function sliceWorks(slices: readonly Slice[], { metrics }: CatalogLists): Findin
     return [finding('untried', 'the names in the slices, as filters-data listed no metric')];
   const known = slices.filter((slice) => slice.metrics.every((metric) => metrics.has(metric)));
   const names = new Set(known.flatMap((slice) => slice.metrics));
-  if (known.length === 0) return [];
-  return [
-    finding(
-      'works',
-      `${countText(known.length, 'slice')}, ${countText(names.size, 'metric')} known`,
-    ),
-  ];
+  const message = `${countText(known.length, 'slice')}, ${countText(names.size, 'metric')} known`;
+  return known.length === 0 ? [] : [finding('works', message)];
 }

@@ -125,12 +125,8 @@ function parameterFindings(checked: CheckedSlice, key: string, value: string): F
     ...unknown.map((text) => {
       const near = nearest(text, known);
       const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
-      return finding(
-        'warning',
-        message,
-        near === null ? null : `Did you mean ${near}?`,
-        atName(checked, key, text),
-      );
+      const hint = near === null ? null : `Did you mean ${near}?`;
+      return finding('warning', message, hint, atName(checked, key, text));
     }),
   ];
 }

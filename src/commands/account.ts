@@ -59,26 +59,16 @@ function itemsText(found: readonly CatalogItem[]) {
       formatColumnType(type),
     ];
   });
-  const titles = [
-    '~filter',
-    'id',
-    '~name',
-    '~section',
-    'formatting',
-    'final after',
-    'adds up',
-    'column',
-  ];
-  return listText('item', { columns: columnsOf(...titles), rows });
+  const ofItem = ['~filter', 'id', '~name', '~section', 'formatting'];
+  const columns = columnsOf(...ofItem, 'final after', 'adds up', 'column');
+  return listText('item', { columns, rows });
 }
 
 export const partners = online(async (config, stated, _args: GlobalArguments) => {
   const found = await listPartners(config, stated);
-  const rows = found.map((partner) => [
-    partner.id,
-    partner.displayName,
-    yesNo(partner.supportsCostData),
-  ]);
+  const rows = found.map(({ id, displayName, supportsCostData }) => {
+    return [id, displayName, yesNo(supportsCostData)];
+  });
   const columns = columnsOf('#id', '~partner', 'cost data');
   return {
     json: { partners: found.map(snakeCased) },
@@ -89,15 +79,8 @@ export const partners = online(async (config, stated, _args: GlobalArguments) =>
 export const linksList = online(
   async (config, stated, { app, parent }: Arguments<'links list'>) => {
     const found = await links(config, { ...stated, app, parent });
-    const columns = columnsOf(
-      'token',
-      '~name',
-      '#level',
-      '#partner',
-      'sub-links',
-      'cost data',
-      'archived',
-    );
+    const flags = ['sub-links', 'cost data', 'archived'];
+    const columns = columnsOf('token', '~name', '#level', '#partner', ...flags);
     const rows = found.map((link) => [
       link.token,
       link.name,

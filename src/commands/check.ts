@@ -25,26 +25,12 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
 }
 
 export async function init(args: Arguments<'init'>, shell: Shell): Promise<CommandOutcome> {
-  const {
-    dir,
-    simulator = false,
-    fromAccount = false,
-    baseUrl,
-    reportsUrl,
-    app: apps,
-    currency,
-  } = args;
+  const { dir, simulator = false, fromAccount = false } = args;
+  const { baseUrl, reportsUrl, app: apps, currency } = args;
   const first = { directory: resolve(shell.directory, dir), simulator, mode: namedMode(shell) };
-  const { written } = await inProgress(args, shell, async ({ emit, signal }) => {
-    const account = {
-      environment: shell.environment,
-      baseUrl,
-      reportsUrl,
-      apps,
-      currency,
-      emit,
-      signal,
-    };
+  const { written } = await inProgress(args, shell, async (stated) => {
+    const { environment } = shell;
+    const account = { ...stated, environment, baseUrl, reportsUrl, apps, currency };
     return writeFirst(fromAccount ? { ...first, account } : first);
   });
   const enter = dir === '.' ? '' : `\`cd ${typed(dir)}\`, `;

@@ -43,19 +43,14 @@ function tourText(
   const columns = (terminal ?? USUAL_COLUMNS) - INDENT;
   const lessons = status.slices.slice(0, 1).flatMap(lessonsOf);
   const [first, ...others] = nights;
-  const last = others.at(-1);
   return [
     first === undefined
       ? `${config.warehouse} holds every night already; delete it to start over.\n`
       : section(`The first night, ${minuteText(first.as_of)}: what it loaded`, summaryText(first)),
-    ...(last === undefined
-      ? []
-      : [
-          section(
-            `The last night, ${minuteText(last.as_of)}: what it refreshed, and why`,
-            summaryText(last),
-          ),
-        ]),
+    ...others.slice(-1).map((last) => {
+      const heading = `The last night, ${minuteText(last.as_of)}: what it refreshed, and why`;
+      return section(heading, summaryText(last));
+    }),
     section('Where every value stands', statusText(status, columns, detailed)),
     ...questions.map(({ copy, sql, answer }) =>
       section(`An analyst asks ${copy}`, sql, answerText(answer)),

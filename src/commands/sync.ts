@@ -34,14 +34,9 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
     if (isRead) throw thrown;
     const { reportConfigError } = await import('../notify/run-end.ts');
     const progress = openProgress(args, shell);
-    const telling = {
-      ...monitor,
-      command: 'sync',
-      asOf: null,
-      signal: shell.signal,
-      emit: progress.emit,
-    };
-    const failure = await reportConfigError(telling, placeOf(args, shell), thrown);
+    const { signal } = shell;
+    const context = { ...monitor, command: 'sync', asOf: null, signal, emit: progress.emit };
+    const failure = await reportConfigError(context, placeOf(args, shell), thrown);
     progress.close();
     throw failure;
   }

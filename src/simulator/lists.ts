@@ -94,24 +94,10 @@ function positionOf(cursor: string | null): number | null | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-export interface AddedLink {
-  readonly appToken: string;
-  readonly parentToken: string | null;
-  readonly label: string;
-  readonly partnerId?: number | null;
-}
+export type LinkStore = ReturnType<typeof createLinkStore>;
 
-export interface LinkStore {
-  list(appToken: string, parentToken: string | null): readonly Positioned<WorldLink>[];
-  find(token: string): WorldLink | null;
-  /** Own or inherited. Throws a RangeError if the link is unknown. */
-  partnerOf(token: string): number | null;
-  insert(link: AddedLink): WorldLink;
-  change(token: string, change: Partial<WorldLink>): WorldLink;
-  delete(token: string): void;
-}
-
-export function createLinkStore(initial: readonly WorldLink[]): LinkStore {
+/** Throws a RangeError for an unknown link. */
+export function createLinkStore(initial: readonly WorldLink[]) {
   const links = new Map(initial.map((item, position) => [item.token, { position, item }]));
   let nextPosition = initial.length;
 
@@ -122,40 +108,40 @@ export function createLinkStore(initial: readonly WorldLink[]): LinkStore {
     return found;
   };
 
-  const store: LinkStore = {
-    list: (appToken, parentToken) =>
+  /** Own or inherited. */
+  function partnerOf(token: string): number | null {
+    const { partnerId, parentToken } = known(token).item;
+    return partnerId ?? (parentToken === null ? null : partnerOf(parentToken));
+  }
+
+  return {
+    list: (appToken: string, parentToken: string | null): readonly Positioned<WorldLink>[] =>
       [...links.values()].filter(
         ({ item }) => item.parentToken === parentToken && item.appToken === appToken,
       ),
-    find: (token) => links.get(token)?.item ?? null,
-    partnerOf(token) {
-      const { item } = known(token);
-      return (
-        item.partnerId ?? (item.parentToken === null ? null : store.partnerOf(item.parentToken))
-      );
-    },
-    insert({ appToken, parentToken, label, partnerId = null }) {
+    find: (token: string): WorldLink | null => links.get(token)?.item ?? null,
+    partnerOf,
+    insert({
+      parentToken,
+      partnerId = null,
+      ...named
+    }: Pick<WorldLink, 'appToken' | 'parentToken' | 'label'> & {
+      readonly partnerId?: number | null;
+    }): WorldLink {
       const parent = parentToken === null ? null : known(parentToken).item;
       const token = `n${nextPosition.toString(36).padStart(6, '0')}`;
-      const item = linkBelow(parent, {
-        token,
-        appToken,
-        label,
-        archived: false,
-        partnerId,
-        costDataEnabled: false,
-      });
+      const own = { ...named, token, archived: false, partnerId, costDataEnabled: false };
+      const item = linkBelow(parent, own);
       links.set(token, { position: nextPosition, item });
       nextPosition += 1;
       return item;
     },
-    change(token, change) {
+    change(token: string, change: Partial<WorldLink>): WorldLink {
       const { position, item } = known(token);
       const changed = { ...item, ...change };
       links.set(token, { position, item: changed });
       return changed;
     },
-    delete: (token) => void links.delete(token),
+    delete: (token: string): void => void links.delete(token),
   };
-  return store;
 }

@@ -68,15 +68,8 @@ export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable =>
 const dueText = (next: string, asOf: string): string => (next <= asOf ? 'now' : clockText(next));
 
 export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
-  const {
-    periods,
-    rows,
-    cells,
-    newest_period: newest,
-    newest_fetch_at: fetchedAt,
-    next_refresh_at: next,
-    building_periods: building,
-  } = slice;
+  const { periods, rows, cells, building_periods: building } = slice;
+  const { newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
   if (periods.expected === 0)
     return [
       'no period: its date period has not begun or ends before it begins, or `retain` keeps none of it',
@@ -98,14 +91,8 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
 /** Returns the sentence about final cells that were fetched again, if there are any. */
 export function auditText({ audited }: SliceStatus): string[] {
   if (audited === null) return [];
-  const {
-    cells,
-    periods,
-    changed,
-    drawn_periods: drawn,
-    drawn_changed: wrong,
-    wrong_share_below: below,
-  } = audited;
+  const { cells, periods, changed, wrong_share_below: below } = audited;
+  const { drawn_periods: drawn, drawn_changed: wrong } = audited;
   const counted = `final cells fetched again in ${AUDITED_DAYS} days: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed`;
   if (below === null) return [counted];
   // Rounded up: never below the bound.
@@ -226,17 +213,11 @@ export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusRepor
   title: 'Warnings of the last run',
   columns: columnsOf('code', 'slice', 'window', '~what'),
   rows: [
-    ...warnings.map(({ code, slice, window, message }) => [
-      code,
-      slice ?? '',
-      window ?? '',
-      message,
-    ]),
-    ...rejected.map((each) => [
-      'rejected',
-      each.slice,
-      each.window,
-      `${countText(each.rows, 'row')}: ${each.reason}`,
-    ]),
+    ...warnings.map(({ code, slice, window, message }) => {
+      return [code, slice ?? '', window ?? '', message];
+    }),
+    ...rejected.map(({ slice, window, rows, reason }) => {
+      return ['rejected', slice, window, `${countText(rows, 'row')}: ${reason}`];
+    }),
   ],
 });
