@@ -37,14 +37,10 @@ export function lineChart(
     const lineStyle = { color: `var(${colour})`, width: 2, type: isDashed ? 'dashed' : 'solid' };
     return { type: 'line', symbol: 'none', silent: true, lineStyle, data };
   });
-  return drawn(title, { ...frame(labels), series });
-}
-
-function frame(labels: readonly string[]): EChartsCoreOption {
   const axisLabel = { color: 'var(--muted)', fontSize: FONT_SIZE, hideOverlap: true };
   const axisLine = { lineStyle: { color: 'var(--line)' } };
   const axisTick = { ...axisLine, alignWithLabel: true };
-  return {
+  const option: EChartsCoreOption = {
     animation: false,
     grid: { left: 4, right: 20, top: 10, bottom: 4, outerBoundsMode: 'same' },
     xAxis: {
@@ -56,10 +52,8 @@ function frame(labels: readonly string[]): EChartsCoreOption {
       axisTick,
     },
     yAxis: { type: 'value', axisLabel, splitLine: axisLine, splitNumber: 3, minInterval: 1 },
+    series,
   };
-}
-
-function drawn(title: string, option: EChartsCoreOption): Markup {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height: HEIGHT });
   chart.setOption(option);
   const svg = chart.renderToSVGString({ useViewBox: true });

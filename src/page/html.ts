@@ -12,9 +12,6 @@ export class Markup {
   }
 }
 
-/** A browser takes it for one blank, as it does a line feed alone. */
-const INDENTATION = /\n\s+/g;
-
 type Content = string | number | Markup | readonly Markup[];
 
 const escapes: Readonly<Record<string, string>> = {
@@ -32,7 +29,8 @@ function escaped(text: string): string {
 
 /** Fills a template: values are escaped, markup and lists of markup are inserted as they are. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
-  const [first = '', ...rest] = strings.map((string) => string.replaceAll(INDENTATION, '\n'));
+  // A browser takes indentation for one blank, as it does a line feed alone.
+  const [first = '', ...rest] = strings.map((string) => string.replaceAll(/\n\s+/g, '\n'));
   return new Markup(
     rest.reduce((text, string, index) => text + contentText(values[index]) + string, first),
   );

@@ -110,8 +110,6 @@ export const metricHistory = z.object({
   later_looks: count.nullable(),
 });
 
-export type MetricHistory = z.infer<typeof metricHistory>;
-
 /** Older fetches say little about the configured horizon. */
 export const AUDITED_DAYS = 90;
 
@@ -171,7 +169,7 @@ export interface SliceStatus {
   /** By metric, then by age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
-  readonly histories: readonly MetricHistory[];
+  readonly histories: readonly z.infer<typeof metricHistory>[];
   /** Null before the first. */
   readonly audited: z.infer<typeof auditedCells> | null;
   /** Of a cube: the first keys whose values add up. */

@@ -111,11 +111,8 @@ export function createPartners(
     id += 1 + choose(mix(seed, index), maxStep);
     const name = names[index % names.length] ?? '';
     const round = Math.floor(index / names.length);
-    return {
-      id,
-      display_name: round === 0 ? name : `${name} ${round + 1}`,
-      supports_cost_data: index % 3 !== 2,
-    };
+    const numbered = round === 0 ? name : `${name} ${round + 1}`;
+    return { id, display_name: numbered, supports_cost_data: index % 3 !== 2 };
   });
 }
 
@@ -171,17 +168,13 @@ export function linkBelow(parent: WorldLink | null, own: OwnOfLink): WorldLink {
   };
 }
 
-interface Owners {
-  readonly apps: readonly WorldApp[];
-  readonly partners: readonly WorldPartner[];
-  readonly names: Names;
-}
-
 /** Spreads links evenly over the apps: parents first, labels unique among siblings. */
 export function createLinks(
   seed: number,
   count: number,
-  { apps, partners, names }: Owners,
+  apps: readonly WorldApp[],
+  partners: readonly WorldPartner[],
+  names: Names,
 ): WorldLink[] {
   const links: WorldLink[] = [];
   const taken = new Set<string>();

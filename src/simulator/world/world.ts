@@ -69,7 +69,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   const { seed, names, rowsPerDay, moreMetrics } = chosen;
   const partners = createPartners(seed, chosen.partners, names.partners);
   const apps = createApps(seed, chosen.apps, names.apps);
-  const links = createLinks(seed, chosen.links, { apps, partners, names });
+  const links = createLinks(seed, chosen.links, apps, partners, names);
   const lanes = createLanes(seed, rowsPerDay, apps, links, partners);
   const metrics = new Map([
     ...serviceMetrics,
