@@ -3,7 +3,7 @@
 import type { Config } from './config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
 import { type Emit, failedEvent } from './events.ts';
-import type { AccountLakes } from './publish/accounts-ddl.ts';
+import type { AccountLakes } from './publish/ddl.ts';
 import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
@@ -47,8 +47,7 @@ export const lakeDdl = verb(
     config: Config,
     options: Circumstances & { readonly engine: Engine; readonly others?: readonly Config[] },
   ): Promise<string> => {
-    const { accountsDdl } = await import('./publish/accounts-ddl.ts');
-    const { describedLakes, lakesDdl } = await import('./publish/ddl.ts');
+    const { accountsDdl, describedLakes, lakesDdl } = await import('./publish/ddl.ts');
     const { engine, others = [] } = options;
     const resolved = withDefaults(config, options);
     if (others.length === 0)

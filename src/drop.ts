@@ -67,9 +67,7 @@ export async function dropSlice(
       if (before === null) await deleteSlice(warehouse, slice, tables);
       else await deletePeriods(warehouse, slice, before, tables);
       // The ledger keeps the fact that something was deleted, but not the data.
-      await recordSchemaChange(warehouse, {
-        runId: randomUUID(),
-        object: slice,
+      await recordSchemaChange(warehouse, randomUUID(), slice, {
         name: null,
         change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
         before: `${loss.periods} periods, ${loss.rows} rows`,

@@ -1,8 +1,8 @@
-/** The stored catalog: requests it when it is old, stores it with ripen's reading of each metric, and records what changed. */
+/** Stores the catalog with ripen's reading of each metric, when it is old, and records what changed. */
 
 import * as z from 'zod';
 
-import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { type Catalog, catalogFilters } from '../model/catalog.ts';
@@ -12,8 +12,8 @@ import { globMatches, isMetricItem, metricItems, metricOf } from '../model/metri
 import type { Slice } from '../model/slice.ts';
 import { hasStars, isStar } from '../model/stars.ts';
 import type { Service } from '../service/service.ts';
-import { recordWarning } from '../warehouse/runs.ts';
-import { insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { reportWarning } from '../warehouse/runs.ts';
+import { insertRows, instant, jsonOf, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A nightly run refreshes the catalog; a second run of the same night does not. */
@@ -22,7 +22,6 @@ const FRESH_MS = 20 * 3_600_000;
 /** Failures that stop a run even if a catalog is stored. */
 const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
-/** The part of a run that the catalog needs. */
 export interface CatalogRun {
   readonly warehouse: Warehouse;
   readonly runId: string;
@@ -36,8 +35,8 @@ export interface CatalogRun {
 }
 
 /**
- * The catalog to plan with. If filters-data fails or lists no metric, the stored catalog is used, with a warning. Throws the
- * failure if none is stored, the failure is decisive or of the storage, or the signal has aborted.
+ * Returns the catalog to plan with. If filters-data fails or lists no metric, warns and uses the stored one. Throws the failure
+ * if none is stored, the failure is decisive or of the storage, or the signal has aborted.
  */
 export async function refreshCatalog(
   run: CatalogRun,
@@ -47,11 +46,20 @@ export async function refreshCatalog(
   const seenAt = await catalogSeenAt(warehouse);
   const ageMs = seenAt === null ? Infinity : Math.abs(+planAt - +seenAt);
   const stored = ageMs < FRESH_MS ? await readCatalog(warehouse, slices) : [];
+  const known = metricItems(stored);
+  const isComplete = slices.every(({ metrics }) =>
+    metrics.every((id) => isStar(id) || known.has(id)),
+  );
   // At the same instant the stored catalog is used: else every run would look for metrics that the service does not list.
-  if (ageMs === 0 || (ageMs < FRESH_MS && holdsMetricsOf(slices, stored))) return stored;
+  if (ageMs === 0 || (ageMs < FRESH_MS && isComplete)) return stored;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
-    if (!listing.some(isMetricItem)) throw nothingListed();
+    // If all lists of metrics are empty, no slice's values can be typed.
+    if (!listing.some(isMetricItem)) {
+      const message = 'GET /reports-service/filters_data had not a single metric.';
+      const hint = 'Run again later; the stored catalog is kept.';
+      throw new Failure('SOURCE_GARBLED', message, { hint });
+    }
     return await storeCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error, signal);
@@ -62,17 +70,12 @@ export async function refreshCatalog(
       !signal.aborted;
     if (!isOptional) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
-    await warn('CATALOG_STALE', message, run);
+    await reportWarning(run, 'CATALOG_STALE', message);
     return readCatalog(warehouse, slices);
   }
 }
 
-function holdsMetricsOf(slices: readonly Slice[], catalog: Catalog): boolean {
-  const known = metricItems(catalog);
-  return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id)));
-}
-
-/** Stores a listing and returns what is then stored. Configured metrics and lists that it lacks stay, each with a warning. */
+/** Stores a listing. Configured metrics and lists that it lacks stay, each with a warning. */
 export async function storeCatalog(
   listing: Catalog,
   seenAt: Date,
@@ -84,43 +87,21 @@ export async function storeCatalog(
   // A metric that a star once stood for stays a column and keeps its type.
   const isConfigured = (id: string): boolean =>
     names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
-  const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, {
-    runId,
-    seenAt,
-  });
+  const ids = { runId, seenAt };
+  const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, ids);
   if (emptied.length > 0) {
     const message = `filters-data listed nothing in ${emptied.join(', ')}; the stored lists were kept.`;
-    await warn('CATALOG_LIST_EMPTY', message, run);
+    await reportWarning(run, 'CATALOG_LIST_EMPTY', message);
   }
   if (kept.length > 0) {
     const message = `filters-data no longer lists in full: ${kept.join(', ')}; configured metrics stayed as they were last seen.`;
-    await warn('CATALOG_METRIC_GONE', message, run);
+    await reportWarning(run, 'CATALOG_METRIC_GONE', message);
   }
   emit({ type: 'catalog_loaded', items: catalog.length });
   return catalog;
 }
 
-async function warn(
-  code: WarningCode,
-  message: string,
-  { warehouse, runId, emit }: Pick<CatalogRun, 'warehouse' | 'runId' | 'emit'>,
-): Promise<void> {
-  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
-  emit({ type: 'warning', code, slice: null, window: null, message });
-}
-
-/** If all lists of metrics are empty, no slice's values can be typed. */
-function nothingListed(): Failure {
-  return new Failure(
-    'SOURCE_GARBLED',
-    'GET /reports-service/filters_data had not a single metric.',
-    {
-      hint: 'Run again later; the stored catalog is kept.',
-    },
-  );
-}
-
-/** The catalog as last seen; with `slices` only their metrics and dimensions, unless one of them has a pattern. */
+/** Reads the catalog as last seen; with `slices` only their ids, unless one of them has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
@@ -128,52 +109,51 @@ export async function readCatalog(
   const named = slices?.some(hasStars) === true ? null : slices;
   const ids = named?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
   const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
-  const pieces = await warehouse.rows(
-    statement('catalog/items'),
-    parameters,
-    z.object({ items: z.string() }),
-  );
-  return pieces.flatMap(({ items }) => z.array(catalogItem).parse(JSON.parse(items)));
+  const piece = z.object({ items: jsonOf(z.array(catalogItem)) });
+  const pieces = await warehouse.rows(statement('catalog/items'), parameters, piece);
+  return pieces.flatMap(({ items }) => items);
 }
 
-/** When the catalog was last fetched; null before the first time. */
 export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> {
-  const [row] = await warehouse.rows(
-    'select max(seen_at) as seen_at from ripen.catalog',
-    [],
-    z.object({ seen_at: instant.nullable() }),
-  );
+  const sql = 'select max(seen_at) as seen_at from ripen.catalog';
+  const [row] = await warehouse.rows(sql, [], z.object({ seen_at: instant.nullable() }));
   return row?.seen_at ?? null;
 }
 
-/** Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. */
+/**
+ * Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. A list that is empty now
+ * stays as it was. A configured metric stays in every list that had it, and keeps a formatting or section that the listing
+ * leaves blank. Returns the catalog, the lists that are empty in the listing, and the metrics that were kept.
+ */
 export async function replaceCatalog(
   warehouse: Warehouse,
   listing: Catalog,
   isConfigured: (metric: string) => boolean,
   { runId, seenAt }: { readonly runId: string; readonly seenAt: Date },
-): Promise<NextCatalog> {
-  const before = byKey(await readCatalog(warehouse));
-  const listed = listing.map((item) => catalogItem.parse(item));
-  const next = nextCatalog(before, listed, isConfigured);
-  await warehouse.transact(async () => {
-    await warehouse.run(statement('catalog/keep_items'));
-    await warehouse.run(statement('catalog/delete_items'));
-    const items = next.catalog.map(({ shortName, ...item }) => {
-      return { ...item, short_name: shortName, seen_at: timestamp(seenAt) };
-    });
-    await insertRows(warehouse, 'ripen.catalog', items);
-    await warehouse.run(statement('catalog/record_changes'), [runId]);
-    await warehouse.run(statement('catalog/mark_returned'), [runId]);
-    await warehouse.run(statement('catalog/delete_metrics'));
-    await insertRows(warehouse, 'main.metrics', metricRows(next.catalog));
-  });
-  return next;
-}
-
-/** The rows of `main.metrics`: each metric's item from the most specific list, and ripen's reading of it. */
-function metricRows(catalog: Catalog): object[] {
-  return [...metricItems(catalog).values()].map((item) => {
+) {
+  // The last item counts if a list has an id several times.
+  const keyOf = ({ filter, id }: CatalogItem): string => `${filter} ${id}`;
+  const items = listing.map((item) => catalogItem.parse(item));
+  const next = new Map(items.map((item) => [keyOf(item), item]));
+  const filters = new Set(items.map(({ filter }) => filter));
+  const emptied = new Set<string>();
+  const kept = new Set<string>();
+  for (const stored of await readCatalog(warehouse)) {
+    const key = keyOf(stored);
+    if (!filters.has(stored.filter)) {
+      emptied.add(stored.filter);
+      next.set(key, stored);
+    } else if (isMetricItem(stored) && isConfigured(stored.id)) {
+      const item = next.get(key);
+      const formatting = item?.formatting || stored.formatting;
+      const section = item?.section || stored.section;
+      if (item?.formatting === formatting && item.section === section) continue;
+      kept.add(stored.id);
+      next.set(key, { ...(item ?? stored), formatting, section });
+    }
+  }
+  const catalog = [...next.values()];
+  const metrics = [...metricItems(catalog).values()].map((item) => {
     // Only the item is read, so that thousands of metrics do not each search the whole catalog.
     const { kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, item);
     return {
@@ -190,45 +170,17 @@ function metricRows(catalog: Catalog): object[] {
       type: formatColumnType(type),
     };
   });
+  const rows = catalog.map(({ shortName, attributes = null, ...item }) => {
+    return { ...item, attributes, short_name: shortName, seen_at: timestamp(seenAt) };
+  });
+  await warehouse.transact(async () => {
+    await warehouse.run(statement('catalog/keep_items'));
+    await warehouse.run(statement('catalog/delete_items'));
+    await insertRows(warehouse, 'ripen.catalog', rows);
+    await warehouse.run(statement('catalog/record_changes'), [runId]);
+    await warehouse.run(statement('catalog/mark_returned'), [runId]);
+    await warehouse.run(statement('catalog/delete_metrics'));
+    await insertRows(warehouse, 'main.metrics', metrics);
+  });
+  return { catalog, emptied: [...emptied], kept: [...kept].toSorted() };
 }
-
-interface NextCatalog {
-  readonly catalog: Catalog;
-  /** Lists that had items and are empty in the listing; kept as they were. */
-  readonly emptied: readonly string[];
-  /** Configured metrics that left one of their lists, or are listed without formatting or section; kept as last seen. */
-  readonly kept: readonly string[];
-}
-
-/**
- * The catalog after a listing. A list that is empty now stays as it was. A configured metric stays in every list that had it,
- * and keeps a formatting or section that the listing leaves blank.
- */
-function nextCatalog(
-  before: ReadonlyMap<string, CatalogItem>,
-  items: Catalog,
-  isConfigured: (metric: string) => boolean,
-): NextCatalog {
-  const listed = byKey(items);
-  const answered = new Set(items.map(({ filter }) => filter));
-  const emptied = new Set<string>();
-  const kept = new Set<string>();
-  for (const [key, old] of before) {
-    if (!answered.has(old.filter)) {
-      emptied.add(old.filter);
-      listed.set(key, old);
-    } else if (isMetricItem(old) && isConfigured(old.id)) {
-      const now = listed.get(key);
-      const formatting = now?.formatting || old.formatting;
-      const section = now?.section || old.section;
-      if (now?.formatting === formatting && now.section === section) continue;
-      kept.add(old.id);
-      listed.set(key, { ...(now ?? old), formatting, section });
-    }
-  }
-  return { catalog: [...listed.values()], emptied: [...emptied], kept: [...kept].toSorted() };
-}
-
-/** The items by list and id. The last one counts if a list has an id several times. */
-const byKey = (items: Catalog): Map<string, CatalogItem> =>
-  new Map(items.map((item) => [`${item.filter} ${item.id}`, item]));

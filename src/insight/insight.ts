@@ -1,6 +1,6 @@
 /**
- * Measures from a slice's history how its values mature, what final values to expect, and how good such projections would have
- * been: after each run, from the ledger alone. Never mixes its results with what the service reported.
+ * Measures after each run, from the ledger alone, how a slice's values mature, what final values to expect, and how good such
+ * projections would have been.
  */
 
 import * as z from 'zod';
@@ -56,12 +56,9 @@ export async function measureTables(
   tables: readonly Target[],
   runId: string,
 ): Promise<void> {
-  const found = await warehouse.rows(
-    statement('insight/changed_histories'),
-    [runId, HISTORY_DAYS],
-    changedRow,
-  );
-  const histories = new Map(found.map((each) => [each.slice, each]));
+  const sql = statement('insight/changed_histories');
+  const changed = await warehouse.rows(sql, [runId, HISTORY_DAYS], changedRow);
+  const histories = new Map(changed.map((history) => [history.slice, history]));
   let [together, cells]: [Changed[], number] = [[], 0];
   for (const live of tables) {
     const history = histories.get(live.slice.name);
@@ -76,41 +73,40 @@ export async function measureTables(
 }
 
 async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Promise<void> {
-  const each: {
-    readonly slice: string;
-    readonly metric: string;
-    readonly rows: ReturnType<typeof measure>;
-  }[] = [];
+  const results: { slice: string; metric: string; rows: ReturnType<typeof measure> }[] = [];
   const most = Math.max(...tables.map(({ live }) => additiveOf(live.columns).length));
   for (let from = 0; from < most; from += MAX_METRICS_AT_ONCE) {
-    const histories = await readHistories(warehouse, tables, from);
-    each.push(
-      ...histories.map(({ slice, metric, periods }) => ({ slice, metric, rows: measure(periods) })),
-    );
+    for (const { slice, metric, periods } of await readHistories(warehouse, tables, from))
+      results.push({ slice, metric, rows: measure(periods) });
   }
   const names = tables.map(({ live }) => literal(live.slice.name)).join(', ');
   await warehouse.transact(async () => {
-    await warehouse.run(
-      asScript(measured.map(({ table }) => `delete from ${table} where slice in (${names})`)),
-    );
+    const deletions = measured.map(({ table }) => `delete from ${table} where slice in (${names})`);
+    await warehouse.run(asScript(deletions));
     for (const { of, table } of measured) {
-      const rows = each.flatMap((history) => {
-        const { slice, metric } = history;
-        return history.rows[of].map((row: object) => Object.assign({ slice, metric }, row));
-      });
-      await insertRows(warehouse, table, rows);
+      const ofTable = results.flatMap(({ slice, metric, rows }) =>
+        rows[of].map((row: object) => Object.assign({ slice, metric }, row)),
+      );
+      await insertRows(warehouse, table, ofTable);
     }
     for (const { live } of tables) await declareViews(warehouse, live);
   });
 }
 
-/** The rows of one metric for each of the `measured` tables. */
 function measure(periods: readonly PeriodHistory[]) {
   const development = periods.map(cohortOf);
   const standingOn = standings(development);
   const { ages, factors } = standingOn(Infinity);
   const scores = scoresOf(development, standingOn);
-  const { lastChangeAge, laterLooks } = horizonEvidence(periods.flatMap(looksOf));
+  // The pairs of successive fetches of a period whose age increases.
+  const looks = periods.flatMap(({ fetches }) =>
+    fetches.slice(1).flatMap((to, index): Look[] => {
+      const from = fetches[index];
+      if (from === undefined || from.age >= to.age) return [];
+      return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value }];
+    }),
+  );
+  const { lastChangeAge, laterLooks } = horizonEvidence(looks);
   return {
     maturation: maturationOf(development, ages),
     projections: periods.flatMap(({ start_day: period, load_id, is_held: isStored, fetches }) => {
@@ -128,7 +124,6 @@ function measure(periods: readonly PeriodHistory[]) {
   };
 }
 
-/** One period of a metric, with what its fetches found. */
 const periodShape = z.object({
   start_day: dayShape,
   load_id: z.string(),
@@ -146,7 +141,7 @@ const metricRow = z.object({
   periods: jsonOf(z.array(periodShape)),
 });
 
-/** The histories of the additive metrics of each table from index `from` on; none for a slice without a date dimension. */
+/** Reads the histories of the additive metrics of each table from index `from` on. */
 async function readHistories(
   warehouse: Warehouse,
   tables: readonly Changed[],
@@ -159,29 +154,17 @@ async function readHistories(
     const some = additiveOf(columns).slice(from, from + MAX_METRICS_AT_ONCE);
     const metrics = some.map(({ id }) => id);
     if (since === null || slice.grain === null || metrics.length === 0) continue;
-    totals.push(periodTotals({ live, since, metrics }, await columnTypes(warehouse, table)));
+    totals.push(periodTotals(live, since, metrics, await columnTypes(warehouse, table)));
     read.push({ slice: slice.name, fingerprint, start_day: since, metrics });
   }
   if (read.length === 0) return [];
   await warehouse.run(
     `create or replace temp table ${PERIOD_TOTALS} as\n${totals.join('\nunion all\n')}`,
   );
-  const rows = await warehouse.rows(
-    statement('insight/readings'),
-    [JSON.stringify(read)],
-    metricRow,
-  );
+  const request = [JSON.stringify(read)];
+  const rows = await warehouse.rows(statement('insight/readings'), request, metricRow);
   await warehouse.run(`drop table ${PERIOD_TOTALS}`);
   return rows;
-}
-
-/** The pairs of successive fetches of a period whose age increases. */
-function looksOf({ fetches }: PeriodHistory): Look[] {
-  return fetches.slice(1).flatMap((to, at) => {
-    const from = fetches[at];
-    if (from === undefined || from.age >= to.age) return [];
-    return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value }];
-  });
 }
 
 /** Of two fetches at the same age, the later load counts. */
@@ -203,16 +186,13 @@ function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
 /** The temporary table of current totals, from which earlier ones are derived. */
 export const PERIOD_TOTALS = '"ripen period totals"';
 
-/** The query for the current totals by period since a day: slice, start_day, metric, value. `types` are the columns' types. */
+/** Returns the query for the current totals by period since a day. */
 function periodTotals(
-  {
-    live,
-    since,
-    metrics,
-  }: { readonly live: Target; readonly since: Day; readonly metrics: readonly string[] },
+  { slice, table }: Target,
+  since: Day,
+  metrics: readonly string[],
   types: ReadonlyMap<string, string>,
 ): string {
-  const { slice, table } = live;
   const grain = slice.grain ?? 'day';
   const sumOf = (column: string): string =>
     doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);

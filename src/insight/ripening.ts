@@ -1,6 +1,6 @@
 /**
- * How totals grow until they are final: the share known at each age, the final total to expect (chain ladder), and how good
- * such projections would have been (backtest). Pure.
+ * How totals grow until they are final, the final total to expect (chain ladder), and how good such projections would have been
+ * (backtest). Pure.
  */
 
 import { chanceOfAtMost } from '../model/sampling.ts';
@@ -24,19 +24,9 @@ function finalOn({ lastDay, finals }: Cohort, day: number): number | null {
 }
 
 /** Returns the final total as it is known now; null while it matures. */
-export function finalOf({ finals }: Cohort): number | null {
-  return finals.at(-1)?.value ?? null;
-}
+const finalOf = ({ finals }: Cohort): number | null => finals.at(-1)?.value ?? null;
 
-/** Returns the periods that became final after an earlier fetch: only these show how values mature. */
-export function maturedOf(development: Development): Development {
-  return development.filter(({ readings, finals }) => readings.size > 0 && finals.length > 0);
-}
-
-/** Returns the median of some numbers; null if there are none. */
-export function median(values: readonly number[]): number | null {
-  return quantile(values, 0.5);
-}
+export const median = (values: readonly number[]): number | null => quantile(values, 0.5);
 
 /**
  * Returns a quantile of some numbers, linearly interpolated between neighbours; null if there are none (Hyndman and Fan 1996,
@@ -51,47 +41,32 @@ export function quantile(values: readonly number[], share: number): number | nul
     : below + (above - below) * (at - Math.floor(at));
 }
 
-/** How much of the final total was known at an age: quartiles of shares, over final periods only. */
-export interface KnownShare {
-  readonly age_days: number;
-  readonly periods: number;
-  readonly share_q25: number;
-  readonly share_median: number;
-  readonly share_q75: number;
-}
-
 /** With fewer final periods, a quartile is a single value or next to one: such an age is left out. */
 export const MIN_PERIODS = 8;
 
-/** Returns the known shares at some ages, in their order; leaves out an age with fewer than eight final periods. */
-export function maturationOf(development: Development, ages: readonly number[]): KnownShare[] {
-  return ages.flatMap((age): KnownShare[] => {
+/**
+ * Returns how much of the final total was known at some ages, in their order: quartiles of shares, over final periods only.
+ * Leaves out an age with fewer than eight of them.
+ */
+export function maturationOf(development: Development, ages: readonly number[]) {
+  return ages.flatMap((age) => {
     const shares = development.flatMap((cohort) => {
       const [value, final] = [cohort.readings.get(age), finalOf(cohort) ?? 0];
       return value === undefined || final <= 0 ? [] : [value / final];
     });
     if (shares.length < MIN_PERIODS) return [];
     const at = (share: number): number => quantile(shares, share) ?? 0;
-    return [
-      {
-        age_days: age,
-        periods: shares.length,
-        share_q25: at(0.25),
-        share_median: at(0.5),
-        share_q75: at(0.75),
-      },
-    ];
+    const quartiles = { share_q25: at(0.25), share_median: at(0.5), share_q75: at(0.75) };
+    return [{ age_days: age, periods: shares.length, ...quartiles }];
   });
 }
 
-/** The factor from a total to the final total to expect. */
 interface Factor {
   readonly value: number;
   /** The smallest number of periods behind any step of the ladder. */
   readonly periods: number;
 }
 
-/** What was known of a triangle on a day. */
 interface KnownFactors {
   /** The ages of the triangle's columns, ascending. */
   readonly ages: readonly number[];
@@ -99,7 +74,6 @@ interface KnownFactors {
   readonly factors: ReadonlyMap<number, Factor>;
 }
 
-/** A period as it was known on a day. */
 interface KnownPeriod {
   readonly lastDay: number;
   readonly firstAge: number;
@@ -120,18 +94,13 @@ interface Column {
  * "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)).
  */
 export function standings(development: Development): (day: number) => KnownFactors {
-  const ages = [...new Set(development.flatMap(({ readings }) => [...readings.keys()]))].sort(
-    (a, b) => a - b,
-  );
+  const read = new Set(development.flatMap(({ readings }) => [...readings.keys()]));
+  const ages = [...read].sort((a, b) => a - b);
   const columns = ages.map((age, at): Column => ({ age, at }));
   const periods = development.map(({ lastDay, readings, finals }) => {
     const [firstAge = Infinity] = readings.keys();
-    return {
-      lastDay,
-      firstAge,
-      finalAge: finals[0]?.age ?? Infinity,
-      totals: ages.map((age) => readings.get(age)),
-    };
+    const finalAge = finals[0]?.age ?? Infinity;
+    return { lastDay, firstAge, finalAge, totals: ages.map((age) => readings.get(age)) };
   });
   const made = new Map<number, KnownFactors>();
   return (day) => {
@@ -141,40 +110,27 @@ export function standings(development: Development): (day: number) => KnownFacto
     const known = periods.map((period, at): KnownPeriod =>
       Object.assign({ final: finals[at] ?? null }, period),
     );
-    const standing = columns.filter((column) => isStanding(column, known));
-    const found = {
-      ages: standing.map(({ age }) => age),
-      factors: factorsOf(standing, known, day),
-    };
-    made.set(day, found);
-    return found;
+    // At the other ages, fewer than half of the final periods that could be fetched were: they are those of late runs.
+    const standing = columns.filter(({ age, at }) => {
+      const possible = known.filter(
+        ({ final, firstAge, finalAge }) => final !== null && firstAge <= age && age < finalAge,
+      );
+      const fetched = possible.filter(({ totals }) => totals[at] !== undefined);
+      return fetched.length > 0 && 2 * fetched.length >= possible.length;
+    });
+    const factors = new Map<number, Factor>();
+    let [value, fewest] = [1, Infinity];
+    for (const [index, column] of [...standing.entries()].reverse()) {
+      const step = stepOf(column, standing[index + 1], known, day);
+      value *= step.factor;
+      fewest = Math.min(fewest, step.periods);
+      if (!(value > 0)) break;
+      factors.set(column.age, { value, periods: fewest });
+    }
+    const standingNow = { ages: standing.map(({ age }) => age), factors };
+    made.set(day, standingNow);
+    return standingNow;
   };
-}
-
-/** Whether at least half of the final periods that could be fetched at an age were. Other ages are those of late runs. */
-function isStanding({ age, at }: Column, known: readonly KnownPeriod[]): boolean {
-  const possible = known.filter(
-    ({ final, firstAge, finalAge }) => final !== null && firstAge <= age && age < finalAge,
-  );
-  const read = possible.filter(({ totals }) => totals[at] !== undefined);
-  return read.length > 0 && 2 * read.length >= possible.length;
-}
-
-function factorsOf(
-  columns: readonly Column[],
-  known: readonly KnownPeriod[],
-  day: number,
-): Map<number, Factor> {
-  const factors = new Map<number, Factor>();
-  let [value, periods] = [1, Infinity];
-  for (const [index, column] of [...columns.entries()].reverse()) {
-    const step = stepOf(column, columns[index + 1], known, day);
-    value *= step.factor;
-    periods = Math.min(periods, step.periods);
-    if (!(value > 0)) break;
-    factors.set(column.age, { value, periods });
-  }
-  return factors;
 }
 
 /** How totals grew from a column to the next, or to the final total if it is found by then. Skips totals of 0 or less. */
@@ -241,14 +197,15 @@ export function scoresOf(
   development: Development,
   standingOn: (day: number) => KnownFactors,
 ): Score[] {
-  const tried = maturedOf(development).slice(-TRIED_PERIODS);
+  // Only periods that became final after an earlier fetch show how values mature.
+  const matured = development.filter(
+    ({ readings, finals }) => readings.size > 0 && finals.length > 0,
+  );
+  const tried = matured.slice(-TRIED_PERIODS);
   return standingOn(Infinity).ages.map((age) => {
     const trials = tried.flatMap((cohort): Trial[] => {
-      const [madeOn, asIs, final] = [
-        cohort.lastDay + age,
-        cohort.readings.get(age) ?? 0,
-        finalOf(cohort) ?? 0,
-      ];
+      const madeOn = cohort.lastDay + age;
+      const [asIs, final] = [cohort.readings.get(age) ?? 0, finalOf(cohort) ?? 0];
       const factor = standingOn(madeOn).factors.get(age);
       if (factor === undefined || asIs <= 0 || final <= 0) return [];
       return [{ cohort, madeOn, asIs, projected: asIs * factor.value, final }];

@@ -22,24 +22,23 @@ export async function declareViews(warehouse: Warehouse, live: Target): Promise<
   const { name, grain, dimensions } = live.slice;
   const isRipening = grain !== null && ripening(live).length > 0;
   const projected = isRipening ? projectedView(live) : null;
-  const ofDimensions = dimensions.map(
-    (dimension) => [dimension, `${dimension} (dimension), as in ${name}`] as const,
-  );
-  const statements = [maturationName, projectedName].map(
-    (nameOf) => `drop view if exists ${nameOf(name)}`,
-  );
+  const maturation = `main.${identifier(`${name}_maturation`)}`;
+  const statements = [maturation, projectedName(name)].map((view) => `drop view if exists ${view}`);
   if (isRipening) {
-    statements.push(
-      maturationView(live),
-      ...commentOn('view', maturationName(name), maturationText(name), maturationComments),
-    );
+    const text = `How much of the final totals of ${name} was known at each age, in quartiles over final periods; no rows with too little history.`;
+    const view = `create or replace view ${maturation} as
+select metric, age_days, periods, share_q25, share_median, share_q75
+from ripen_internal.maturation
+where slice = ${literal(name)}`;
+    statements.push(view, ...commentOn('view', maturation, text, maturationComments));
   }
   if (projected !== null) {
-    const comments = [...ofDimensions, ...projectedComments];
-    statements.push(
-      projected,
-      ...commentOn('view', projectedName(name), projectedText(name), comments),
+    const text = `Projections, not measurements: the final value to expect of each maturing cell of ${name}, with an 80 % interval; ripen.projection_errors says how well that did, and why a metric is missing here.`;
+    const comments = new Map(
+      dimensions.map((dimension) => [dimension, `${dimension} (dimension), as in ${name}`]),
     );
+    for (const [column, words] of projectedComments) comments.set(column, words);
+    statements.push(projected, ...commentOn('view', projectedName(name), text, comments));
   }
   await declare(warehouse, {
     name: `insight ${name}`,
@@ -50,15 +49,7 @@ export async function declareViews(warehouse: Warehouse, live: Target): Promise<
   });
 }
 
-const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
 const projectedName = (slice: string): string => `main.${identifier(`${slice}_projected`)}`;
-
-function maturationView({ slice }: Target): string {
-  return `create or replace view ${maturationName(slice.name)} as
-select metric, age_days, periods, share_q25, share_median, share_q75
-from ripen_internal.maturation
-where slice = ${literal(slice.name)}`;
-}
 
 /**
  * The rows of maturing cells, once per projected metric, times the factor of their period's total: they add up to the period's
@@ -121,8 +112,3 @@ const projectedComments: readonly (readonly [string, string])[] = [
   ['high', `Projection: upper end of the 80 % interval${ofTotals}`],
   ['periods', 'Projection: the fewest periods behind any of its factors'],
 ];
-
-const maturationText = (slice: string): string =>
-  `How much of the final totals of ${slice} was known at each age, in quartiles over final periods; no rows with too little history.`;
-const projectedText = (slice: string): string =>
-  `Projections, not measurements: the final value to expect of each maturing cell of ${slice}, with an 80 % interval; ripen.projection_errors says how well that did, and why a metric is missing here.`;

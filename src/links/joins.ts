@@ -1,32 +1,28 @@
-/** The views `<slice>_links` from report rows to partners and links; made again if a slice's columns may have changed. */
+/** The views `<slice>_links` from report rows to partners and links. */
 
 import * as z from 'zod';
 
 import { commentOn, declare, declaredHashes } from '../warehouse/declaring.ts';
-import { namesCollide, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
+import { namesCollide, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { linkedRows } from '../tables/linked-rows.ts';
-import {
-  type StoredSlice,
-  namesLinks,
-  namesPartners,
-  readLiveSlices,
-} from '../tables/stored-slices.ts';
+import { namesLinks, namesPartners, readLiveSlices } from '../tables/stored-slices.ts';
 
 /**
- * Updates the views to the live tables, in one transaction. Returns the names of the views in schema `main`. If a slice is
- * named like the view of another one, it keeps its name, and the other has no view.
+ * Updates the views to the live tables. Returns their names in `main`. A slice keeps the name of another one's view, which then
+ * has none.
  */
 export async function refreshJoins(warehouse: Warehouse): Promise<readonly string[]> {
   const slices = await readLiveSlices(warehouse);
   const names = new Set(slices.map(({ slice }) => slice));
   const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
-  const joinable = free.filter((slice) => isJoinable(slice));
-  const declared = await declaredHashes(
-    warehouse,
-    joinable.map(({ slice }) => `slice ${slice}`),
+  const joinable = free.filter(
+    (slice) =>
+      (namesLinks(slice) || namesPartners(slice)) && !namesCollide(slice.columns, joinedColumns),
   );
+  const declarations = joinable.map(({ slice }) => `slice ${slice}`);
+  const declared = await declaredHashes(warehouse, declarations);
   const views = joinable.map(
     (slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`,
   );
@@ -42,16 +38,18 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
         return [
           ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
           ...views,
-          ...joinable.flatMap(({ slice }) =>
-            commentsOn(slice, tables.get(slice)?.columns ?? [], tokenComment),
-          ),
+          ...joinable.flatMap(({ slice }) => {
+            const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
+            const comments = new Map(joinedColumns).set('link_token', tokenComment);
+            for (const { name, comment } of tables.get(slice)?.columns ?? [])
+              if (comment !== null) comments.set(name, comment);
+            return commentOn('view', joinedView(slice), text, comments);
+          }),
         ];
       },
     });
     // Declared separately, as a crawl changes no view.
-    const linked = joinable
-      .filter((slice) => namesLinks(slice))
-      .map(({ slice }) => joinedView(slice));
+    const linked = joinable.filter(namesLinks).map(({ slice }) => joinedView(slice));
     await declare(warehouse, {
       name: 'crawls',
       slice: null,
@@ -68,7 +66,7 @@ const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
 /** Most apps that a comment lists, as it is read as a whole. */
 const MAX_CRAWLS = 20;
 
-/** When each app was crawled, oldest first, as the end of a comment; empty if none was. */
+/** Returns when each app was crawled, oldest first, as the end of a comment. */
 async function crawlsText(warehouse: Warehouse): Promise<string> {
   const crawls = await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
   if (crawls.length === 0) return '';
@@ -77,21 +75,6 @@ async function crawlsText(warehouse: Warehouse): Promise<string> {
     .map(({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`);
   const more = crawls.length > MAX_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
   return `. Links crawled (UTC): ${each.join(', ')}${more}`;
-}
-
-function commentsOn(
-  slice: string,
-  columns: readonly RelationColumn[],
-  tokenComment: string,
-): string[] {
-  const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
-  const ofTable = columns.flatMap(({ name, comment }) =>
-    comment === null ? [] : [[name, comment] as const],
-  );
-  const joined = joinedColumns.map(
-    ([name, words]) => [name, name === 'link_token' ? tokenComment : words] as const,
-  );
-  return commentOn('view', joinedView(slice), text, [...ofTable, ...joined]);
 }
 
 const linkToken = 'The link the row belongs to; NULL when none or more than one fits';
@@ -108,10 +91,5 @@ const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
   ['matched_partner_name', 'Name of that partner now'],
   ['is_matched', 'Whether the row found its link; in a slice without networks, its partner'],
 ];
-
-/** Whether a slice has columns that lead to a link or a partner, and none named like the joined ones. */
-function isJoinable(slice: StoredSlice): boolean {
-  return !namesCollide(slice.columns, joinedColumns) && (namesLinks(slice) || namesPartners(slice));
-}
 
 const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;

@@ -1,16 +1,13 @@
-/** Shared by the refreshes of links and partners: staged rows replace stored ones, unless what is missing is doubted. */
+/** Replaces stored links or partners with staged rows, unless what is missing is doubted. */
 
 import * as z from 'zod';
 
-import type { WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
-import { recordWarning } from '../warehouse/runs.ts';
 import { asScript, count, literal, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** What a refresh of partners or links works with. */
 export interface Refreshing {
   readonly warehouse: Warehouse;
   readonly service: Service;
@@ -23,35 +20,21 @@ export interface Refreshing {
   readonly signal: AbortSignal;
 }
 
-/** Records and reports a warning. */
-export async function warn(
-  { warehouse, runId, emit }: Refreshing,
-  code: WarningCode,
-  message: string,
-): Promise<void> {
-  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
-  emit({ type: 'warning', code, slice: null, window: null, message });
-}
-
-/** The number of links, of all apps, or of partners that are stored now. */
+/** Returns how many links of all apps, or partners, are stored. */
 export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners'): Promise<number> {
-  const [total] = await warehouse.rows(
-    `select count(*) as rows from main.${of}`,
-    [],
-    z.object({ rows: count }),
-  );
+  const sql = `select count(*) as rows from main.${of}`;
+  const [total] = await warehouse.rows(sql, [], z.object({ rows: count }));
   return total?.rows ?? 0;
 }
 
-/** The subject of a list: the links of an app, or every partner. */
 type Listing = { readonly of: 'links'; readonly appToken: string } | { readonly of: 'partners' };
 
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
- * Why stored items that are missing in a complete list must stay open: it lost more than half of them. Null if it did not, or
- * if a list of an earlier night lacked as many or fewer: then they are closed. So a service that returns an empty or a cut list
- * for one night closes nothing. Records the count. Runs inside the caller's transaction.
+ * Returns why stored items that a complete list lacks must stay open: it lost more than half of them. Null if it did not, or if
+ * a list of an earlier night lacked as many or fewer. So a service that returns an empty or a cut list for one night closes
+ * nothing. Records the count. Runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,
@@ -59,10 +42,9 @@ export async function doubtAbout(
   listing: Listing,
   { open, missing }: { readonly open: number; readonly missing: number },
 ): Promise<string | null> {
-  const [subject, name] =
-    listing.of === 'links'
-      ? [listing.appToken, `The app ${listing.appToken}`]
-      : ['partners', 'The service'];
+  const isApp = listing.of === 'links';
+  const subject = isApp ? listing.appToken : 'partners';
+  const name = isApp ? `The app ${subject}` : 'The service';
   const doubt = `${name} listed no more than ${open - missing} of the ${open} ${listing.of} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
   const isDoubted = missing * 2 > open;
   const counted = [subject, missing, timestamp(planAt)];
@@ -78,24 +60,26 @@ export async function doubtAbout(
 
 /**
  * Replaces only what differs, inside the caller's transaction; only that gets a new version, from an instant on. A version that
- * ends at the instant it began is deleted, as no instant lies inside it. What is missing among the staged rows is closed.
+ * ends at the instant it began is deleted, as no instant lies inside it. What is missing among the staged rows is closed. Returns
+ * how many rows were staged.
  */
 export async function replaceStaged(
   warehouse: Warehouse,
   listing: Listing,
   from: Date,
-): Promise<void> {
+): Promise<number> {
+  const { of } = listing;
   const [table, history, staged] = [
-    `main.${listing.of}`,
-    `main.${listing.of}_history`,
-    `ripen_internal.staged_${listing.of}`,
+    `main.${of}`,
+    `main.${of}_history`,
+    `ripen_internal.staged_${of}`,
   ];
-  const key = listing.of === 'links' ? 'token' : 'partner_id';
+  const key = of === 'links' ? 'token' : 'partner_id';
   const scope = listing.of === 'links' ? `app_token = ${literal(listing.appToken)}` : 'true';
   const at = `timestamp ${literal(timestamp(from))}`;
   const fresh = `from ${staged} except from ${table} where ${scope}`;
   const changed = `${key} in (select ${key} from (from ${table} where ${scope} except from ${staged}))`;
-  await warehouse.run(
+  return warehouse.run(
     asScript([
       `update ${history} set valid_to = ${at} where ${scope} and valid_to is null and ${changed}`,
       `delete from ${history} where ${scope} and valid_to <= valid_from`,

@@ -1,7 +1,7 @@
-/** Creates and updates links; the next crawl stores the result. A creation that may have had an effect is never repeated. */
+/** Creates and updates links. A creation that may have had an effect is never repeated. */
 
 import { Failure } from '../errors.ts';
-import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
+import { isSameName, type Link, linkOf } from '../model/link.ts';
 import type { LinkChange, Service } from '../service/service.ts';
 
 export interface LinkWriting {
@@ -23,15 +23,23 @@ export interface NewLink {
 }
 
 /**
- * Creates a link, or returns the link in use that already has the name: repeating a creation after a lost answer or a kill
- * creates no second one. Throws `USAGE_INVALID` before anything is sent, else what the service throws: `SOURCE_UNAVAILABLE`
- * with `outcome: 'unknown'` if no answer states the outcome.
+ * Creates a link, or returns the link in use that already has the name. Throws `USAGE_INVALID` before anything is sent, else
+ * what the service throws: `SOURCE_UNAVAILABLE` with `outcome: 'unknown'` if no answer states the outcome.
  */
 export async function createLink(
   { service, signal }: LinkWriting,
   { appToken, name, parent }: NewLink,
 ): Promise<CreatedLink> {
-  checkName(name);
+  const bare = name.trim();
+  let problem: string | null = null;
+  if (bare === '') problem = 'was empty';
+  else if (/\p{Cc}/u.test(name)) problem = 'held control characters';
+  else if (bare !== name) problem = 'had blanks around it';
+  if (problem !== null) {
+    const message = `The name ${JSON.stringify(name)} of the link ${problem}.`;
+    const hint = 'Give a name of printable characters, without blanks before or after it.';
+    throw new Failure('USAGE_INVALID', message, { facts: { name }, hint });
+  }
   for await (const page of service.links(appToken, parent, signal)) {
     const link = page.find(({ label, archived }) => !archived && isSameName(label, name));
     if (link !== undefined) return { link, isCreated: false };
@@ -40,8 +48,8 @@ export async function createLink(
 }
 
 /**
- * Sets a link's partner, its cost data setting or both; returns the link as the service then states it. Throws `USAGE_INVALID`
- * before anything is sent, `SOURCE_REFUSED` if the link then has another value, else what the service throws.
+ * Sets a link's partner, its cost data setting or both. Throws `USAGE_INVALID` before anything is sent, `SOURCE_REFUSED` if the
+ * link then has another value, else what the service throws.
  */
 export async function updateLink(
   { service, signal }: LinkWriting,
@@ -54,57 +62,25 @@ export async function updateLink(
       hint: 'Give --partner, --cost-data or both.',
     });
   }
-  const stated = withChange(await service.updateLink(appToken, token, change, signal), change);
-  const otherwise = unlike(change, stated);
-  if (otherwise.length === 0) return linkOf(stated);
-  throw new Failure(
-    'SOURCE_REFUSED',
-    `The link ${token} was not changed as requested: ${otherwise.join('; ')}`,
-    {
-      facts: { token },
-      hint: 'Ask the operator of the service why it did not make the change; what the link has now is shown by `ripen links list`.',
-    },
-  );
-}
-
-/** The link after a successful update. What the answer leaves open, even as a sub-link's null partner, is as requested. */
-function withChange(answered: StatedLink, { partnerId, costDataEnabled }: LinkChange): StatedLink {
+  const answered = await service.updateLink(appToken, token, change, signal);
+  // What the answer leaves open, even as a sub-link's null partner, is as requested.
   const isOpen =
     answered.partnerId === undefined || (answered.partnerId === null && answered.level > 1);
-  return {
-    ...answered,
-    partnerId: isOpen ? partnerId : answered.partnerId,
-    costDataEnabled: answered.costDataEnabled ?? costDataEnabled,
-  };
-}
-
-/** The requested values that the link does not have, in words; empty if it has all. */
-function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink): string[] {
-  const onOff = (is: boolean | undefined): string => (is === true ? 'on' : 'off');
-  const words: string[] = [];
-  if (partnerId !== undefined && stated.partnerId !== partnerId) {
-    words.push(`partner ${partnerId} was requested, and it has ${stated.partnerId ?? 'none'}`);
-  }
-  if (costDataEnabled !== undefined && stated.costDataEnabled !== costDataEnabled) {
-    words.push(
-      `cost data ${onOff(costDataEnabled)} was requested, and it is ${onOff(stated.costDataEnabled)}`,
+  const partnerId = isOpen ? change.partnerId : answered.partnerId;
+  const costDataEnabled = answered.costDataEnabled ?? change.costDataEnabled;
+  const differences: string[] = [];
+  if (change.partnerId !== undefined && partnerId !== change.partnerId)
+    differences.push(
+      `partner ${change.partnerId} was requested, and it has ${partnerId ?? 'none'}`,
     );
+  if (change.costDataEnabled !== undefined && costDataEnabled !== change.costDataEnabled) {
+    const [wanted, actual] = change.costDataEnabled ? ['on', 'off'] : ['off', 'on'];
+    differences.push(`cost data ${wanted} was requested, and it is ${actual}`);
   }
-  return words;
-}
-
-/** Throws `USAGE_INVALID` if a name is blank, has control characters, or has blanks around it, with which no label matches. */
-function checkName(name: string): void {
-  const bare = name.trim();
-  const defect = /\p{Cc}/u.test(name)
-    ? 'held control characters'
-    : bare === name
-      ? null
-      : 'had blanks around it';
-  const problem = bare === '' ? 'was empty' : defect;
-  if (problem === null) return;
-  throw new Failure('USAGE_INVALID', `The name ${JSON.stringify(name)} of the link ${problem}.`, {
-    facts: { name },
-    hint: 'Give a name of printable characters, without blanks before or after it.',
+  if (differences.length === 0) return linkOf({ ...answered, partnerId, costDataEnabled });
+  const message = `The link ${token} was not changed as requested: ${differences.join('; ')}`;
+  throw new Failure('SOURCE_REFUSED', message, {
+    facts: { token },
+    hint: 'Ask the operator of the service why it did not make the change; what the link has now is shown by `ripen links list`.',
   });
 }

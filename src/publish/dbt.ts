@@ -43,20 +43,20 @@ export async function dbtSourcesYaml(
   throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });
 }
 
-/** The relations of a schema that exist under these names, with their columns in current types. */
 async function relationsOf(
   warehouse: Warehouse,
   schema: string,
   names: readonly string[],
 ): Promise<DbtTable[]> {
-  const found = await relationsIn(warehouse, schema);
-  const tables = names
-    .flatMap((name) => found.get(name) ?? [])
-    .map(async (each) => {
-      const { name, comment } = each;
-      return { name, comment, columns: await columnsNow(warehouse, schema, each) };
-    });
-  return Promise.all(tables);
+  const relations = await relationsIn(warehouse, schema);
+  const tables: DbtTable[] = [];
+  for (const name of names) {
+    const relation = relations.get(name);
+    if (relation === undefined) continue;
+    const columns = await columnsNow(warehouse, schema, relation);
+    tables.push({ name, comment: relation.comment, columns });
+  }
+  return tables;
 }
 
 function sourcesYaml(path: string, schemas: Readonly<Record<string, readonly DbtTable[]>>): string {
@@ -68,7 +68,17 @@ function sourcesYaml(path: string, schemas: Readonly<Record<string, readonly Dbt
     schema,
     loader: 'ripen',
     quoting,
-    tables: tables.map(tableNode),
+    tables: tables.map(({ name, comment, columns }) => ({
+      name,
+      ...described(comment),
+      columns: columns.map((column) => ({
+        name: unrendered(column.name),
+        ...described(column.comment),
+        data_type: column.type.toLowerCase(),
+        // Some engines reserve words such as `day`, `cost` or `index`.
+        quote: true,
+      })),
+    })),
   }));
   const document = new Document({ version: 2, sources });
   document.commentBefore = ` Sources for dbt 1.10.5 or newer with dbt-duckdb, made by \`ripen publish --dbt\`: make them again after a slice
@@ -76,20 +86,6 @@ function sourcesYaml(path: string, schemas: Readonly<Record<string, readonly Dbt
  own. In profiles.yml:
    attach: [{ path: ${JSON.stringify(path)}, alias: ${database}, read_only: true }]`;
   return document.toString();
-}
-
-/** Quotes every column, since some engines reserve words such as `day`, `cost` or `index`. */
-function tableNode({ name, comment, columns }: DbtTable): object {
-  return {
-    name,
-    ...described(comment),
-    columns: columns.map((column) => ({
-      name: unrendered(column.name),
-      ...described(column.comment),
-      data_type: column.type.toLowerCase(),
-      quote: true,
-    })),
-  };
 }
 
 /** Escapes braces: dbt renders texts with Jinja, where they begin a command. */

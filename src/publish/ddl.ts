@@ -1,4 +1,4 @@
-/** The statements that let an engine read lakes in place: every table and view, every column with type and comment. */
+/** Statements that let an engine read lakes in place, and those of several accounts as one. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -6,7 +6,8 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { latestVersion } from './delta/commit.ts';
 import { ddlRefusal, engineText, queryWords, type LakePlace } from './engine-text.ts';
 import { engines, type Engine } from './engines.ts';
-import { deltaTables, lakeTables, shownColumns, type LakeTable } from './lake-table.ts';
+import { deltaTables, isOfSlice, lakeTables, shownColumns } from './lake-table.ts';
+import type { LakeTable } from './lake-table.ts';
 import { withStore } from './open-store.ts';
 import { sliceViews } from './slice-views.ts';
 
@@ -14,7 +15,7 @@ export interface DescribedLake extends LakePlace {
   readonly tables: readonly LakeTable[];
 }
 
-/** The statements for every lake that an engine can read, lake by lake. Throws `USAGE_INVALID` if there is none. */
+/** Returns the statements for every lake that an engine can read. Throws `USAGE_INVALID` if there is none. */
 export async function lakesDdl(
   engine: Engine,
   publishing: Pick<Config, 'publish'>,
@@ -25,7 +26,7 @@ export async function lakesDdl(
   return lakes.map((lake) => lakeDdl(engine, lake)).join('\n');
 }
 
-/** Every lake that an engine can read, each with a schema of its own. Throws `USAGE_INVALID` if there is none. */
+/** Returns every lake that an engine can read, each with its own schema. Throws `USAGE_INVALID` if there is none. */
 export async function describedLakes(
   engine: Engine,
   { publish }: Pick<Config, 'publish'>,
@@ -50,9 +51,8 @@ export async function describedLakes(
       continue;
     }
     const tables = await (isDelta ? deltaTables(warehouse) : lakeTables(warehouse));
-    const night = isDelta
-      ? await withStore(target, null, signal, latestVersion).catch(() => null)
-      : null;
+    const reading = isDelta ? withStore(target, null, signal, latestVersion) : null;
+    const night = (await reading?.catch(() => null)) ?? null;
     described.push({ ...place, schema: schemaName(target.path, schemas), night, tables });
   }
   if (described.length > 0) return described;
@@ -66,22 +66,19 @@ export async function describedLakes(
 /** Names that DuckDB uses for schemas or databases of its own. */
 const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'system', 'temp']);
 
-/** A schema name from the last step of a lake's path, in letters that need no quotes in any engine; adds it to `taken`. */
+/** Returns a schema name from a lake's path that needs no quotes in any engine. Adds it to `taken`. */
 export function schemaName(root: string, taken: Set<string>): string {
   const last = root.split('/').findLast((step) => step !== '') ?? '';
-  const word = last
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_]+/g, '_')
-    .replace(/_+$/, '');
-  const plain =
-    /^(\d|$)/.test(word) || takenByDuckdb.has(word) ? `lake_${word}`.replace(/_$/, '') : word;
+  const words = last.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_');
+  const word = words.replace(/_+$/, '');
+  const isTaken = /^(\d|$)/.test(word) || takenByDuckdb.has(word);
+  const plain = isTaken ? `lake_${word}`.replace(/_$/, '') : word;
   let name = plain;
   for (let count = 2; taken.has(name); count += 1) name = `${plain}_${count}`;
   taken.add(name);
   return name;
 }
 
-/** The statements for one lake, with notes on top; each ends in a semicolon. */
 export function lakeDdl(engine: Engine, lake: DescribedLake): string {
   const { isDelta, root, tables } = lake;
   const words = queryWords(engine, lake);
@@ -89,16 +86,95 @@ export function lakeDdl(engine: Engine, lake: DescribedLake): string {
     `-- How ${engine} reads the ${isDelta ? 'Delta tables' : 'plain files'} in ${root}; made by \`ripen publish --ddl ${engine}\`.
 -- Make and run the statements again after a slice or its columns change.`,
     engineText(engine, 'lake', lake),
-    ...tables.map((each) => {
-      const { name, comment, key } = each;
-      const relation = { name, comment, columns: shownColumns(each) };
-      return isDelta
-        ? engineText(engine, 'Delta table', lake, relation)
-        : engineText(engine, 'plain table', lake, { ...relation, key });
+    ...tables.map((table) => {
+      const { name, comment } = table;
+      const key = isDelta ? null : table.key;
+      const relation = { name, comment, columns: shownColumns(table), key };
+      return engineText(engine, isDelta ? 'Delta table' : 'plain table', lake, relation);
     }),
-    ...tables.flatMap((each) =>
-      sliceViews(each, words).map((view) => engineText(engine, 'view', lake, view)),
-    ),
+    ...tables
+      .flatMap((table) => sliceViews(table, words))
+      .map((view) => engineText(engine, 'view', lake, view)),
   ];
   return `${texts.join('\n\n')}\n`;
+}
+
+/** What one configuration publishes. */
+export interface AccountLakes extends Pick<Config, 'name' | 'file' | 'warehouse'> {
+  readonly lakes: readonly DescribedLake[];
+}
+
+const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the account' };
+
+/**
+ * Returns statements for the Delta tables of every account, and for union views with a column `account`. Throws `USAGE_INVALID`
+ * if an account has no name or no Delta tables, or shares its name, warehouse or place with another.
+ */
+export function accountsDdl(engine: Engine, configured: readonly AccountLakes[]): string {
+  const schemas = new Set<string>();
+  const accounts = configured.map(({ name: account, file, warehouse, lakes }) => {
+    const lake = lakes.find(({ isDelta }) => isDelta);
+    if (account === undefined)
+      throw unclear(`${file} has no name`, 'State name: in each configuration.');
+    if (lake === undefined)
+      throw unclear(`${file} publishes no Delta tables`, 'Add a delta target to publish.');
+    return { account, warehouse, lake: { ...lake, schema: schemaName(lake.root, schemas) } };
+  });
+  const identities = accounts.flatMap(({ account, warehouse, lake }) => [
+    `the name ${account}`,
+    `the warehouse ${warehouse}`,
+    `the place of Delta tables ${lake.root}`,
+  ]);
+  const twice = identities.find((each, at) => identities.indexOf(each) < at);
+  if (twice !== undefined)
+    throw unclear(`two configurations have ${twice}`, 'Give each one of its own.');
+  const [first] = accounts;
+  if (first === undefined) return '';
+  const union = { ...first.lake, schema: schemaName('accounts', schemas), night: null };
+  const names = accounts.map(({ account }) => account).join(', ');
+  const heading = [
+    `-- The accounts ${names} as one, in the schema ${union.schema}: views with a column account.`,
+  ];
+  const views: string[] = [];
+  const sliceTables = accounts.map(({ lake }) => lake.tables.filter(isOfSlice));
+  for (const slice of new Set(sliceTables.flat().map(({ name }) => name))) {
+    const tables = sliceTables.map((ofAccount) => ofAccount.find(({ name }) => name === slice));
+    const [model] = tables;
+    const other = accounts.find((_, index) => shapeOf(tables[index]) !== shapeOf(model));
+    if (model === undefined || other !== undefined) {
+      const both = `${first.account} and ${(other ?? first).account}`;
+      heading.push(`-- ${slice} has no view: its columns or their types differ between ${both}`);
+      continue;
+    }
+    for (const relation of [model, ...sliceViews(model, queryWords(engine, union))]) {
+      const rows = accounts.map(({ account, lake }) => {
+        // The accounts' views already show one night.
+        const place = relation === model ? lake : { ...lake, night: null };
+        const { from, column, text } = queryWords(engine, place);
+        const cells = relation.columns.map(({ name }) => `, ${column(name)}`).join('');
+        return `select ${text(account)} as ${column(accountColumn.name)}${cells}\nfrom ${from(relation.name)}`;
+      });
+      const { name, comment } = relation;
+      const columns = [accountColumn, ...relation.columns];
+      const view = { name, comment, columns, rows: rows.join('\nunion all\n') };
+      views.push(engineText(engine, 'view', union, view));
+    }
+  }
+  const ofAccounts = accounts.map(({ lake }) => lakeDdl(engine, lake));
+  const lake = engineText(engine, 'lake', union);
+  return `${[...ofAccounts, heading.join('\n'), lake, ...views].join('\n\n')}\n`;
+}
+
+/** What must be equal in every account for a slice to have a union view. */
+const shapeOf = (table: LakeTable | undefined): string =>
+  JSON.stringify(
+    [table?.columns, table?.cohorts?.columns].map((columns) =>
+      columns?.map(({ name, type }) => [name, type]),
+    ),
+  );
+
+function unclear(because: string, hint: string): Failure {
+  return new Failure('USAGE_INVALID', `The accounts could not be read as one: ${because}.`, {
+    hint,
+  });
 }

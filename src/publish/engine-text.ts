@@ -2,8 +2,8 @@
  * Fills in an engine's template in `sql/engines`. Pure.
  *
  * Lines `-- Each …:` divide a template. `{word}` is a value, escaped for its quotes. A line after `[word]` is repeated for each
- * value of that word, with commas between unless it ends in a semicolon; without values it is left out. A template without a
- * `[disk]` line is of an engine that cannot read from disk.
+ * value of that word, with commas between unless it ends in a semicolon, or stands if the word is a condition that holds. A
+ * template without a `[disk]` line is of an engine that cannot read from disk.
  */
 
 import type { ObjectStore } from '../config/config.ts';
@@ -11,12 +11,10 @@ import { statement } from '../warehouse/sql.ts';
 import type { Engine } from './engines.ts';
 import { fileText, type LakeTable } from './lake-table.ts';
 
-/** The location of a lake's tables, and the schema in which an engine shows them. */
 export interface LakePlace {
   /** An absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly store: ObjectStore | null;
-  /** False for plain files. */
   readonly isDelta: boolean;
   /** The newest complete night of Delta tables; null if none was found. */
   readonly night: number | null;
@@ -33,7 +31,6 @@ interface EngineRelation extends Pick<LakeTable, 'name' | 'comment' | 'columns'>
 
 type Escape = (text: string) => string;
 
-/** How names and texts are escaped inside their quotes. */
 interface Quoting {
   readonly quote: '"' | '`';
   readonly name: Escape;
@@ -66,14 +63,13 @@ const quotings: Readonly<Record<Engine, Quoting>> = {
 
 type Part = 'lake' | 'plain table' | 'Delta table' | 'table in a view' | 'view' | 'type';
 
-/** A part of an engine's template; null if the template lacks it. */
 function templateOf(engine: Engine, part: Part): string | null {
   const [lake = '', ...others] = statement(`engines/${engine}`).split(/^-- Each (.+):\n/m);
   const at = others.indexOf(part);
   return part === 'lake' ? lake : at < 0 ? null : (others[at + 1] ?? null);
 }
 
-/** Why an engine cannot read a lake; null if it can. */
+/** Returns why an engine cannot read a lake. */
 export function ddlRefusal(
   engine: Engine,
   { root, store, isDelta }: Pick<LakePlace, 'root' | 'store' | 'isDelta'>,
@@ -86,61 +82,35 @@ export function ddlRefusal(
   return hasWildcards ? `${engine} takes the * ? { } in ${root} as wildcards` : null;
 }
 
-/** An engine's name for a type: the one its template lists, else the type in lower case. */
 function typeIn(engine: Engine, type: string): string {
   const [name = type, digits = ''] = type.split(/(?=\()/);
   const listed = new RegExp(`^${name} (.+)$`, 'm').exec(templateOf(engine, 'type') ?? '')?.[1];
   return listed?.replace('{digits}', digits) ?? type.toLowerCase();
 }
 
-/** How an engine writes queries over the tables of a lake, each table at the lake's night. */
+/** Returns how an engine writes queries over the tables of a lake, each at the lake's night. */
 export function queryWords(engine: Engine, place: LakePlace) {
   const { quote, name, text } = quotings[engine];
-  const bare = { comment: null, columns: [] };
   return {
     column: (of: string): string => `${quote}${name(of)}${quote}`,
     text: (of: string): string => `'${text(of)}'`,
     type: (of: string): string => typeIn(engine, of),
     from: (table: string): string =>
-      engineText(engine, 'table in a view', place, { ...bare, name: table }).replaceAll('\n', ' '),
+      engineText(engine, 'table in a view', place, { ...none, name: table }).replaceAll('\n', ' '),
   };
 }
 
 type Values = Readonly<Record<string, string>>;
 
-/** An engine's statements for a table or view; for the part `lake` those before all tables, with notes on the engine on top. */
+const none: EngineRelation = { name: '', comment: null, columns: [] };
+
+/** Returns an engine's statements for a table or view, or for `lake` those before all tables. */
 export function engineText(
   engine: Engine,
   part: Part,
-  place: LakePlace,
-  relation?: EngineRelation,
-): string {
-  const { values, lists } = wordsOf(engine, part, place, relation);
-  const lines = (templateOf(engine, part) ?? '').trim().split('\n');
-  const filled = lines.flatMap((line) => {
-    const [, word, text = line] = /^\[([a-z ]+)\] (.*)$/.exec(line) ?? [];
-    const repeated = word === undefined ? [{}] : (lists[word] ?? []);
-    return repeated.map((own: Values, at) => {
-      const all = { ...values, ...own };
-      const separator = at === repeated.length - 1 || text.endsWith(';') ? '' : ',';
-      return `${text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => all[name] ?? whole)}${separator}`;
-    });
-  });
-  const isNoGap = (line: string, at: number): boolean => line !== '' || filled[at - 1] !== '';
-  return filled.filter(isNoGap).join('\n').trimEnd();
-}
-
-/** The words of a template for a lake and one of its tables or views. */
-function wordsOf(
-  engine: Engine,
-  part: Part,
   { root, store, isDelta, night, schema }: LakePlace,
-  { name: table, comment, columns, key = null, rows = '' }: EngineRelation = {
-    name: '',
-    comment: null,
-    columns: [],
-  },
-) {
+  { name: table, comment, columns, key = null, rows = '' } = none,
+): string {
   // Athena quotes like Hive in statements about tables, and like Trino in queries.
   const { quote, name, text } =
     engine === 'athena' && part.endsWith(' table') ? hive : quotings[engine];
@@ -152,8 +122,7 @@ function wordsOf(
   }));
   const stored = shown.filter(({ plain }) => plain !== key);
   const keys = shown.filter(({ plain }) => plain === key);
-  const only = (holds: boolean): readonly Values[] => (holds ? [{}] : []);
-  const endpoint = typeof store?.endpoint === 'string' ? new URL(store.endpoint) : null;
+  const endpoint = store === null || store.endpoint === null ? null : new URL(store.endpoint);
   const values: Values = {
     schema,
     table,
@@ -176,20 +145,33 @@ function wordsOf(
     stored,
     key: keys,
     'key last': [...stored, ...keys],
-    plain: only(!isDelta),
-    delta: only(isDelta),
-    night: only(isDelta && night !== null),
-    newest: only(night === null),
-    disk: only(store === null),
-    bucket: only(store !== null),
-    region: only(typeof store?.region === 'string'),
-    endpoint: only(endpoint !== null),
-    'path style': only(store?.pathStyle === true),
   };
-  return { values, lists };
+  const conditions: Readonly<Record<string, boolean>> = {
+    plain: !isDelta,
+    delta: isDelta,
+    night: isDelta && night !== null,
+    newest: night === null,
+    disk: store === null,
+    bucket: store !== null,
+    region: typeof store?.region === 'string',
+    endpoint: endpoint !== null,
+    'path style': store?.pathStyle === true,
+  };
+  const lines = (templateOf(engine, part) ?? '').trim().split('\n');
+  const filled = lines.flatMap((line) => {
+    const [, word, text = line] = /^\[([a-z ]+)\] (.*)$/.exec(line) ?? [];
+    const isOnce = word === undefined || conditions[word] === true;
+    const repeated = isOnce ? [{}] : (lists[word] ?? []);
+    return repeated.map((own: Values, at) => {
+      const all = { ...values, ...own };
+      const separator = at === repeated.length - 1 || text.endsWith(';') ? '' : ',';
+      return `${text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => all[name] ?? whole)}${separator}`;
+    });
+  });
+  const isNoGap = (line: string, at: number): boolean => line !== '' || filled[at - 1] !== '';
+  return filled.filter(isNoGap).join('\n').trimEnd();
 }
 
-/** The http address of a bucket: Amazon's own unless an endpoint is stated. */
 function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
   const endpoint = new URL(
     stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`,

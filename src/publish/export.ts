@@ -1,8 +1,6 @@
 /**
- * Exports a slice as one Parquet, CSV or newline-delimited JSON file, or the same on a stream.
- *
- * A file is whole or not there. Rows are sorted by all columns but numbers and have no `_load_id`, so that two warehouses with
- * the same content give the same bytes.
+ * Exports a slice to a file, which is whole or not there, or to a stream. Rows are sorted by all columns but numbers and have
+ * no `_load_id`, so that warehouses with the same content give the same bytes.
  */
 
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -12,7 +10,6 @@ import { pipeline } from 'node:stream/promises';
 
 import { Failure, storageFailed } from '../errors.ts';
 import { addDays, type Day } from '../model/calendar.ts';
-import type { DateDimension } from '../model/dimension.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
 import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
@@ -29,7 +26,6 @@ const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
 type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportOptions {
-  /** A configured slice, unless `table` is stated. */
   readonly slice?: string | undefined;
   /** Any other table or view that analysts query, such as `links`. */
   readonly table?: string | undefined;
@@ -40,13 +36,13 @@ export interface ExportOptions {
   readonly output: string;
   /** Receives the rows if `output` is `-`. */
   readonly stream?: Writable;
-  /** By default that of the output's extension. */
+  /** Default: that of the output's extension. */
   readonly format?: ExportFormat | null;
-  /** Exports the final view: a cell that is not final is NULL. */
+  /** Exports the final view. */
   readonly finalOnly?: boolean;
-  /** CSV texts stay as they are, for joins; by default those a spreadsheet takes for formulas get an apostrophe in front. */
+  /** Keeps CSV texts as they are, for joins (default: formulas of spreadsheets get an apostrophe in front). */
   readonly asIs?: boolean;
-  /** Permissions of the file; 0o644 by default. */
+  /** Default: 0o644. */
   readonly mode?: number;
   readonly signal?: AbortSignal;
 }
@@ -62,13 +58,10 @@ const unusable = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
 /**
- * Returns what an export writes, and in which format: the stated one, else that of the extension, which may precede `.gz`.
- * Throws `USAGE_INVALID` if the options lack a table, a stream or a known format, or the last day is before the first.
+ * Returns the table and the format (default: from the extension, which may precede `.gz`). Throws `USAGE_INVALID` if there is
+ * no table, stream or known format, or the last day is before the first.
  */
-export function exportRequest(given: ExportOptions): {
-  readonly slice: string;
-  readonly format: ExportFormat;
-} {
+export function exportRequest(given: ExportOptions): Pick<Exported, 'slice' | 'format'> {
   const { slice = '', table = slice, output, stream, from = null, to = null } = given;
   if (table === '')
     throw unusable('The export named nothing to write.', 'Give --slice or --table.');
@@ -93,8 +86,8 @@ export function exportRequest(given: ExportOptions): {
 }
 
 /**
- * Exports a slice's live table or final view. A reader that closes the stream early is no failure. Throws the signal's reason,
- * `STORAGE_FAILED`, or `USAGE_INVALID` as `exportRequest` does, for a slice never loaded, or for days of one without dates.
+ * Exports a live table or final view. A reader may close the stream early. Throws the signal's reason, `STORAGE_FAILED`, or
+ * `USAGE_INVALID` as `exportRequest` does, or for a slice that is not loaded or has no dates to choose by.
  */
 export async function exportSlice(warehouse: Warehouse, given: ExportOptions): Promise<Exported> {
   const { output, finalOnly = false, signal = new AbortController().signal } = given;
@@ -107,10 +100,8 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
     throw unusable(`There was no table ${slice} to export.`, hint);
   }
   if (grainOf(columns) === null && (given.from ?? given.to ?? null) !== null) {
-    throw unusable(
-      `The slice ${slice} had no date dimension to choose days by.`,
-      'Leave out --from and --to.',
-    );
+    const message = `The slice ${slice} had no date dimension to choose days by.`;
+    throw unusable(message, 'Leave out --from and --to.');
   }
   const write = async (path: string): Promise<number> =>
     warehouse.run(exportStatement(relation, columns, given, { path, format }));
@@ -124,13 +115,12 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
   }
 }
 
-/** How a text begins that spreadsheets take for a formula. */
+/** Spreadsheets take such texts for formulas. */
 const FORMULA_STARTS = /^[=+\-@\t\r\n]/;
 
 /** A text that is only a number is no formula; ids such as `-300` are used in joins. */
 const PLAIN_NUMBER = /-?\d+(\.\d+)?/;
 
-/** The statement that writes the rows of the days, in an order that depends on the rows alone. */
 function exportStatement(
   relation: string,
   columns: readonly RelationColumn[],
@@ -141,38 +131,31 @@ function exportStatement(
     const plain = plainType(type);
     const column = `s.${identifier(name)}`;
     const value = format === 'ndjson' ? column : `cast(${column} as ${plain})`;
-    const isDefused = format === 'csv' && !asIs && plain === 'VARCHAR';
-    return `${isDefused ? defused(value) : value} as ${identifier(name)}`;
+    if (format !== 'csv' || asIs || plain !== 'VARCHAR') return `${value} as ${identifier(name)}`;
+    // An apostrophe makes a formula a text.
+    const isFormula = `regexp_matches(${value}, ${literal(FORMULA_STARTS.source)})`;
+    const isNumber = `regexp_full_match(${value}, ${literal(PLAIN_NUMBER.source)})`;
+    return `case when ${isFormula} and not ${isNumber} then '''' || ${value} else ${value} end as ${identifier(name)}`;
   });
+  const conditions = ['true'];
+  const grain = grainOf(columns);
+  if (grain !== null) {
+    const column = `s.${identifier(grain)}`;
+    // A week, month, quarter or year is written whole if any of its days is requested, as backfill replaces it.
+    const isLong = grain !== 'hour' && grain !== 'day';
+    const after = isLong ? `${column} + interval 1 ${grain} >` : `${column} >=`;
+    if (from !== null) conditions.push(`${after} ${dayLiteral(grain, from)}`);
+    if (to !== null) conditions.push(`${column} < ${dayLiteral(grain, addDays(to, 1))}`);
+  }
   const isCompressed = format !== 'parquet' && /\.gz$/i.test(output);
   const sorted = columns.filter(({ type }) => !/^(BIGINT|DOUBLE|DECIMAL)/.test(type));
   return `copy (
 select
     ${cells.join(',\n    ')}
 from main.${identifier(relation)} as s
-where ${insideDays(grainOf(columns), from, to)}
+where ${conditions.join(' and ')}
 order by ${[...sorted.map(({ name }) => `s.${identifier(name)}`), '1'].join(', ')}
 ) to ${literal(path)} (${options[format]}${isCompressed ? ', compression gzip' : ''})`;
-}
-
-/** Puts an apostrophe before a formula, which makes it a text; numbers, dates and empty texts stay as they are. */
-function defused(text: string): string {
-  const isFormula = `regexp_matches(${text}, ${literal(FORMULA_STARTS.source)})`;
-  const isNumber = `regexp_full_match(${text}, ${literal(PLAIN_NUMBER.source)})`;
-  return `case when ${isFormula} and not ${isNumber} then '''' || ${text} else ${text} end`;
-}
-
-/** A week, month, quarter or year is written whole if any of its days is requested, as backfill replaces it. */
-function insideDays(grain: DateDimension | null, from: Day | null, to: Day | null): string {
-  if (grain === null) return 'true';
-  const column = `s.${identifier(grain)}`;
-  const after =
-    grain === 'hour' || grain === 'day' ? `${column} >=` : `${column} + interval 1 ${grain} >`;
-  const conditions = [
-    ...(from === null ? [] : [`${after} ${dayLiteral(grain, from)}`]),
-    ...(to === null ? [] : [`${column} < ${dayLiteral(grain, addDays(to, 1))}`]),
-  ];
-  return conditions.length === 0 ? 'true' : conditions.join(' and ');
 }
 
 /** Lets `write` write to a path, moves that to the output and returns the number of rows. */
@@ -184,8 +167,10 @@ async function written(
     storageFailed(`The export to ${output} failed`, error, {
       hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
     });
-  const { path, isStream } =
-    output === '-' ? { path: output, isStream: true } : await outputAt(resolve(output));
+  const isStandard = output === '-';
+  const { path, isStream } = isStandard
+    ? { path: output, isStream: true }
+    : await outputAt(resolve(output));
   if (!isStream) {
     return replaceShared(path, mode, async (unfinished) => {
       const rows = await write(unfinished);
@@ -198,11 +183,10 @@ async function written(
   // DuckDB writes only to files, so the rows for a stream are a private temporary file first.
   return inTemporaryFolder(async (folder) => {
     const rows = await write(join(folder, 'rows'));
-    const sink = output === '-' && stream !== undefined ? stream : createWriteStream(path);
-    await pipeline(createReadStream(join(folder, 'rows')), sink, {
-      end: sink !== stream,
-      signal,
-    }).catch((error: unknown) => {
+    const sink = isStandard && stream !== undefined ? stream : createWriteStream(path);
+    const end = sink !== stream;
+    const source = createReadStream(join(folder, 'rows'));
+    await pipeline(source, sink, { end, signal }).catch((error: unknown) => {
       signal.throwIfAborted();
       const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
       if (!isClosed) throw storageFailure(error);

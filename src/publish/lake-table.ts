@@ -1,4 +1,4 @@
-/** The tables of a lake: which tables of the warehouse it gets, with which columns, and how they are divided into files. */
+/** The tables of a lake, their columns, and how they are divided into files. */
 
 import * as z from 'zod';
 
@@ -9,7 +9,7 @@ import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.t
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** Tables beside the slices, by name, one file each; published if they exist. */
+/** Published beside the slices if they exist, one file each. */
 export const dimensionTables: readonly string[] = [
   ...catalogTables,
   'links',
@@ -18,18 +18,8 @@ export const dimensionTables: readonly string[] = [
   'partners_history',
 ].toSorted();
 
-/** Endings of the relations beside a slice: how it ripens, and what to expect of it. */
-const besideSlice = ['_maturation', '_projected'];
-
-/** The ledger's tables for analysts; each has a column for the slice. */
-const ledgerTables = ['loads', 'periods', 'restatements', 'projection_errors'];
-
 /** The table that says which cells are final; no slice can have this name. */
 export const FINALITY = 'ripen_finality';
-
-/** Columns left out: every load changes the first in each row and the second in each period, even if nothing else changed. */
-const LOAD_ID = '_load_id';
-const FETCHED_AT = 'fetched_at';
 
 export interface LakeColumn {
   readonly name: string;
@@ -55,23 +45,21 @@ export interface LakeTable {
   readonly name: string;
   readonly comment: string | null;
   readonly columns: readonly LakeColumn[];
-  /** The column that divides it into files; null if it is one file. */
+  /** The column that divides it into files. */
   readonly grain: DateDimension | null;
-  /** The key in the names of its directories, `<key>=<date>`; `day` for hours; null if it is one file. */
+  /** The key of its directories, `<key>=<date>`: `day` for hours. */
   readonly key: string | null;
-  /** The columns of a slice whose values the final view shows only if they are final; empty for other tables. */
+  /** The columns of a slice that the final view shows only if they are final. */
   readonly metrics: readonly string[];
-  /** Whether the table itself is in long form, with a row for each metric and age. */
+  /** Whether the table is in long form, with a row for each metric and age. */
   readonly isCube: boolean;
-  /** Null if the slice has no view in long form. */
   readonly cohorts: CohortsView | null;
-  /** The text after `from` in a query of the rows that meet a condition on `grain`; a condition of null means all rows. */
+  /** The text after `from` for the rows that meet a condition on `grain`, or for all rows. */
   readonly rows: (condition: string | null) => string;
-  /** The slice it is dropped with, equal to `name` if it is that slice's own table; null for other tables. */
+  /** The slice it is dropped with. */
   readonly slice: string | null;
 }
 
-/** The text after `from` for the rows of a relation that meet a condition. */
 export const rowsOf =
   (relation: string): LakeTable['rows'] =>
   (condition) =>
@@ -89,32 +77,29 @@ const cellRow = z.object({
   age_days: z.number(),
 });
 
-/** The tables to publish as plain files: slices first, finality last. Slices no longer configured stay until dropped. */
+/** Returns the tables for plain files, finality last. Slices no longer configured stay until dropped. */
 export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
   return [...(await tablesOfMain(warehouse)), await finalityTable(warehouse)];
 }
 
-/**
- * Returns the tables of `lakeTables` and what else analysts join: the relations beside each slice, and the ledger's loads,
- * periods, restatements and errors of projections. Finality is last, as `finalityTable` returns it.
- */
+/** Returns the tables of `lakeTables`, the relations beside each slice and the ledger's tables for analysts, finality last. */
 export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
   const slices = (await slicesIn(warehouse)).map(({ slice }) => slice);
   const main = await relationsIn(warehouse, 'main');
   const ripen = await relationsIn(warehouse, 'ripen');
   const tables = await tablesOfMain(warehouse);
   for (const slice of slices) {
-    for (const ending of besideSlice) {
-      const found = main.get(`${slice}${ending}`);
-      if (found === undefined || slices.includes(found.name)) continue;
-      const table = await tableOf(warehouse, 'main', found);
+    for (const name of [`${slice}_maturation`, `${slice}_projected`]) {
+      const view = main.get(name);
+      if (view === undefined || slices.includes(name)) continue;
+      const table = await tableOf(warehouse, 'main', view);
       tables.push({ ...table, ...dividedBy(table.columns), slice });
     }
   }
-  for (const name of ledgerTables) {
-    const found = ripen.get(name);
-    if (found !== undefined)
-      tables.push({ ...(await tableOf(warehouse, 'ripen', found)), name: `ripen_${name}` });
+  for (const name of ['loads', 'periods', 'restatements', 'projection_errors']) {
+    const relation = ripen.get(name);
+    if (relation !== undefined)
+      tables.push({ ...(await tableOf(warehouse, 'ripen', relation)), name: `ripen_${name}` });
   }
   return [...tables, await finalityTable(warehouse)];
 }
@@ -122,40 +107,33 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
 const slicesIn = async (warehouse: Warehouse): Promise<z.infer<typeof sliceRow>[]> =>
   warehouse.rows(statement('publish/slices'), [], sliceRow);
 
-/** The slices that have a table already, and the dimension tables. */
+/** Returns the slices that have a table already, and the dimension tables. */
 async function tablesOfMain(warehouse: Warehouse): Promise<LakeTable[]> {
   const existing = await relationsIn(warehouse, 'main');
-  const isCube = new Map((await slicesIn(warehouse)).map((each) => [each.slice, each.is_cube]));
+  const slices = new Map((await slicesIn(warehouse)).map((row) => [row.slice, row.is_cube]));
   const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cellRow);
   const tables: LakeTable[] = [];
-  for (const name of new Set([...isCube.keys(), ...dimensionTables])) {
-    const found = existing.get(name);
-    if (found === undefined || (isCube.has(name) && !found.isTable)) continue;
-    const table = await tableOf(warehouse, 'main', found);
-    const { columns } = table;
-    if (!isCube.has(name)) {
+  for (const name of new Set([...slices.keys(), ...dimensionTables])) {
+    const relation = existing.get(name);
+    const isCube = slices.get(name);
+    if (relation === undefined || (isCube !== undefined && !relation.isTable)) continue;
+    const table = await tableOf(warehouse, 'main', relation);
+    if (isCube === undefined) {
       tables.push(table);
       continue;
     }
     // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
-    const metrics = columns
-      .filter(({ type }) => parseColumnType(type) !== null)
-      .map((column) => column.name);
-    const view = existing.get(`${name}_cohorts`);
+    const numbers = table.columns.filter(({ type }) => parseColumnType(type) !== null);
+    const metrics = numbers.map((column) => column.name);
     const ofSlice = cells
       .filter(({ slice, metric }) => slice === name && metrics.includes(metric))
       .map((row) => ({ column: row.metric, metric: row.cohort_metric, ageDays: row.age_days }));
-    tables.push({
-      ...table,
-      ...dividedBy(columns),
-      metrics,
-      isCube: isCube.get(name) === true,
-      cohorts:
-        view?.isTable === false && ofSlice.length > 0
-          ? { ...(await tableOf(warehouse, 'main', view)), cells: ofSlice }
-          : null,
-      slice: name,
-    });
+    const view = existing.get(`${name}_cohorts`);
+    const hasCohorts = view?.isTable === false && ofSlice.length > 0;
+    const cohorts = hasCohorts
+      ? { ...(await tableOf(warehouse, 'main', view)), cells: ofSlice }
+      : null;
+    tables.push({ ...table, ...dividedBy(table.columns), metrics, isCube, cohorts, slice: name });
   }
   return tables;
 }
@@ -171,21 +149,22 @@ export const undivided = {
   slice: null,
 } as const satisfies Partial<LakeTable>;
 
-/** A relation without one column, as an undivided table in types that every engine reads. */
+/**
+ * Returns a relation as an undivided table in types that every engine reads. Leaves out the column that every load changes in
+ * each row, even if nothing else changed.
+ */
 async function tableOf(
   warehouse: Warehouse,
   schema: 'main' | 'ripen',
   relation: Relation,
-  leftOut = LOAD_ID,
+  changing = '_load_id',
 ): Promise<LakeTable> {
   const { name, comment } = relation;
   const columns = (await columnsNow(warehouse, schema, relation))
-    .filter((column) => column.name !== leftOut)
-    .map(({ name: column, type, comment: words }) => ({
-      name: column,
-      type: plainType(type),
-      comment: words,
-    }));
+    .filter((column) => column.name !== changing)
+    .map(({ name: column, type, comment: words }) => {
+      return { name: column, type: plainType(type), comment: words };
+    });
   return { ...undivided, name, comment, columns, rows: rowsOf(`${schema}.${identifier(name)}`) };
 }
 
@@ -194,41 +173,35 @@ function dividedBy(columns: readonly LakeColumn[]): Pick<LakeTable, 'grain' | 'k
   return { grain, key: grain === 'hour' ? 'day' : grain };
 }
 
-/** Which cells are final, sorted so that a slice's are together. */
+/** Sorted so that the cells of a slice are together. */
 async function finalityTable(warehouse: Warehouse): Promise<LakeTable> {
   const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
+  const table = await tableOf(warehouse, 'ripen', finality, 'fetched_at');
   const comment = 'Per slice, period and metric: whether the stored value is final';
-  const table = {
-    ...(await tableOf(warehouse, 'ripen', finality, FETCHED_AT)),
-    name: FINALITY,
-    comment,
-  };
   const names = table.columns.map(({ name }) => identifier(name)).join(', ');
   const sorted = `(select ${names} from ripen.finality order by slice, metric, period)`;
-  return { ...table, rows: rowsOf(sorted) };
+  return { ...table, name: FINALITY, comment, rows: rowsOf(sorted) };
 }
 
-/** The columns as readers see them: the table's own, and for hours the day they are filed under. */
+/** Returns the columns as readers see them: for hours with the day of their folder. */
 export function shownColumns({
   columns,
   key,
 }: Pick<LakeTable, 'columns' | 'key'>): readonly LakeColumn[] {
   if (key === null || columns.some(({ name }) => name === key)) return columns;
-  return [
-    ...columns,
-    { name: key, type: 'DATE', comment: `The ${key} of the folder that the rows are in.` },
-  ];
+  const comment = `The ${key} of the folder that the rows are in.`;
+  return [...columns, { name: key, type: 'DATE', comment }];
 }
 
 /**
- * The columns of a file: all but the one its directory is named after. pyarrow, with pandas and Ray, refuses a data set with it
- * in both places ("Unable to merge: Field day has incompatible types"); DuckDB, Polars, Spark and Trino take it from the path.
+ * Returns all columns but the one the directory is named after: pyarrow refuses a data set with it in both places ("Unable to
+ * merge: Field day has incompatible types"). DuckDB, Polars, Spark and Trino take it from the path.
  */
 export const fileColumns = ({ columns, key }: LakeTable): readonly LakeColumn[] =>
   columns.filter(({ name }) => name !== key);
 
-/** The finest date dimension among columns; null if none. The live table keeps its own while a new meaning is being built. */
+/** Returns the finest date dimension of a table. The live table keeps its own while a new meaning is built. */
 export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimension | null {
   return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
 }
@@ -239,5 +212,5 @@ export function plainType(type: string): string {
   return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
-/** A path as SQL text; DuckDB takes some characters as wildcards and has no escape but brackets. */
+/** Returns a path as SQL text. DuckDB takes some characters as wildcards, and only brackets escape them. */
 export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));

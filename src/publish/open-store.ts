@@ -9,34 +9,25 @@ import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { makeDurable } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import {
-  codeOf,
-  ifThere,
-  makeDirectory,
-  makeReady,
-  putInPlace,
-  unfinishedPath,
-} from './replacement.ts';
+import { codeOf, ifThere, makeDirectory, makeReady } from './replacement.ts';
+import { putInPlace, unfinishedPath } from './replacement.ts';
 import { openS3Store } from './s3-store.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
 export type LakeTarget = Exclude<PublishTarget, { kind: 'duckdb' }>;
 
-/** Lends the store of a target to `use`. Drafts for a bucket are beside the warehouse, if any. Throws as `openS3Store` does. */
+/** Lends the store of a target to `use`. Throws as `openS3Store` does. */
 export async function withStore<T>(
   { path, mode, store }: Pick<LakeTarget, 'path' | 'mode' | 'store'>,
   warehouse: Pick<Warehouse, 'path'> | null,
   signal: AbortSignal,
   use: (store: LakeStore) => Promise<T>,
 ): Promise<T> {
-  const drafts =
-    warehouse === null
-      ? join(tmpdir(), `ripen-drafts-${randomUUID()}`)
-      : `${warehouse.path}.drafts`;
+  const beside = warehouse?.path ?? join(tmpdir(), `ripen-${randomUUID()}`);
   const opened =
     store === undefined
       ? openDiskStore(path, mode)
-      : await openS3Store(path, { store, drafts }, signal);
+      : await openS3Store(path, { store, drafts: `${beside}.drafts` }, signal);
   try {
     return await use(opened);
   } finally {
@@ -47,7 +38,7 @@ export async function withStore<T>(
 /** The disk writes some files while it makes others durable. */
 const AT_ONCE = 4;
 
-/** Opens tables in a directory, which is made with the first draft; writes through no link inside it. */
+/** Opens tables in a directory. Writes through no link inside it. */
 function openDiskStore(root: string, mode: number): LakeStore {
   const begun = new Set<string>();
   // Another process may publish to the same path.
@@ -95,12 +86,12 @@ function openDiskStore(root: string, mode: number): LakeStore {
     async remove(path) {
       await rm(join(root, path), { force: true });
       for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-        // A folder that is not empty stays.
-        const isRemoved = await rmdir(join(root, folder)).then(
-          () => true,
-          () => false,
-        );
-        if (!isRemoved) break;
+        try {
+          await rmdir(join(root, folder));
+        } catch {
+          // A folder that is not empty stays.
+          break;
+        }
       }
     },
     async close() {
@@ -115,14 +106,12 @@ async function storedFile(path: string): Promise<StoredFile> {
 }
 
 async function filesBelow(root: string, folder: string): Promise<ReadonlyMap<string, StoredFile>> {
-  const found = new Map<string, StoredFile>();
-  const entries = await ifThere(
-    readdir(join(root, folder), { recursive: true, withFileTypes: true }),
-  );
-  for (const entry of entries ?? []) {
+  const files = new Map<string, StoredFile>();
+  const reading = readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  for (const entry of (await ifThere(reading)) ?? []) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    found.set(path.slice(join(root, '/').length), await storedFile(path));
+    files.set(path.slice(join(root, '/').length), await storedFile(path));
   }
-  return found;
+  return files;
 }

@@ -1,25 +1,23 @@
 /**
- * Plans which files of a table to write, to keep and to remove.
- *
- * A file states which load its rows are from, so that a publish reads only the rows of periods that can have changed.
+ * Plans which files of a table to write, to keep and to remove. A file states which load its rows are from, so that a publish
+ * reads only the rows of periods that can have changed.
  */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { addDays, day } from '../model/calendar.ts';
-import { type ColumnType, parseColumnType } from '../model/column-type.ts';
+import { parseColumnType } from '../model/column-type.ts';
 import { count, identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { isOfSlice, type LakeColumn, type LakeTable } from './lake-table.ts';
 
-/** What it took to bring a copy up to date. */
 export interface CopyReport {
-  /** Files for readers that were written; 0 if the copy was up to date. */
+  /** Files for readers; 0 if the copy was up to date. */
   readonly files_written: number;
   /** Files that were removed because the warehouse no longer has their rows. */
   readonly files_removed: number;
-  /** What else was written: the version, the catalog, the manifest. */
+  /** The version, the catalog or the manifest, if written. */
   readonly also_written: readonly string[];
 }
 
@@ -32,8 +30,8 @@ export interface PeriodContent {
 }
 
 /**
- * What the files of a table state of their rows, by first day of the period; the key is empty for an undivided table. Null if
- * the files of a period cannot stay: damaged, with other columns, several, or of another program.
+ * What the files of a table state of their rows, by first day of the period, empty for an undivided table. Null if the files
+ * cannot stay: damaged, with other columns, several, or of another program.
  */
 export type StatedFiles = ReadonlyMap<string, PeriodContent | null>;
 
@@ -57,16 +55,10 @@ const ofPeriod = z
   .string()
   .nullable()
   .transform((period) => period ?? '');
-const contentRow = z.object({
-  period: ofPeriod,
-  rows: count,
-  content: z.string(),
-  sums: z.array(z.string().nullable()),
-});
 
 /**
- * Compares a table of the warehouse with its files; writes nothing. A divided table has a file per period with rows, any other
- * has one. Reads a period's rows only if their load is not the file's. Throws `DATA_MALFORMED` for rows without a period.
+ * Compares a table with its files, one per period, and reads a period's rows only if their load is not the file's. Throws
+ * `DATA_MALFORMED` for rows without a period.
  */
 export async function planTable(
   warehouse: Pick<Warehouse, 'rows'>,
@@ -85,60 +77,48 @@ export async function planTable(
   // If more than half of the periods must be read, one pass over all is faster.
   const chosen = unread.size > stamps.length / 2 ? [] : [...unread.keys()];
   const isAllKnown = stamps.length > 0 && unread.size === 0;
-  const summed = exactColumns(table);
-  const contents = isAllKnown
-    ? []
-    : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
-  for (const { period, rows, content, sums } of contents) {
-    if (period === '' && table.key !== null) {
-      throw new Failure(
-        'DATA_MALFORMED',
-        `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`,
-        {
-          hint: 'Backfill the slice; its copies cannot store rows without a period.',
-        },
-      );
+  for (const period of isAllKnown ? [] : await summarizePeriods(warehouse, table, chosen)) {
+    const { period: start, rows, content } = period;
+    if (start === '' && table.key !== null) {
+      const message = `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`;
+      throw new Failure('DATA_MALFORMED', message, {
+        hint: 'Backfill the slice; its copies cannot store rows without a period.',
+      });
     }
-    const stamp = unread.get(period);
-    if (stamp === undefined && wanted.has(period)) continue;
-    wanted.add(period);
-    const named = Object.fromEntries(summed.map(({ name }, place) => [name, sums[place] ?? null]));
-    const file = { period, rows, content, stamp: stamp ?? '', sums: named };
-    (stored.get(period)?.content === content ? keep : write).push(file);
+    const stamp = unread.get(start);
+    if (stamp === undefined && wanted.has(start)) continue;
+    wanted.add(start);
+    (stored.get(start)?.content === content ? keep : write).push({ ...period, stamp: stamp ?? '' });
   }
   return { write, keep, removed: [...stored.keys()].filter((period) => !wanted.has(period)) };
 }
 
 const stampRow = z.object({ period: ofPeriod, stamp: z.string() });
 
-/** Which load wrote the rows of each period of a slice, by period: from the ledger if it is complete, else from a scan. */
+/**
+ * Reads the stamps of a slice's periods, from the ledger if it is complete, else from a scan. Rows of one stamp are equal: only
+ * a load writes rows, with its id. The exception is a column that was removed and added again between two publishes, so the
+ * stamp counts removals.
+ */
 async function readStamps(
   warehouse: Pick<Warehouse, 'rows'>,
   table: LakeTable,
 ): Promise<readonly z.infer<typeof stampRow>[]> {
+  const { name, grain } = table;
   const rows = table.rows(null);
   // The ledger is complete if it accounts for all rows, unlike for a cube with zeros; it lists a cube's period once per age.
   const ledger = `select p.start_day as period, sum(p.rows) as rows, min(p.load_id) as oldest, max(p.load_id) as newest
     from ripen.periods as p
     join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
-    where p.slice = ${literal(table.name)} and p.rows > 0
+    where p.slice = ${literal(name)} and p.rows > 0
     group by 1
     qualify sum(sum(p.rows)) over () = (select count(*) from ${rows})`;
   const scan = `select ${periodIn(table)} as period, count(*) as rows, min(_load_id) as oldest, max(_load_id) as newest
     from ${rows}
     group by 1`;
-  const known =
-    table.grain === null ? [] : await warehouse.rows(stampPeriods(table, ledger), [], stampRow);
-  return known.length > 0 ? known : warehouse.rows(stampPeriods(table, scan), [], stampRow);
-}
-
-/**
- * Period (null: undivided) and stamp (empty if no single load wrote all rows), from rows of period, rows, oldest and newest
- * load. Only a load writes rows, with its id, so rows of one stamp are equal. The exception is a column that was removed and
- * added again between two publishes: its old values are deleted. So the stamp counts removals.
- */
-const stampPeriods = ({ name }: LakeTable, stored: string): string => `with held as (
-    ${stored}
+  const read = async (periods: string): Promise<z.infer<typeof stampRow>[]> => {
+    const sql = `with held as (
+    ${periods}
 )
 select
     held.period::varchar as period,
@@ -155,56 +135,64 @@ cross join (
 ) as removed
 left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;
+    return warehouse.rows(sql, [], stampRow);
+  };
+  const recorded = grain === null ? [] : await read(ledger);
+  return recorded.length > 0 ? recorded : read(scan);
+}
 
-/** The first day of a row's period, as SQL. */
 const periodIn = ({ grain }: LakeTable): string =>
   grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
 
-/** The condition for some periods; null, for all rows, if the table is undivided, no period is given or one is empty. */
+/** Returns the condition for some periods, or null for all rows. */
 export function conditionOn({ grain }: LakeTable, periods: readonly string[]): string | null {
   if (grain === null || periods.length === 0 || periods.includes('')) return null;
   // The bare column is compared, so that only the blocks of the periods are read.
   const column = identifier(grain);
   if (grain !== 'hour')
-    return `${column} in (${periods.map((each) => `DATE ${literal(each)}`).join(', ')})`;
-  const after = (each: string): string => literal(addDays(day(each), 1));
-  return periods
-    .map(
-      (each) => `${column} >= TIMESTAMP ${literal(each)} and ${column} < TIMESTAMP ${after(each)}`,
-    )
-    .join(' or ');
+    return `${column} in (${periods.map((start) => `DATE ${literal(start)}`).join(', ')})`;
+  const conditions = periods.map((start) => {
+    const end = literal(addDays(day(start), 1));
+    return `${column} >= TIMESTAMP ${literal(start)} and ${column} < TIMESTAMP ${end}`;
+  });
+  return conditions.join(' or ');
 }
 
-/** The metrics of a slice with exact sums. */
-const exactColumns = ({
-  columns,
-  metrics,
-}: LakeTable): { readonly name: string; readonly type: ColumnType }[] =>
-  columns.flatMap(({ name, type: text }) => {
-    const type = parseColumnType(text);
-    return type === null || type.kind === 'DOUBLE' || !metrics.includes(name)
-      ? []
-      : [{ name, type }];
-  });
+const contentRow = z.object({
+  period: ofPeriod,
+  rows: count,
+  content: z.string(),
+  sums: z.array(z.string().nullable()),
+});
 
-/** For each given period, or all if none is given, in order: first day (null: undivided), rows, content, sums. */
-function summarizePeriods(table: LakeTable, periods: readonly string[]): string {
+/** Reads rows, content and exact sums of the given periods, or of all if none is given. */
+async function summarizePeriods(
+  warehouse: Pick<Warehouse, 'rows'>,
+  table: LakeTable,
+  periods: readonly string[],
+): Promise<Omit<PlannedFile, 'stamp'>[]> {
   // The content is equal exactly if the rows are, in any order, with duplicates. A NULL adds nothing: a file without a column
   // equals one with only NULLs in it. A cell is hashed with its column's name, so that a value counts for its column.
   const cells = table.columns.map((column) => {
     const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
     return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
   });
-  const sums = exactColumns(table).map(({ name, type }) =>
-    sumText(exactSum(identifier(name), type), type),
-  );
-  return `select
+  const exact = table.columns.flatMap(({ name, type: text }) => {
+    const type = table.metrics.includes(name) ? parseColumnType(text) : null;
+    if (type === null || type.kind === 'DOUBLE') return [];
+    return [{ name, sum: sumText(exactSum(identifier(name), type), type) }];
+  });
+  const sql = `select
     ${periodIn(table)}::varchar as period,
     count(*)::varchar as rows,
     concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
-    [${sums.join(', ')}]::varchar[] as sums
+    [${exact.map(({ sum }) => sum).join(', ')}]::varchar[] as sums
 from ${table.rows(conditionOn(table, periods))}
 ${table.grain === null ? '' : `group by ${periodIn(table)}\norder by ${periodIn(table)}`}`;
+  return (await warehouse.rows(sql, [], contentRow)).map(({ period, rows, content, sums }) => {
+    const entries = exact.map(({ name }, index) => [name, sums[index] ?? null] as const);
+    return { period, rows, content, sums: Object.fromEntries(entries) };
+  });
 }
 
 export const castCell = ({ name, type }: LakeColumn): string =>

@@ -1,8 +1,6 @@
 /**
- * Publishing: brings the readable copies up to date with the warehouse.
- *
- * The warehouse alone is the truth. What a copy lacks, or has half done or out of date, is made again; what the warehouse no
- * longer has is removed; what is right is left alone. Readers never block and are never blocked.
+ * Brings the readable copies up to date with the warehouse, which alone is the truth: what a copy lacks or has half done is
+ * made again, and what the warehouse no longer has is removed. Readers never block and are never blocked.
  */
 
 import type { Config, PublishTarget } from '../config/config.ts';
@@ -17,7 +15,6 @@ import { publishPlain } from './plain.ts';
 import type { CopyReport } from './plan.ts';
 import { publishSnapshot } from './snapshot.ts';
 
-/** A copy that is up to date now, and what that took. */
 export interface Published extends CopyReport {
   readonly kind: PublishTarget['kind'];
   readonly path: string;
@@ -29,14 +26,16 @@ export interface Publication {
   readonly failures: readonly Failure[];
 }
 
-export interface Publishing extends Pick<Config, 'publish'> {
-  /** The current instant if the service's responses agree with this machine's clock; null: nothing is removed for its age. */
-  readonly confirmedNow?: Date | null;
-}
-
-/** Publishes to all targets in order, despite failures; passes each outcome to `done` at once. Throws the signal's reason. */
+/**
+ * Publishes to all targets in order, despite failures; passes each outcome to `done` at once. `confirmedNow` is the current
+ * instant if the service's responses agree with this machine's clock; otherwise nothing is removed for its age. Throws the
+ * signal's reason.
+ */
 export async function publish(
-  { publish: targets, confirmedNow = null }: Publishing,
+  {
+    publish: targets,
+    confirmedNow = null,
+  }: Pick<Config, 'publish'> & { readonly confirmedNow?: Date | null },
   warehouse: Warehouse,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
   done: (outcome: Published | Failure) => void = () => {},
@@ -55,9 +54,8 @@ export async function publish(
             ? await publishSnapshot(session, target, signal)
             : await withStore(target, session, signal, async (store) => {
                 const place = { warehouse: session, store, signal };
-                return target.kind === 'parquet'
-                  ? publishPlain(place)
-                  : publishDelta({ ...place, target }, confirmedNow, emit);
+                if (target.kind === 'parquet') return publishPlain(place);
+                return publishDelta({ ...place, target }, confirmedNow, emit);
               });
         const copy = { kind, path, ...report };
         published.push(copy);

@@ -1,9 +1,7 @@
 /**
- * Replaces files so that readers, a crash and the next run only ever see whole ones.
- *
- * A file is built under an unfinished name beside its target, made durable, then renamed. The unfinished name derives from the
- * target alone, so the next run removes what a killed run left. Only outputs that a user names and drafts of tables have unique
- * names, as several processes may write to one target; nothing but such a file is deleted there.
+ * Replaces files so that readers, a crash and the next run only ever see whole ones. A file is built under an unfinished name
+ * beside its target, made durable, then renamed. The next run removes what a killed run left, as the name derives from the
+ * target. Outputs that a user names and drafts of tables have unique names, as several processes may write to one target.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -24,7 +22,6 @@ export async function makeReady(unfinished: string, mode: number): Promise<void>
   await makeDurable(unfinished);
 }
 
-/** Makes an unfinished file durable and readable as configured, then renames it to its target. */
 export async function putInPlace(
   target: string,
   mode: number,
@@ -35,7 +32,6 @@ export async function putInPlace(
   await makeDurable(dirname(target));
 }
 
-/** Removes an unfinished file and what DuckDB may have put beside it. */
 export async function removeUnfinished(target: string): Promise<void> {
   for (const ending of ['', '.wal', '.tmp']) {
     await rm(`${unfinishedPath(target)}${ending}`, { recursive: true, force: true });
@@ -43,8 +39,8 @@ export async function removeUnfinished(target: string): Promise<void> {
 }
 
 /**
- * Returns where to write an output that a user named. A pipe or device is written to in place; a file is replaced whole, at its
- * path without links. Throws `STORAGE_FAILED` if its folder is missing.
+ * Returns where to write an output that a user named: a pipe or device in place, a file at its path without links. Throws
+ * `STORAGE_FAILED` if its folder is missing.
  */
 export async function outputAt(
   path: string,
@@ -56,17 +52,14 @@ export async function outputAt(
   }
   const folder = dirname(path);
   if ((await ifThere(stat(folder))) !== null) return { path, isStream: false };
-  throw new Failure(
-    'STORAGE_FAILED',
-    `The output ${path} was not written: there was no folder ${folder}.`,
-    {
-      facts: { output: path, folder },
-      hint: `Make the folder ${folder}, or name a file elsewhere.`,
-    },
-  );
+  const message = `The output ${path} was not written: there was no folder ${folder}.`;
+  throw new Failure('STORAGE_FAILED', message, {
+    facts: { output: path, folder },
+    hint: `Make the folder ${folder}, or name a file elsewhere.`,
+  });
 }
 
-/** Lets `build` write a file, then renames it to the target. Several may do so at the same time; the last one wins. */
+/** Lets `build` write a file, then renames it to the target. Of several at once, the last one wins. */
 export async function replaceShared<T>(
   target: string,
   mode: number,
@@ -82,21 +75,21 @@ export async function replaceShared<T>(
   }
 }
 
-/** Writes a text to an output that a user named, a file whole or not at all. Throws as `outputAt` and the file system do. */
+/** Writes a text to an output that a user named. Throws as `outputAt` does. */
 export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
   const { path, isStream } = await outputAt(named);
   if (isStream) return writeFile(path, text);
   return replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
 }
 
-/** The code of an error of the file system, such as `ENOENT`; null for any other. */
+/** Returns the code of an error of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code
     : null;
 }
 
-/** Awaits a look at the file system; null if it fails with `ENOENT`. */
+/** Returns null if a look at the file system fails with `ENOENT`. */
 export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
   return looking.catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return null;
@@ -104,7 +97,7 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Makes a directory and its missing parents. All who may read files of this mode may enter them. */
+/** Makes a directory and its missing parents, which all who may read files of this mode may enter. */
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
   const first = makeDirectories(path);
   if (first === null) return;

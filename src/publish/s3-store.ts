@@ -1,8 +1,7 @@
 /**
- * Stores tables in an S3-compatible bucket. Only this file uses the AWS SDK, an optional dependency that is loaded if needed.
- *
- * A file is written on this machine first, then uploaded by one PUT. The SDK finds the credentials and retries; its errors
- * become `Failure`s. Plain http is refused except on loopback, whatever the source of the address.
+ * Stores tables in an S3-compatible bucket with the AWS SDK, an optional dependency. A file is written on this machine first,
+ * then uploaded by one PUT. The SDK finds the credentials and retries. Plain http is refused except on loopback, whatever the
+ * source of the address.
  */
 
 import { createHash } from 'node:crypto';
@@ -46,8 +45,8 @@ const clientSettings = {
 } as const satisfies S3ClientConfig;
 
 /**
- * Opens tables in a bucket with the credentials of the environment. Clears `drafts`, a folder of this machine. Throws
- * `USAGE_INVALID` if the SDK, the credentials or the region are missing. Requests nothing from the store.
+ * Opens tables in a bucket. Clears `drafts`, a folder of this machine. Throws `USAGE_INVALID` if the SDK, the credentials or
+ * the region are missing. Requests nothing from the store.
  */
 export async function openS3Store(
   root: string,
@@ -81,19 +80,18 @@ export async function openS3Store(
   );
   // All output is scrubbed of these values from here on.
   for (const value of [secretAccessKey, sessionToken]) void new Secret(value);
-  const bytesOf = async (path: string): Promise<Uint8Array | null> =>
-    requesting(`give ${keyOf(path)}`, async () => {
+  const bytesOf = async (path: string): Promise<Uint8Array | null> => {
+    const Key = keyOf(path);
+    return requesting(`give ${Key}`, async () => {
       try {
-        const { Body } = await client.send(
-          new sdk.GetObjectCommand({ Bucket, Key: keyOf(path) }),
-          options,
-        );
+        const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key }), options);
         return (await Body?.transformToByteArray()) ?? new Uint8Array();
       } catch (error) {
         if (refusalOf(error).name === 'NoSuchKey') return null;
         throw error;
       }
     });
+  };
   /** Uploads a draft; null if the condition failed and other content is there. */
   const put = async (
     path: string,
@@ -104,14 +102,8 @@ export async function openS3Store(
     const md5 = createHash('md5');
     await pipeline(createReadStream(file), md5);
     const Body = bytes > MAX_HELD_BYTES ? createReadStream(file) : await readFile(file);
-    const input = {
-      ...condition,
-      Bucket,
-      Key,
-      Body,
-      ContentLength: bytes,
-      ContentMD5: md5.digest('base64'),
-    };
+    const content = { Body, ContentLength: bytes, ContentMD5: md5.digest('base64') };
+    const input = { ...condition, Bucket, Key, ...content };
     return requesting(`take ${Key}`, async () => {
       try {
         const { ETag: etag = null } = await client.send(new sdk.PutObjectCommand(input), options);
@@ -134,19 +126,15 @@ export async function openS3Store(
     atOnce: UPLOADS_AT_ONCE,
     list: async (folder) =>
       requesting(`list ${keyOf(folder)}`, async () => {
-        const found = new Map<string, StoredFile>();
-        const Prefix = keyOf(folder === '' ? '' : `${folder}/`);
-        for await (const { Contents = [] } of sdk.paginateListObjectsV2(
-          { client },
-          { Bucket, Prefix },
-          options,
-        )) {
-          for (const { Key = '', Size = 0, ETag = null, LastModified } of Contents) {
+        const files = new Map<string, StoredFile>();
+        const input = { Bucket, Prefix: keyOf(folder === '' ? '' : `${folder}/`) };
+        for await (const page of sdk.paginateListObjectsV2({ client }, input, options)) {
+          for (const { Key = '', Size = 0, ETag = null, LastModified } of page.Contents ?? []) {
             const modifiedMs = LastModified?.getTime() ?? Infinity;
-            found.set(Key.slice(keyOf('').length), { bytes: Size, etag: ETag, modifiedMs });
+            files.set(Key.slice(keyOf('').length), { bytes: Size, etag: ETag, modifiedMs });
           }
         }
-        return found;
+        return files;
       }),
     async read(path) {
       const bytes = await bytesOf(path);
@@ -177,20 +165,19 @@ const wireAddress = z.object({ protocol: z.string(), hostname: z.string() });
 
 async function connectedClient(
   Client: typeof S3Client,
-  { bucket, endpoint, region, pathStyle }: ObjectStore,
+  { bucket, endpoint, region: configured, pathStyle }: ObjectStore,
 ): Promise<S3Client> {
-  const opened = (of: string | null): S3Client =>
+  const opened = (region: string | null): S3Client =>
     new Client({
       ...clientSettings,
       forcePathStyle: pathStyle,
       // The SDK takes the rest from the environment.
       ...(endpoint === null ? {} : { endpoint }),
-      ...(of === null ? {} : { region: of }),
+      ...(region === null ? {} : { region }),
     });
-  const isRegionKnown = await opened(region)
-    .config.region()
-    .then(Boolean, () => false);
-  const client = opened(isRegionKnown || endpoint === null ? region : USUAL_REGION);
+  const reading = opened(configured).config.region();
+  const isRegionKnown = await reading.then(Boolean, () => false);
+  const client = opened(isRegionKnown || endpoint === null ? configured : USUAL_REGION);
   // The SDK may take the address from the environment or a profile, which are not checked.
   client.middlewareStack.add(
     (next) => async (args) => {
@@ -206,7 +193,6 @@ async function connectedClient(
   return client;
 }
 
-/** What can be read of an error of the SDK, its socket or a proxy. */
 const errorShape = z.object({
   /** S3's own code, such as `AccessDenied`, or the class of the error. */
   name: z.string().catch('Error'),
@@ -224,15 +210,11 @@ function refusalOf(error: unknown) {
   const { name, message, code, $metadata, $response } =
     errorShape.safeParse(error).data ?? errorShape.parse({});
   const status = $metadata?.httpStatusCode ?? $response?.statusCode ?? null;
-  return {
-    name: name === 'Error' ? (code ?? name) : name,
-    status,
-    message,
-    tries: $metadata?.attempts ?? 1,
-  };
+  const tries = $metadata?.attempts ?? 1;
+  return { name: name === 'Error' ? (code ?? name) : name, status, message, tries };
 }
 
-/** Code and hint for an error by its status and name, or by name and message if it has no status; the first match counts. */
+/** Code and hint for an error by its status and name, or by name and message without a status. The first match counts. */
 const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: string])[] = [
   [/NoSuchBucket/, 'STORAGE_FAILED', 'Make the bucket, or correct its name.'],
   [/Region is missing/, 'USAGE_INVALID', 'Set region beside the target, or AWS_REGION.'],
@@ -247,25 +229,22 @@ const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: st
     'STORAGE_FAILED',
     'Allow s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its keys.',
   ],
-  [
-    /^/,
-    'STORAGE_FAILED',
-    'Run `ripen publish` once the store answers; whole files are in place, it makes the others.',
-  ],
 ];
+
+const otherRemedy = [
+  /^/,
+  'STORAGE_FAILED',
+  'Run `ripen publish` once the store answers; whole files are in place, it makes the others.',
+] as const;
 
 function storeFailure(what: string, error: unknown): Failure {
   const { name, status, message, tries } = refusalOf(error);
-  const found = `${status === null ? '' : `${status} `}${name}`;
   const words = scrub(message).split('\n')[0] ?? '';
-  const known = status === null ? `${found} ${words}` : found;
-  const [, code, hint] = remedies.find(([refusal]) => refusal.test(known)) ?? [
-    null,
-    'STORAGE_FAILED' as const,
-    '',
-  ];
+  const reason = status === null ? name : `${status} ${name}`;
+  const text = status === null ? `${name} ${words}` : reason;
+  const [, code, hint] = remedies.find(([refusal]) => refusal.test(text)) ?? otherRemedy;
   const tried = tries === 1 ? '1 try' : `${tries} tries`;
-  return new Failure(code, `The store did not ${what} (${found}, ${tried}): ${words}`, {
+  return new Failure(code, `The store did not ${what} (${reason}, ${tried}): ${words}`, {
     facts: { status, name, tries },
     hint,
     cause: error,

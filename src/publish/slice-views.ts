@@ -1,4 +1,4 @@
-/** The views of a slice in a lake, in SQL that all engines share: its final cells, and its cohorts in long form. Pure. */
+/** The views of a slice in a lake, in SQL that all engines share. Pure. */
 
 import type { queryWords } from './engine-text.ts';
 import { FINALITY, type CohortsView, type LakeTable } from './lake-table.ts';
@@ -10,7 +10,6 @@ export interface LakeView extends Pick<LakeTable, 'name' | 'comment' | 'columns'
 
 type QueryWords = ReturnType<typeof queryWords>;
 
-/** The views beside the table of a slice; empty for any other table. */
 export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
   const { name, columns, metrics, cohorts } = table;
   if (metrics.length === 0) return [];
@@ -28,7 +27,6 @@ export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
 
 const listed = (lines: readonly string[]): string => lines.join(',\n    ');
 
-/** The rows of finality for a slice. */
 const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
   `from ${from(FINALITY)} where ${column('slice')} = ${text(name)}`;
 
@@ -36,7 +34,7 @@ const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
 const samePeriod = (grain: string, { column }: QueryWords): string =>
   `f.${column('period')} = cast(s.${column(grain)} as date)`;
 
-/** A slice with only its final cells, by one join with finality; a slice without a date is one period. */
+/** A slice without a date is one period. */
 function finalCells({ name, columns, metrics, grain }: LakeTable, words: QueryWords): string {
   const { column, from, text } = words;
   const cells = columns.map((each) => {
@@ -70,7 +68,7 @@ join (
 ) as f on f.${metric} = s.${metric} and ${samePeriod(grain ?? 'day', words)}`;
 }
 
-/** One row for each row of a slice, metric and age that has a value. Every engine takes a union of plain selects as a list. */
+/** Every engine takes a union of plain selects as a list. */
 function cohortRows(
   { name, grain }: LakeTable,
   { columns, cells }: CohortsView,

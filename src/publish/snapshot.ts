@@ -1,8 +1,6 @@
 /**
- * The snapshot: a copy of the whole warehouse, `main`, `ripen` and `ripen_internal`, that readers may keep open for ever.
- *
- * It is built beside the target, compared with the warehouse and renamed over the target. A reader that has the old file open
- * keeps it; a new reader gets the new file. A killed run leaves the old snapshot and one unfinished file.
+ * Publishes a copy of the whole warehouse. It is built beside the target, compared with the warehouse and renamed over the
+ * target. A reader that has the old file open keeps it. A killed run leaves the old snapshot and one unfinished file.
  */
 
 import { execFile } from 'node:child_process';
@@ -19,7 +17,7 @@ import { tablesOf, withDatabase, type Database } from './other-database.ts';
 import type { CopyReport } from './plan.ts';
 import { makeDirectory, putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
 
-/** Copies a file to a free path; dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
+/** Dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
 const COPY_SCRIPT = `
 const fs = require('node:fs');
 const [from, to] = process.argv.slice(1);
@@ -31,7 +29,7 @@ fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE
 });
 `;
 
-/** Replaces the snapshot at a target that is free or this warehouse's. Throws `STORAGE_FAILED`, or the signal's reason. */
+/** Throws `STORAGE_FAILED`, or the signal's reason. */
 export async function publishSnapshot(
   warehouse: Warehouse,
   { path, mode }: Extract<PublishTarget, { kind: 'duckdb' }>,
@@ -43,10 +41,10 @@ export async function publishSnapshot(
     await warehouse.run('checkpoint');
     const expected = await contentsOf(warehouse);
     await copyDatabase(warehouse.path, unfinishedPath(path), signal);
-    const found = await withDatabase(unfinishedPath(path), 'READ_ONLY', contentsOf);
-    const line = expected.findIndex((each, at) => each !== found[at]);
-    if (line >= 0 || found.length !== expected.length) {
-      const difference = `expected ${expected[line] ?? 'nothing more'}, found ${found[line] ?? 'nothing more'}`;
+    const copied = await withDatabase(unfinishedPath(path), 'READ_ONLY', contentsOf);
+    const line = expected.findIndex((text, index) => text !== copied[index]);
+    if (line >= 0 || copied.length !== expected.length) {
+      const difference = `expected ${expected[line] ?? 'nothing more'}, found ${copied[line] ?? 'nothing more'}`;
       const message = `The copy ${unfinishedPath(path)} differed from the warehouse: ${difference}.`;
       throw new Failure('STORAGE_FAILED', message, {
         hint: 'Check the disk and run `ripen publish` again; the old snapshot is still served.',
@@ -60,7 +58,6 @@ export async function publishSnapshot(
   }
 }
 
-/** Copies the warehouse in a child process. Throws `STORAGE_FAILED`, or the signal's reason. */
 async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   // A process loses DuckDB's lock on a file when it closes any other handle of the file (measured).
@@ -69,19 +66,16 @@ async function copyDatabase(from: string, to: string, signal: AbortSignal): Prom
   }).catch((error: unknown) => {
     signal.throwIfAborted();
     const words = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-    throw storageFailed(
-      `The file ${from} could not be copied to ${to}`,
-      words === '' ? error : new Error(words),
-      {
-        hint: 'Check free space and permissions of the target directory.',
-      },
-    );
+    const cause = words === '' ? error : new Error(words);
+    throw storageFailed(`The file ${from} could not be copied to ${to}`, cause, {
+      hint: 'Check free space and permissions of the target directory.',
+    });
   });
 }
 
 const countRow = z.object({ name: z.string(), rows: z.string() });
 
-/** The contents of a warehouse as sorted lines: its newest load, and the number of rows of every table. */
+/** Returns sorted lines: the newest load, and the number of rows of every table. */
 export async function contentsOf(database: Database): Promise<string[]> {
   const counts = (await tablesOf(database)).map(({ schema_name: schema, table_name: table }) => {
     const name = literal(`rows in ${schema}.${table}`);

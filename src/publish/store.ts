@@ -1,8 +1,6 @@
 /**
- * A store holds tables, on disk or in an object store; plain and Delta tables write their files through it.
- *
- * Paths are relative to the target, with `/`. A placed file appears whole: readers, a crash and the next run see the old
- * content or the new. `placeNew` never replaces other content, which makes a Delta commit atomic.
+ * A store of tables, on disk or in an object store. Paths are relative to the target, with `/`. A placed file appears whole.
+ * `placeNew` never replaces other content, which makes a Delta commit atomic.
  */
 
 import { writeFile } from 'node:fs/promises';
@@ -14,12 +12,11 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { fileColumns, type LakeTable } from './lake-table.ts';
 import { castCell, conditionOn, type PlannedFile } from './plan.ts';
 
-/** A file as a store lists it. */
 export interface StoredFile {
   readonly bytes: number;
   /** Differs between two contents of one path; null if the store states none. */
   readonly etag: string | null;
-  /** When it was put there by the store's clock, in whole milliseconds since 1970; Infinity if the store states none. */
+  /** By the store's clock, in whole milliseconds since 1970; Infinity if unknown. */
   readonly modifiedMs: number;
 }
 
@@ -27,11 +24,10 @@ export interface LakeStore {
   /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly isOnDisk: boolean;
-  /** How many files may be put in place at once. */
   readonly atOnce: number;
   /** Every file below a folder, by path; all files for the empty text. */
   list(folder: string): Promise<ReadonlyMap<string, StoredFile>>;
-  /** The text of a file; null if it does not exist. */
+  /** Returns null if the file does not exist. */
   read(path: string): Promise<string | null>;
   /** A local path where DuckDB finds the content of a file. */
   fetch(path: string): Promise<string>;
@@ -39,7 +35,7 @@ export interface LakeStore {
   draft(path: string): Promise<string>;
   /** Puts a file's draft in its place, over any other content. */
   place(path: string): Promise<StoredFile>;
-  /** Puts a file's draft in its place; returns false and changes nothing if other content is there. */
+  /** Puts a file's draft in its place. Returns false and changes nothing if other content is there. */
   placeNew(path: string): Promise<boolean>;
   /** Removes a file if it exists, and the folders above it that are then empty. */
   remove(path: string): Promise<void>;
@@ -47,21 +43,8 @@ export interface LakeStore {
   close(): Promise<void>;
 }
 
-/** Drafts a text for `place` or `placeNew`. */
 export async function draftText(store: LakeStore, path: string, text: string): Promise<void> {
   await writeFile(await store.draft(path), text);
-}
-
-/** The statement that writes a period, or an undivided table, as one Parquet file in the order loads wrote the rows. */
-function copyPeriod(table: LakeTable, period: string, path: string, options: string): string {
-  const cells = fileColumns(table).map(
-    (column) => `${castCell(column)} as ${identifier(column.name)}`,
-  );
-  return `copy (
-select
-    ${cells.join(',\n    ')}
-from ${table.rows(conditionOn(table, [period]))}
-) to ${literal(path)} (format parquet, compression zstd, return_stats${options})`;
 }
 
 const copyRow = z.object({
@@ -72,7 +55,6 @@ const copyRow = z.object({
   ),
 });
 
-/** What DuckDB reports of a file it wrote. */
 export type CopyRow = z.infer<typeof copyRow>;
 
 interface WrittenFile extends PlannedFile {
@@ -81,7 +63,7 @@ interface WrittenFile extends PlannedFile {
   readonly stored: StoredFile;
 }
 
-/** Writes files of a table, one query at a time, and places as many at once as the store allows; `options` extend DuckDB's. */
+/** Writes files of a table one query at a time, and places as many at once as the store allows. */
 export async function writeFiles(
   place: { readonly warehouse: Warehouse; readonly store: LakeStore; readonly signal: AbortSignal },
   table: LakeTable,
@@ -92,13 +74,21 @@ export async function writeFiles(
   }: { readonly pathOf: (period: string) => string; readonly options?: string },
 ): Promise<WrittenFile[]> {
   const { warehouse, store, signal } = place;
+  const cells = fileColumns(table).map(
+    (column) => `${castCell(column)} as ${identifier(column.name)}`,
+  );
   const written: WrittenFile[] = [];
   for (let start = 0; start < planned.length; start += store.atOnce) {
     const drafts: Omit<WrittenFile, 'stored'>[] = [];
     for (const file of planned.slice(start, start + store.atOnce)) {
       signal.throwIfAborted();
       const path = pathOf(file.period);
-      const sql = copyPeriod(table, file.period, await store.draft(path), options);
+      // In the order in which loads wrote the rows.
+      const sql = `copy (
+select
+    ${cells.join(',\n    ')}
+from ${table.rows(conditionOn(table, [file.period]))}
+) to ${literal(await store.draft(path))} (format parquet, compression zstd, return_stats${options})`;
       for (const copied of await warehouse.rows(sql, [], copyRow))
         drafts.push({ ...file, path, copied });
     }

@@ -1,4 +1,4 @@
-/** What analysts read besides the numbers: the views `_final` and `_cohorts`, and the comments on tables and columns. */
+/** The views `_final` and `_cohorts`, and the comments on tables and columns. */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { formatColumnType, haveCommonType } from '../model/column-type.ts';
@@ -12,16 +12,31 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
 
-/** Updates a table's views, comments and `ripen.slice_metrics`, or restores lost ones. Inside the caller's transaction. */
+/** Replaces changed or lost views, comments and `ripen.slice_metrics`. Runs inside the caller's transaction. */
 export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, state, table, columns } = target;
   const isLive = state === 'live';
+  const comments = columnComments(target);
+  const text = tableComment(target);
+  const statements = commentOn('table', table, text, comments);
   // A table that is being built is not served yet: the recorded metrics are those of the live one.
-  if (isLive) await recordMetrics(warehouse, target);
-  const statements = [
-    ...commentOn('table', table, tableComment(target), columnComments(target)),
-    ...(isLive ? viewStatements(target) : []),
-  ];
+  if (isLive) {
+    await recordMetrics(warehouse, target);
+    const isCube = columns.cube !== undefined;
+    const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
+    const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
+    statements.push(
+      isCube ? finalRows(target) : finalView(target),
+      ...commentOn('view', final, `${text} ${shown}`, comments),
+    );
+    // A cube already has the form of the view `_cohorts` itself.
+    const view = isCube ? null : cohortsView(target);
+    const key = slice.dimensions.join(', ');
+    const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${key}, metric and age that has a value.`;
+    const words = slice.dimensions.map((name) => [name, comments.get(name) ?? name] as const);
+    if (view === null) statements.push(`drop view if exists ${cohorts}`);
+    else statements.push(view, ...commentOn('view', cohorts, about, [...words, ...cohortComments]));
+  }
   const views = isLive ? [`main.${slice.name}_final`, `main.${slice.name}_cohorts`] : [];
   await declare(warehouse, {
     name: isLive ? `slice ${slice.name}` : `building ${slice.name}`,
@@ -36,43 +51,22 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
 const viewName = ({ slice }: Target, ending: 'final' | 'cohorts'): string =>
   `main.${identifier(`${slice.name}_${ending}`)}`;
 
-/** A cube has no view `_cohorts`, as it already has that form itself. */
-function viewStatements(target: Target): string[] {
-  const { slice, columns } = target;
-  const isCube = columns.cube !== undefined;
-  const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
-  const comments = columnComments(target);
-  const cohortsText = isCube ? null : cohortsView(target);
-  const dimensions = slice.dimensions.map((name) => [name, comments.get(name) ?? name] as const);
-  const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${slice.dimensions.join(', ')}, metric and age that has a value.`;
-  const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
-  return [
-    isCube ? finalRows(target) : finalView(target),
-    ...commentOn('view', final, `${tableComment(target)} ${shown}`, comments),
-    ...(cohortsText === null
-      ? [`drop view if exists ${cohorts}`]
-      : [
-          cohortsText,
-          ...commentOn('view', cohorts, about, new Map([...dimensions, ...cohortComments])),
-        ]),
-  ];
-}
-
 function finalRows(target: Target): string {
   const { slice, table, columns } = target;
   const ripe = columns.metrics.flatMap(({ id, horizonMs }) =>
     horizonMs === null ? [] : [`(${literal(id)}, ${(horizonMs + slice.settleMs) / 1000})`],
   );
   const names = tableColumns(columns).map(({ name }) => `s.${identifier(name)}`);
-  const from =
-    ripe.length === 0
-      ? `${table} as s\nwhere false`
-      : `${table} as s
+  const view = `create or replace view ${viewName(target, 'final')} as
+select
+    ${names.join(',\n    ')}
+from ${table} as s`;
+  if (ripe.length === 0) return `${view}\nwhere false`;
+  return `${view}
 join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
 join ripen.periods as p
     on ${periodOf(target)} and p.age = s.age
 where p.sound_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_contains(p.immature, s.metric), false)`;
-  return `create or replace view ${viewName(target, 'final')} as\nselect\n    ${names.join(',\n    ')}\nfrom ${from}`;
 }
 
 function tableComment({ slice, columns }: Target): string {
@@ -82,37 +76,30 @@ function tableComment({ slice, columns }: Target): string {
 }
 
 function columnComments(target: Target): Map<string, string> {
-  const { slice, catalog } = target;
-  const dimensions = slice.dimensions.map((name): [string, string] => {
+  const { slice, catalog, columns } = target;
+  const comments = new Map<string, string>();
+  for (const name of slice.dimensions) {
     const item = catalog.find(({ filter, id }) => filter === 'dimensions' && id === name);
+    const isLong = isDateDimension(name) && name !== 'hour' && name !== 'day';
+    const first = isLong ? `; the first day of the ${name}` : '';
     const zone = isDateDimension(name) ? `; in UTC${slice.utcOffset}` : '';
-    const first =
-      isDateDimension(name) && name !== 'hour' && name !== 'day'
-        ? `; the first day of the ${name}`
-        : '';
-    return [name, `${item?.name || name} (dimension)${first}${zone}.`];
-  });
+    comments.set(name, `${item?.name || name} (dimension)${first}${zone}.`);
+  }
+  const isCube = columns.cube !== undefined;
   const items = metricItems(catalog);
-  const metrics = target.columns.metrics.map((metric): [string, string] => {
-    const item = items.get(metric.id);
-    const words = [item?.name || metric.id, item?.description ?? '']
-      .filter((part) => part !== '')
-      .join(': ');
-    return [
-      metric.id,
-      `${words} (${unitOf(target, item?.formatting ?? '')}; ${summingText(metric)}; ${horizonText(metric)}).`,
-    ];
-  });
-  const isCube = target.columns.cube !== undefined;
-  return new Map([
-    ...dimensions,
-    ...(isCube ? cubeComments : metrics),
-    ['attr_dependency', 'Ids the service attached to the row; part of its key.'],
-    ...(isCube
-      ? []
-      : [['_extra', 'Keys the service sent without being requested; else NULL.'] as const]),
-    ['_load_id', 'The load that stored the row: ripen.loads.load_id.'],
-  ]);
+  for (const metric of isCube ? [] : columns.metrics) {
+    const { id, horizonMs } = metric;
+    const { name = '', description = '', formatting = '' } = items.get(id) ?? {};
+    const words = `${name || id}${description && `: ${description}`}`;
+    const days = horizonMs === null ? null : horizonMs / MS_PER_DAY;
+    const horizon = days === null ? 'never final' : `final ${days} days after the period`;
+    const text = `${words} (${unitOf(target, formatting)}; ${summingText(metric)}; ${horizon}).`;
+    comments.set(id, text);
+  }
+  for (const [name, text] of isCube ? cubeComments : []) comments.set(name, text);
+  comments.set('attr_dependency', 'Ids the service attached to the row; part of its key.');
+  if (!isCube) comments.set('_extra', 'Keys the service sent without being requested; else NULL.');
+  return comments.set('_load_id', 'The load that stored the row: ripen.loads.load_id.');
 }
 
 function unitOf({ slice }: Target, formatting: string): string {
@@ -136,7 +123,6 @@ const cubeComments: readonly (readonly [string, string])[] = [
   ['value', 'The value. NULL values have no row; zeros have one'],
 ];
 
-/** How a metric may be taken over several rows. */
 function summingText({ id, additive }: Metric): string {
   if (additive) return 'adds up over rows';
   const ratio = ratioOf(id);
@@ -145,22 +131,15 @@ function summingText({ id, additive }: Metric): string {
   return `must not be summed: over rows it is ${factor}ratio(${identifier(ratio.numerator)}, ${identifier(ratio.denominator)})`;
 }
 
-function horizonText(metric: Metric): string {
-  return metric.horizonMs === null
-    ? 'never final'
-    : `final ${metric.horizonMs / MS_PER_DAY} days after the period`;
-}
-
-/** The view that shows a cell only once it is final, as in `ripen.finality`. */
+/** Shows a cell only once it is final, as in `ripen.finality`. */
 export function finalView(target: Target): string {
   const { slice, table, columns } = target;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
   const cells = columns.metrics.map(({ id, horizonMs }) => {
-    const isFinal =
-      horizonMs === null
-        ? 'false'
-        : `p.sound_at >= p.ends_at + to_seconds(${(horizonMs + slice.settleMs) / 1000}) and not coalesce(list_contains(p.immature, ${literal(id)}), false)`;
-    return `case when ${isFinal} then s.${identifier(id)} end as ${identifier(id)}`;
+    const column = identifier(id);
+    if (horizonMs === null) return `case when false then s.${column} end as ${column}`;
+    const seconds = (horizonMs + slice.settleMs) / 1000;
+    return `case when p.sound_at >= p.ends_at + to_seconds(${seconds}) and not coalesce(list_contains(p.immature, ${literal(id)}), false) then s.${column} end as ${column}`;
   });
   return `create or replace view ${viewName(target, 'final')} as
 select
@@ -170,7 +149,7 @@ left join ripen.periods as p
     on ${periodOf(target)}`;
 }
 
-/** The join condition of a row `s` and its period `p`. */
+/** The join of a row `s` with its period `p`. */
 function periodOf({ slice: { name, grain }, fingerprint }: Target): string {
   const ofTable = `p.slice = ${literal(name)} and p.fingerprint = ${literal(fingerprint)}`;
   if (grain === null) return ofTable;
@@ -188,7 +167,7 @@ const cohortComments: readonly (readonly [string, string])[] = [
   ['is_final', 'Whether the value can no longer change'],
 ];
 
-/** The view's text; null if the slice has no cohort metrics, or a dimension named like one of the view's own columns. */
+/** Returns null if the slice has no cohort metrics, or a dimension has the name of one of the view's own columns. */
 function cohortsView(target: Target): string | null {
   const { slice, table, columns } = target;
   const cells = cohortCells(columns.metrics);

@@ -32,55 +32,22 @@ const levels: readonly Level[] = [
 /** How reports state that a level has no name (observed: organic, unusual values). */
 const NAMELESS = `('', 'unknown')`;
 
-/** A value that decides which link a row belongs to. */
-interface Key {
-  /** Quoted. */
-  readonly name: string;
-  /** Over the alias `s`. */
-  readonly sql: string;
-}
-
 /** A column name that no slice column can have: the service's lists have no escape for a comma, so none contains one. */
 const keyName = (name: string): string => identifier(`key,${name}`);
 const [APP, START] = [keyName('app'), keyName('start')];
 
-/** The depth to which each app's links were last crawled. */
-const CRAWLS = `select app_token, arg_max(max_level, crawled_at) as max_level from ripen.link_crawls group by app_token`;
+const levelsOf = ({ columns }: StoredSlice): Level[] =>
+  levels.filter(({ dimension }) => columns.includes(dimension));
 
-function levelsOf({ columns }: StoredSlice): readonly Level[] {
-  return levels.filter(({ dimension }) => columns.includes(dimension));
-}
-
-function keysOf(slice: StoredSlice): Key[] {
+/** The values that decide which link a row belongs to, as SQL over the alias `s`, by quoted name. */
+function keysOf(slice: StoredSlice): Map<string, string> {
   const own = levelsOf(slice);
-  const labels = own.map(({ dimension }) => ({
-    name: keyName(dimension),
-    sql: `s.${identifier(dimension)}`,
-  }));
-  const ids = own.flatMap(({ id }) =>
-    id === null ? [] : [{ name: keyName(id), sql: rowIdSql(slice, id) }],
-  );
-  return [{ name: APP, sql: 's."app_token"' }, ...labels, ...ids];
+  const keys = new Map([[APP, 's."app_token"']]);
+  for (const { dimension } of own) keys.set(keyName(dimension), `s.${identifier(dimension)}`);
+  for (const { id } of own) if (id !== null) keys.set(keyName(id), rowIdSql(slice, id));
+  return keys;
 }
 
-function grainOf({ columns }: StoredSlice): string | null {
-  return dateDimensions.find((name) => columns.includes(name)) ?? null;
-}
-
-/** The start of a row's period. Hours count as their day; for rows without a date, the links valid last count. */
-function periodStart(slice: StoredSlice): string {
-  const grain = grainOf(slice);
-  if (grain === null) return `timestamp '9999-01-01'`;
-  const column = `s.${identifier(grain)}`;
-  return grain === 'hour' ? `date_trunc('day', ${column})::timestamp` : `${column}::timestamp`;
-}
-
-function periodEnd(slice: StoredSlice): string {
-  const grain = grainOf(slice) ?? 'day';
-  return `(p.${START} + interval '1 ${grain === 'hour' ? 'day' : grain}')`;
-}
-
-/** The column with the list of labels that fit a level, each with its looseness. */
 const fittingName = (dimension: string): string => keyName(`fitting,${dimension}`);
 
 /** Fitting labels, with looseness: 0 as reported; 1 with the row's id added or removed; 2 without ` (1)` if it has no id. */
@@ -99,12 +66,13 @@ function fittingLabels({ dimension, id }: Level): string {
 }
 
 function sameLabels(slice: StoredSlice): string {
-  return keysOf(slice)
-    .map(({ name }) => `k.${name} is not distinct from s.${name}`)
-    .join('\n    and ');
+  const conditions = [...keysOf(slice).keys()].map(
+    (name) => `k.${name} is not distinct from s.${name}`,
+  );
+  return conditions.join('\n    and ');
 }
 
-/** The FROM clause: rows `s`, each joined with at most one `settled` or `chosen` link. */
+/** Rows `s`, each joined with at most one `settled` or `chosen` link. */
 function rowsWithLink(slice: StoredSlice): string {
   // Compares columns only: DuckDB would test any other condition on every pair, or compute it again for each.
   return `from keyed as s
@@ -114,7 +82,6 @@ left join settled on settled.key = k.key
 left join chosen on chosen.key = k.key and chosen.${START} = s.${START}`;
 }
 
-/** The link of a row after those joins, a struct. */
 const joinedLink = 'coalesce(settled.link, chosen.link)';
 
 /**
@@ -125,11 +92,22 @@ function fittingLinks(slice: StoredSlice): string {
   const own = levelsOf(slice);
   const fits = own.map((level) => fitting(level, own, slice));
   const keys = keysOf(slice);
-  const columns = slice.columns.map((name) => `s.${identifier(name)}`);
+  // Hours count as their day; for rows without a date, the links valid last count.
+  const grain = dateDimensions.find((name) => slice.columns.includes(name)) ?? null;
+  let start = `timestamp '9999-01-01'`;
+  if (grain === 'hour') start = `date_trunc('day', s."hour")::timestamp`;
+  else if (grain !== null) start = `s.${identifier(grain)}::timestamp`;
+  const unit = grain === null || grain === 'hour' ? 'day' : grain;
+  const end = `(p.${START} + interval '1 ${unit}')`;
+  const columns = [
+    ...slice.columns.map((name) => `s.${identifier(name)}`),
+    ...[...keys].map(([name, sql]) => `${sql} as ${name}`),
+    `${start} as ${START}`,
+  ];
   return `with
 keyed as not materialized (
     select
-        ${[...columns, ...keys.map(({ name, sql }) => `${sql} as ${name}`), `${periodStart(slice)} as ${START}`].join(',\n        ')}
+        ${columns.join(',\n        ')}
     from ${slice.table} as s
 ),
 keys as materialized (
@@ -138,13 +116,13 @@ keys as materialized (
         d.*,
         ${own.map((level) => `${fittingLabels(level)} as ${fittingName(level.dimension)}`).join(',\n        ')}
     from (
-        select distinct ${keys.map(({ name }) => name).join(', ')}
+        select distinct ${[...keys.keys()].join(', ')}
         from keyed
         where ${APP} is not null and ${keyName('network')} is not null
     ) as d
 ),
 crawls as (
-    ${CRAWLS}
+    select app_token, arg_max(max_level, crawled_at) as max_level from ripen.link_crawls group by app_token
 ),
 fits as (
 ${fits.join('\n    union all\n')}
@@ -176,7 +154,7 @@ nearest as (
         b.valid_from,
         b.looseness,
         case
-            when b.valid_from >= ${periodEnd(slice)} then 1 + epoch(b.valid_from) - epoch(${periodEnd(slice)})
+            when b.valid_from >= ${end} then 1 + epoch(b.valid_from) - epoch(${end})
             when b.valid_to <= p.${START} then 1 + epoch(p.${START}) - epoch(b.valid_to)
             else 0
         end as distance
@@ -198,7 +176,7 @@ chosen as (
 )`;
 }
 
-/** A query for a slice's columns, then the joined ones, which are NULL if its rows name neither link nor partner. */
+/** Returns a query for a slice's columns, then the joined ones. */
 export function linkedRows(slice: StoredSlice): string {
   const own = slice.columns.map((name) => `s.${identifier(name)}`);
   const hasLinks = namesLinks(slice);
@@ -222,12 +200,10 @@ ${hasLinks ? rowsWithLink(slice) : `from ${slice.table} as s`}
 left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
 }
 
-/** A query for the app and the labels, from the network down, of rows loaded after `afterLoad` that have no link. */
+/** Returns a query for app and labels of rows loaded after `afterLoad` that have no link. */
 export function unlinkedPaths(slice: StoredSlice, afterLoad: number): string {
-  const recent = {
-    ...slice,
-    table: `(select * from ${slice.table} where "_load_id" > ${afterLoad})`,
-  };
+  const table = `(select * from ${slice.table} where "_load_id" > ${afterLoad})`;
+  const recent = { ...slice, table };
   const labels = levelsOf(slice).map(({ dimension }) => `s.${keyName(dimension)}`);
   return `${fittingLinks(recent)}
 select distinct s.${APP} as app_token, [${labels.join(', ')}] as path
@@ -235,7 +211,7 @@ ${rowsWithLink(recent)}
 where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')} is not null`;
 }
 
-/** A query for the link versions of one level that fit a key, with their looseness, and validity in the slice's UTC offset. */
+/** Returns a query for the link versions of one level that fit a key, valid in the slice's UTC offset. */
 function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
   const [above, below] = [
     own.filter((other) => other.level <= level),

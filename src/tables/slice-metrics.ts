@@ -1,17 +1,17 @@
-/** The ledger of a slice's metrics: types, horizons, whether values add up, and the resulting state of each period. */
+/** The ledger of a slice's metrics and the resulting state of each period. */
 
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
-import type { Metric, SeenAdditivity } from '../model/metric.ts';
+import { isCertain, type Metric, type SeenAdditivity } from '../model/metric.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import { tableOf } from '../model/ledger.ts';
 import type { Window } from '../model/window.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { rememberingEach } from '../warehouse/remembering.ts';
-import { dayShape, insertRows, statement, timestamp } from '../warehouse/sql.ts';
+import { dayShape, insertRows, jsonOf, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
 
@@ -22,22 +22,28 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   const settleSeconds = slice.settleMs / 1000;
   const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
   const ageOf = ageIn(slice);
-  const now = metrics.map((metric, position): RecordedMetric => {
-    return {
-      metric: metric.id,
+  const now = metrics.map(
+    (
+      { id, type, kind, horizonFrom, additive, additivity, horizonMs },
       position,
-      type: formatColumnType(metric.type),
-      kind: metric.kind,
-      horizon_from: metric.horizonFrom,
-      additive: metric.additive,
-      additivity: metric.additivity,
-      horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
-      settle_seconds: settleSeconds,
-      cohort_metric: cohorts.get(metric.id)?.name ?? null,
-      age_days: cohorts.get(metric.id)?.ageDays ?? null,
-      age: ageOf(metric.id),
-    };
-  });
+    ): RecordedMetric => {
+      const { name = null, ageDays = null } = cohorts.get(id) ?? {};
+      return {
+        metric: id,
+        position,
+        type: formatColumnType(type),
+        kind,
+        horizon_from: horizonFrom,
+        additive,
+        additivity,
+        horizon_seconds: horizonMs === null ? null : horizonMs / 1000,
+        settle_seconds: settleSeconds,
+        cohort_metric: name,
+        age_days: ageDays,
+        age: ageOf(id),
+      };
+    },
+  );
   const before = await readRecorded(warehouse, slice.name);
   // Both have their keys in the order of the shape.
   if (JSON.stringify(before) === JSON.stringify(now)) return;
@@ -59,14 +65,13 @@ export function cohortCells(metrics: readonly Metric[]) {
   });
 }
 
-/** A text that is equal for metrics with equal horizons and settle times. */
+/** Equal for metrics with equal horizons and settle times. */
 const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
   metrics
     .map((each) => JSON.stringify([each.metric, each.horizon_seconds, each.settle_seconds]))
     .toSorted()
     .join();
 
-const recordedRow = z.object({ slice: z.string(), metrics: z.string() });
 const recordedMetric = z.object({
   metric: z.string(),
   position: z.number(),
@@ -82,24 +87,19 @@ const recordedMetric = z.object({
   age: z.string(),
 });
 
+const recordedRow = z.object({ slice: z.string(), metrics: jsonOf(z.array(recordedMetric)) });
+
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
-/** The metrics of a slice as last recorded, in order; read once between two changes. */
 const readRecorded = rememberingEach(
   async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
-    const rows = await warehouse.rows(
-      statement('ledger/recorded_metrics'),
-      [JSON.stringify(slices)],
-      recordedRow,
-    );
-    const found = new Map(
-      rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]),
-    );
-    return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
+    const names = [JSON.stringify(slices)];
+    const rows = await warehouse.rows(statement('ledger/recorded_metrics'), names, recordedRow);
+    const recorded = new Map(rows.map(({ slice, metrics }) => [slice, metrics]));
+    return new Map(slices.map((slice) => [slice, recorded.get(slice) ?? []]));
   },
 );
 
-/** Returns the metrics that a slice's table has, as last recorded. */
 export async function loadedMetrics(
   warehouse: Warehouse,
   slice: string,
@@ -107,7 +107,7 @@ export async function loadedMetrics(
   return new Set((await readRecorded(warehouse, slice)).map(({ metric }) => metric));
 }
 
-/** The metrics of a slice that were last recorded as having no documented form. */
+/** Returns the metrics that had no documented form when they were last recorded. */
 export async function recordedUnknown(
   warehouse: Warehouse,
   slice: string,
@@ -123,34 +123,29 @@ const overdueRow = z.object({
   age: z.string(),
 });
 
-/** Records a later refresh of overdue periods that are not requested now: other ages have become worth a request since then. */
+/** Records a later refresh of overdue periods that are not requested now: other ages became worth a request. */
 export async function recordPostponed(
   warehouse: Warehouse,
   planned: readonly { readonly target: Target; readonly windows: readonly Window[] }[],
   planAt: Date,
 ): Promise<void> {
-  const overdue = await warehouse.rows(
-    'select slice, fingerprint, start_day, age from ripen.periods where next_refresh_at <= $1::timestamp',
-    [timestamp(planAt)],
-    overdueRow,
-  );
-  const byTable = new Map<string, string[]>();
-  for (const { slice, fingerprint, start_day: start, age } of overdue) {
-    const key = `${slice} ${fingerprint}`;
-    byTable.set(key, [...(byTable.get(key) ?? []), `${start} ${age}`]);
+  const sql =
+    'select slice, fingerprint, start_day, age from ripen.periods where next_refresh_at <= $1::timestamp';
+  const byTable = new Map<string, Set<string>>();
+  for (const row of await warehouse.rows(sql, [timestamp(planAt)], overdueRow)) {
+    const key = `${row.slice} ${row.fingerprint}`;
+    byTable.set(key, (byTable.get(key) ?? new Set()).add(`${row.start_day} ${row.age}`));
   }
   for (const { target, windows } of planned) {
-    const cells = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? [];
-    const due = new Set(windows.flatMap(cellsIn));
-    const postponed = new Set(cells.filter((cell) => !due.has(cell)));
+    const postponed = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? new Set();
+    for (const { slice, periods } of windows) {
+      const ages = new Set(slice.metrics.map(ageIn(slice)));
+      for (const { period } of periods)
+        for (const age of ages) postponed.delete(`${period.bucket.start} ${age}`);
+    }
     if (postponed.size > 0)
       await recordStates(warehouse, target, (start, age) => postponed.has(`${start} ${age}`));
   }
-}
-
-function cellsIn({ slice, periods }: Window): string[] {
-  const ages = [...new Set(slice.metrics.map(ageIn(slice)))];
-  return periods.flatMap(({ period: { bucket } }) => ages.map((age) => `${bucket.start} ${age}`));
 }
 
 async function recordStates(
@@ -173,33 +168,24 @@ async function recordStates(
     });
   });
   if (states.length === 0) return;
-  await warehouse.run(statement('ledger/record_states'), [
-    slice.name,
-    fingerprint,
-    JSON.stringify(states),
-  ]);
+  const rows = JSON.stringify(states);
+  await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, rows]);
 }
 
 const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
 
-/** Whether the rows of a slice's assumed metrics were seen to add up; read once between two changes. */
+/** Reads which assumed metrics of a slice were seen to add up. */
 export const readAdditivity = rememberingEach(
   async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
-    const rows = await warehouse.rows(
-      statement('ledger/additivity'),
-      [JSON.stringify(slices)],
-      additivityRow,
-    );
-    const of = (slice: string): SeenAdditivity =>
-      new Map(rows.filter((row) => row.slice === slice).map((row) => [row.metric, row.adds_up]));
-    return new Map(slices.map((slice) => [slice, of(slice)]));
+    const names = [JSON.stringify(slices)];
+    const rows = await warehouse.rows(statement('ledger/additivity'), names, additivityRow);
+    const bySlice = new Map(slices.map((slice) => [slice, new Map<string, boolean>()]));
+    for (const { slice, metric, adds_up: addsUp } of rows) bySlice.get(slice)?.set(metric, addsUp);
+    return bySlice;
   },
 );
 
-/**
- * Records whether an answer's rows of assumed metrics added up; returns the target with that knowledge. A metric that did not
- * add up once is no longer summed, even if it had added up before.
- */
+/** Records whether an answer's rows of assumed metrics added up. A metric that once did not is no longer summed. */
 export async function saveAdditivity(
   warehouse: Warehouse,
   target: Target,
@@ -209,26 +195,18 @@ export async function saveAdditivity(
   }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
   seenAt: Date,
 ): Promise<Target> {
-  const seen = new Map([
-    ...addsUp.map((id) => [id, true] as const),
-    ...notAdditive.map((id) => [id, false] as const),
-  ]);
-  const assumed = target.columns.metrics.filter(
-    ({ id, additivity }) =>
-      (additivity === 'assumed' && seen.has(id)) ||
-      (additivity === 'seen' && seen.get(id) === false),
-  );
-  if (assumed.length === 0) return target;
-  const learned = new Map(assumed.map(({ id }) => [id, seen.get(id) === true]));
-  const { name } = target.slice;
-  const rows = [...learned].map(([metric, addsUp]) => {
-    return { slice: name, metric, adds_up: addsUp, seen_at: timestamp(seenAt) };
+  const { name: slice } = target.slice;
+  const rows: { slice: string; metric: string; adds_up: boolean; seen_at: string }[] = [];
+  const metrics = target.columns.metrics.map((metric): Metric => {
+    const { id, additivity } = metric;
+    const isDenied = notAdditive.includes(id) && !isCertain(metric);
+    const isConfirmed = additivity === 'assumed' && addsUp.includes(id);
+    if (!isDenied && !isConfirmed) return metric;
+    rows.push({ slice, metric: id, adds_up: !isDenied, seen_at: timestamp(seenAt) });
+    return { ...metric, additive: !isDenied, additivity: 'seen' };
   });
+  if (rows.length === 0) return target;
   await insertRows(warehouse, 'ripen_internal.additivity', rows);
-  await warehouse.run(statement('ledger/apply_additivity'), [name, JSON.stringify(rows)]);
-  const metrics = target.columns.metrics.map((metric) => {
-    const additive = learned.get(metric.id);
-    return additive === undefined ? metric : ({ ...metric, additive, additivity: 'seen' } as const);
-  });
+  await warehouse.run(statement('ledger/apply_additivity'), [slice, JSON.stringify(rows)]);
   return { ...target, columns: { ...target.columns, metrics } };
 }

@@ -1,8 +1,7 @@
 /**
- * Makes a slice's table, adapts it to the configuration, swaps it, and cuts it to what `retain` keeps.
- *
- * A slice has one live table. If its fingerprint changes, a second one is built in `ripen_internal`, and replaces the live one
- * once it has every period of the coverage.
+ * Makes a slice's table, adapts it to the configuration, swaps it, and cuts it to what `retain` keeps. If the fingerprint of a
+ * slice changes, a second table is built in `ripen_internal`, and replaces the live one once it has every period of the
+ * coverage.
  */
 
 import * as z from 'zod';
@@ -38,8 +37,8 @@ const buildingTable = (slice: string): string =>
   `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
- * Makes or alters the table for a slice's rows, so that it has the configured columns in order, none narrower than before.
- * Removed metrics disappear; added ones are NULL until their periods are fetched. Throws as `refuseUnloadable` does.
+ * Makes or alters the table so that it has the configured columns in order, none narrower than before. Added metrics are NULL
+ * until their periods are fetched. Throws as `refuseUnloadable` does.
  */
 export async function prepareTable(
   warehouse: Warehouse,
@@ -54,14 +53,8 @@ export async function prepareTable(
   const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
   const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
   const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-  const made = {
-    slice,
-    fingerprint,
-    state,
-    table,
-    catalog,
-    columns: columnsOf(slice, metrics, new Map()),
-  };
+  const columns = columnsOf(slice, metrics, new Map());
+  const made: Target = { slice, fingerprint, state, table, catalog, columns };
   await warehouse.transact(async () => {
     if (ledger.building !== null && ledger.building !== known) {
       // It was built for a fingerprint that is no longer configured.
@@ -71,10 +64,10 @@ export async function prepareTable(
     if (known !== null) return;
     // A view of another slice, or of one that is no longer configured, may have this name.
     await warehouse.run(`drop view if exists ${table}`);
-    await warehouse.run(createTable(table, made.columns));
+    await warehouse.run(createTable(table, columns));
     await warehouse.run(statement('load/record_table'), [slice.name, fingerprint, table, state]);
     const change = { name: null, change: `${state} table made`, before: null, after: fingerprint };
-    await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+    await recordSchemaChange(warehouse, runId, slice.name, change);
   });
   if (slice.cube !== undefined && known !== null) await removeMetrics(warehouse, made, runId);
   const existing = await storedColumnTypes(warehouse, table, slice.name);
@@ -89,7 +82,7 @@ export async function prepareTable(
   });
 }
 
-/** Gives columns the target's types and records it; returns whether any changed. Must precede row changes in a transaction. */
+/** Gives columns the target's types. Returns whether any changed. Must precede row changes in a transaction. */
 export async function alterTypes(
   warehouse: Warehouse,
   { slice, table, columns }: Target,
@@ -98,13 +91,11 @@ export async function alterTypes(
 ): Promise<boolean> {
   const changed = tableColumns(columns).filter(({ name, type }) => existing.get(name) !== type);
   for (const { name, type } of changed) {
-    const before = existing.get(name) ?? type;
-    const using = castExactly(identifier(name), before, type);
-    await warehouse.run(
-      `alter table ${table} alter column ${identifier(name)} type ${type} using ${using}`,
-    );
+    const [column, before] = [identifier(name), existing.get(name) ?? type];
+    const using = castExactly(column, before, type);
+    await warehouse.run(`alter table ${table} alter column ${column} type ${type} using ${using}`);
     const change = { name, change: 'column widened', before, after: type };
-    await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+    await recordSchemaChange(warehouse, runId, slice.name, change);
   }
   return changed.length > 0;
 }
@@ -116,11 +107,10 @@ async function rebuildTable(
   existing: ReadonlyMap<string, string>,
   runId: string,
 ): Promise<void> {
-  const wanted = tableColumns(columns);
-  const selected = wanted.map(({ name, type }) => {
-    const before = existing.get(name);
-    const value =
-      before === undefined ? `null::${type}` : castExactly(identifier(name), before, type);
+  const wanted = new Map(tableColumns(columns).map(({ name, type }) => [name, type]));
+  const selected = [...wanted].map(([name, type]) => {
+    const before = existing.get(name) ?? null;
+    const value = before === null ? `null::${type}` : castExactly(identifier(name), before, type);
     return `${value} as ${identifier(name)}`;
   });
   const copy = `ripen_internal.${identifier(`copy_${slice.name}`)}`;
@@ -129,70 +119,52 @@ async function rebuildTable(
   await warehouse.run(`create table ${table} as from ${copy}`);
   await warehouse.run(`drop table ${copy}`);
   if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
-  const names = new Set(wanted.map(({ name }) => name));
-  const removed = [...existing].flatMap(([name, before]) =>
-    names.has(name) ? [] : [{ name, before, after: null }],
-  );
-  const added = wanted.flatMap(({ name, type }) =>
-    existing.has(name) ? [] : [{ name, before: null, after: type }],
-  );
-  for (const each of [...removed, ...added]) {
+  const names = [...existing.keys(), ...wanted.keys()];
+  for (const name of names.filter((column) => !existing.has(column) || !wanted.has(column))) {
     // Its values are deleted: if the metric returns, its periods are due again, as are those of a column dropped by hand.
-    await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, each.name]);
-    const change = each.after === null ? 'column removed' : 'column added';
-    await recordSchemaChange(warehouse, { runId, object: slice.name, change, ...each });
+    await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, name]);
+    const [before, after] = [existing.get(name) ?? null, wanted.get(name) ?? null];
+    const change = after === null ? 'column removed' : 'column added';
+    await recordSchemaChange(warehouse, runId, slice.name, { name, change, before, after });
   }
 }
 
 const loadedMetric = z.object({ metric: z.string() });
 
-/** Removes the rows of metrics that a cube no longer has, and counts the rest. If one returns, its periods are due again. */
+/** Removes the rows of metrics that a cube no longer has, and counts the rest. */
 async function removeMetrics(
   warehouse: Warehouse,
-  {
-    slice,
-    fingerprint,
-    table,
-    columns,
-  }: Pick<Target, 'slice' | 'fingerprint' | 'table' | 'columns'>,
+  { slice, fingerprint, table, columns }: Target,
   runId: string,
 ): Promise<void> {
-  const loaded = await warehouse.rows(
-    statement('load/loaded_metrics'),
-    [slice.name, fingerprint],
-    loadedMetric,
-  );
+  const key = [slice.name, fingerprint];
+  const loaded = await warehouse.rows(statement('load/loaded_metrics'), key, loadedMetric);
   const removed = loaded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
   if (removed.length === 0) return;
+  const names = removed.map(literal).join(', ');
   const ages = JSON.stringify([...metricsByAge(slice, columns.metrics).keys()]);
   const date = identifier(slice.grain ?? 'day');
   await warehouse.transact(async () => {
-    await warehouse.run(
-      `delete from ${table} where metric in (${removed.map(literal).join(', ')})`,
-    );
-    await warehouse.run(statement('load/delete_other_ages'), [slice.name, fingerprint, ages]);
+    await warehouse.run(`delete from ${table} where metric in (${names})`);
+    await warehouse.run(statement('load/delete_other_ages'), [...key, ages]);
     // The next load of a period compares what it brings with these.
     const counted = `select count(*) from ${table} as t where t.${date}::date = p.start_day and t.age = p.age and t."value" <> 0`;
     const recount = `update ripen.periods as p set rows = (${counted}) where slice = $1 and fingerprint = $2`;
-    await warehouse.run(recount, [slice.name, fingerprint]);
+    await warehouse.run(recount, key);
     for (const name of removed) {
-      await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, name]);
+      await warehouse.run(statement('load/delete_metric'), [...key, name]);
       const change = { name, change: 'metric removed', before: name, after: null };
-      await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+      await recordSchemaChange(warehouse, runId, slice.name, change);
     }
   });
 }
 
 const readMainTables = remembering(async (warehouse): Promise<ReadonlySet<string>> => {
-  const rows = await warehouse.rows(
-    statement('ledger/tables_in_the_way'),
-    [],
-    z.object({ table_name: z.string() }),
-  );
-  return new Set(rows.map((row) => row.table_name));
+  const shape = z.object({ table_name: z.string() }).transform((row) => row.table_name);
+  return new Set(await warehouse.rows(statement('ledger/tables_in_the_way'), [], shape));
 }, 'relations');
 
-/** Reads together what `prepareTable` needs for some slices. An error is thrown only where the value is needed. */
+/** Reads together what `prepareTable` needs. An error is thrown only where the value is needed. */
 export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<void> {
   await Promise.allSettled(
     slices.flatMap(({ name }) => [
@@ -204,9 +176,8 @@ export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]):
 }
 
 /**
- * Throws `CONFIG_INVALID` if a slice cannot be loaded as configured: a view of it would have the name of a table, or it no
- * longer has a date dimension, so that its single period would replace the dated ones. Throws `DATA_MALFORMED` if its loaded
- * weeks begin on another day than its setting says.
+ * Throws `CONFIG_INVALID` if a view of the slice would have the name of a table, or if it no longer has a date dimension: its
+ * single period would replace the dated ones. Throws `DATA_MALFORMED` if its loaded weeks begin on another day than configured.
  */
 export async function refuseUnloadable(
   warehouse: Warehouse,
@@ -243,13 +214,21 @@ export async function refuseUnloadable(
 }
 
 /** Drops the view `_projected`, which may name columns that the table no longer has. The run makes it again at its end. */
-async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {
-  await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
+const dropProjected = async (warehouse: Warehouse, { name }: Slice): Promise<number> =>
+  warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
+
+async function deletePeriods(
+  warehouse: Warehouse,
+  slice: string,
+  fingerprint: string,
+  [start, end]: ReturnType<typeof ledgerBounds> = [null, null],
+): Promise<void> {
+  await warehouse.run(statement('load/delete_periods'), [slice, fingerprint, start, end, null]);
 }
 
 /**
- * Deletes a dropped table's ledger entries, also its restatements, which cannot be compared with those of another. Its loads
- * stay, without metrics: if the meaning returns, they say nothing of the values that are loaded then.
+ * Deletes a dropped table's ledger entries. Its loads stay, without metrics: if the meaning returns, they say nothing of the
+ * values that are loaded then.
  */
 async function deleteLedgerEntries(
   warehouse: Warehouse,
@@ -258,7 +237,7 @@ async function deleteLedgerEntries(
 ): Promise<void> {
   await warehouse.run(statement('load/delete_restatements'), [slice, fingerprint]);
   await warehouse.run(statement('load/delete_metric'), [slice, fingerprint, null]);
-  await warehouse.run(statement('load/delete_periods'), [slice, fingerprint, null, null, null]);
+  await deletePeriods(warehouse, slice, fingerprint);
   await warehouse.run(statement('load/delete_table'), [slice, fingerprint]);
 }
 
@@ -279,19 +258,15 @@ export async function swapTables(
     if (live !== null) await deleteLedgerEntries(warehouse, slice.name, live.fingerprint);
     await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, table]);
     await describeSlice(warehouse, { ...target, state: 'live', table });
-    const change = {
-      name: null,
-      change: 'table swapped',
-      before: live?.fingerprint ?? null,
-      after: fingerprint,
-    };
-    await recordSchemaChange(warehouse, { runId, object: slice.name, ...change });
+    const before = live?.fingerprint ?? null;
+    const change = { name: null, change: 'table swapped', before, after: fingerprint };
+    await recordSchemaChange(warehouse, runId, slice.name, change);
   });
 }
 
 /**
- * Deletes the periods before the first day that `retain` keeps, with their ledger entries, in one transaction; null if there
- * are none. The newest stays until a period to be kept is loaded, as the coverage depends on it. Loads stay on record.
+ * Deletes the periods before the first day that `retain` keeps. The newest stays until a later one is loaded, as the coverage
+ * depends on it. Loads stay on record.
  */
 export async function deleteOld(
   warehouse: Warehouse,
@@ -301,9 +276,8 @@ export async function deleteOld(
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
   const kept = firstKeptDay(slice, planAt);
-  const starts = [...(tableOf(ledger, fingerprint)?.periods.values() ?? [])]
-    .map(({ bucket }) => bucket.start)
-    .toSorted();
+  const stored = [...(tableOf(ledger, fingerprint)?.periods.values() ?? [])];
+  const starts = stored.map(({ bucket }) => bucket.start).toSorted();
   const [first, newest] = [starts.at(0), starts.at(-1)];
   if (kept === null || first === undefined || newest === undefined) return null;
   const before = newest < kept && coverageOf(slice, [], planAt) !== null ? newest : kept;
@@ -313,13 +287,7 @@ export async function deleteOld(
   return warehouse.transact(async () => {
     const rows = await warehouse.run(`delete from ${table} where ${insideDays(slice.grain, days)}`);
     if (rows > 0) warehouse.reclaimAtClose();
-    const bounds = ledgerBounds(slice.grain, days);
-    await warehouse.run(statement('load/delete_periods'), [
-      slice.name,
-      fingerprint,
-      ...bounds,
-      null,
-    ]);
+    await deletePeriods(warehouse, slice.name, fingerprint, ledgerBounds(slice.grain, days));
     return { periods, rows, before };
   });
 }

@@ -24,12 +24,10 @@ const sliceRow = z.object({
   ahead_seconds: z.number(),
 });
 
-/** The tables that readers see, one per slice. */
 export async function readLiveSlices(warehouse: Warehouse): Promise<readonly StoredSlice[]> {
   return (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
 }
 
-/** Every table of every slice, by name. */
 export const readSliceTables = remembering(async (warehouse): Promise<readonly StoredSlice[]> => {
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
   const slices: StoredSlice[] = [];
@@ -41,8 +39,8 @@ export const readSliceTables = remembering(async (warehouse): Promise<readonly S
 });
 
 /**
- * A row's own id of one kind, as SQL over the alias `s`: from the slice's column if it has one, else as the service attached
- * it. NULL if it attached several (observed: attr_dependency), or if the id is empty or `unknown`.
+ * Returns a row's own id as SQL over the alias `s`: from the slice's column, else as the service attached it. NULL if it
+ * attached several (observed: attr_dependency), or if the id is empty or `unknown`.
  */
 export function rowIdSql({ columns }: StoredSlice, id: string): string {
   const attached = 's."attr_dependency"';
@@ -58,12 +56,10 @@ export function rowIdSql({ columns }: StoredSlice, id: string): string {
     : known(single);
 }
 
-/** Dimensions with which a row names its partner's id, or has it attached. */
-const partnerDimensions = ['partner_id', 'partner_name', 'partner', 'channel'] as const;
-
-/** Whether the rows of a slice can identify their partner. */
+/** Whether the rows of a slice can identify their partner, by its id or because that is attached. */
 export function namesPartners({ columns }: StoredSlice): boolean {
-  return partnerDimensions.some((name) => columns.includes(name));
+  const dimensions = ['partner_id', 'partner_name', 'partner', 'channel'];
+  return dimensions.some((name) => columns.includes(name));
 }
 
 /** Whether the rows of a slice can identify their link: two apps may share a name, but never a token. */
@@ -71,13 +67,9 @@ export function namesLinks({ columns }: StoredSlice): boolean {
   return columns.includes('app_token') && columns.includes('network');
 }
 
-const scanRow = z.object({ searched: count, newest: count });
-
-/** The newest load whose rows were searched for links or partners, and the newest load of all; 0 if there is none. */
-export async function readRowScan(
-  warehouse: Warehouse,
-  reader: 'partners' | 'links',
-): Promise<z.infer<typeof scanRow>> {
-  const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], scanRow);
+/** Returns the newest load whose rows were searched, and the newest load of all. */
+export async function readRowScan(warehouse: Warehouse, reader: 'partners' | 'links') {
+  const shape = z.object({ searched: count, newest: count });
+  const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], shape);
   return scan ?? { searched: 0, newest: 0 };
 }

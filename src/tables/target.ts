@@ -16,7 +16,6 @@ import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
 import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 
-/** The table for a slice's rows, and their shape. */
 export interface Target {
   readonly slice: Slice;
   readonly fingerprint: string;
@@ -46,47 +45,41 @@ export interface Columns {
 
 export type CubeColumns = Columns & Required<Pick<Columns, 'cube'>>;
 
-/** The columns if they are those of a cube; null for any other slice. */
 export const cubeOf = (columns: Columns): CubeColumns | null =>
   columns.cube === undefined ? null : { ...columns, cube: columns.cube };
 
-/** The target of windows that request only some metrics: a cube loads only these; any other slice has NULL for the rest. */
+/** Returns the target of windows that request only some metrics: a cube loads only these, any other slice NULL for the rest. */
 export function withMetrics(target: Target, metrics: readonly string[]): Target {
   const kept = new Set(metrics);
   const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
   if (target.columns.cube === undefined) return { ...target, slice };
-  const columns = {
-    ...target.columns,
-    metrics: target.columns.metrics.filter(({ id }) => kept.has(id)),
-  };
-  return { ...target, slice, columns };
+  const loaded = target.columns.metrics.filter(({ id }) => kept.has(id));
+  return { ...target, slice, columns: { ...target.columns, metrics: loaded } };
 }
 
-/** The target with the changes from loading some of its metrics. */
+/** Returns the target with the changes from loading some of its metrics. */
 export function withChanges(target: Target, loaded: Target): Target {
   const changed = new Map(loaded.columns.metrics.map((metric) => [metric.id, metric]));
   const metrics = target.columns.metrics.map((metric) => changed.get(metric.id) ?? metric);
   return { ...loaded, slice: target.slice, columns: { ...loaded.columns, metrics } };
 }
 
-function dimensionType(name: string): string {
-  if (name === 'hour') return 'TIMESTAMP';
-  return isDateDimension(name) ? 'DATE' : 'VARCHAR';
-}
-
-/** Name and type of every column of a slice's table, in order. */
 export function tableColumns(columns: Columns): { readonly name: string; readonly type: string }[] {
   const { cube } = columns;
-  const dimensions = columns.dimensions.map((name) => ({ name, type: dimensionType(name) }));
+  const dimensions = columns.dimensions.map((name) => ({
+    name,
+    type: name === 'hour' ? 'TIMESTAMP' : isDateDimension(name) ? 'DATE' : 'VARCHAR',
+  }));
   const key = { name: 'attr_dependency', type: 'JSON' };
   const loadId = { name: '_load_id', type: 'BIGINT' };
   if (cube !== undefined) {
+    const value = formatColumnType(cube.value);
     const types = {
       cohort: 'VARCHAR',
       metric: 'VARCHAR',
       age: 'VARCHAR',
       age_days: 'INTEGER',
-      value: formatColumnType(cube.value),
+      value,
     };
     return [
       ...dimensions,
@@ -107,47 +100,37 @@ export function createTable(table: string, columns: Columns): string {
   return `create table ${table} (\n    ${definitions.join(',\n    ')}\n)`;
 }
 
-/** The columns that a slice's table must have. An existing column keeps its type if that is wider. */
+/** Returns the columns of a slice's table. An existing column keeps its type if that is wider. */
 export function columnsOf(
   slice: Slice,
   metrics: readonly Metric[],
   existing: ReadonlyMap<string, string>,
 ): Columns {
-  const columns: Columns = {
-    dimensions: slice.dimensions,
-    metrics:
-      slice.cube === undefined
-        ? metrics.map((metric) => ({ ...metric, type: keepWide(metric, existing, slice) }))
-        : metrics,
-  };
-  if (slice.cube === undefined) return columns;
-  const value = valueType(columns.metrics, parseColumnType(existing.get('value') ?? ''));
-  return {
-    ...columns,
-    cube: { value, of: new Map(slice.cube.map((metric) => [metric.metric, metric])) },
-  };
+  const { dimensions, cube } = slice;
+  if (cube === undefined) {
+    // A column never narrows, and becomes DOUBLE only if the slice states that.
+    const wide = metrics.map((metric): Metric => {
+      const { id, type } = metric;
+      const has = parseColumnType(existing.get(id) ?? '');
+      if (has === null || (type.kind === 'DOUBLE' && Object.hasOwn(slice.types, id))) return metric;
+      if (has.kind === 'DOUBLE' || type.kind === 'DOUBLE') return { ...metric, type: has };
+      return { ...metric, type: widen(has, capacityOf(type)) ?? has };
+    });
+    return { dimensions, metrics: wide };
+  }
+  const value = valueType(metrics, parseColumnType(existing.get('value') ?? ''));
+  const of = new Map(cube.map((metric) => [metric.metric, metric]));
+  return { dimensions, metrics, cube: { value, of } };
 }
 
-/** The type of a cube's values that holds the values of its metrics and those already stored. */
+/** Returns the type that holds the values of a cube's metrics and those already stored. */
 export function valueType(metrics: readonly Metric[], has: ColumnType | null): ColumnType {
   const [first, ...others] = [...(has === null ? [] : [has]), ...metrics.map(({ type }) => type)];
   if (first === undefined) throw new RangeError('A cube has at least one metric.');
   return commonType([first, ...others]);
 }
 
-/** The type that a column keeps or gets: an existing one never narrows, and becomes DOUBLE only if the slice states that. */
-function keepWide(
-  { id, type }: Metric,
-  existing: ReadonlyMap<string, string>,
-  { types }: Slice,
-): ColumnType {
-  const has = parseColumnType(existing.get(id) ?? '');
-  if (has === null || (type.kind === 'DOUBLE' && Object.hasOwn(types, id))) return type;
-  if (has.kind === 'DOUBLE' || type.kind === 'DOUBLE') return has;
-  return widen(has, capacityOf(type)) ?? has;
-}
-
-/** Casts a value to a type that holds it; between decimal and double as text, as DuckDB's cast misses the nearest double. */
+/** Casts a value, between decimal and double as text: DuckDB's cast misses the nearest double. */
 export function castExactly(value: string, from: string, to: string): string {
   const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
   return `cast(${text} as ${to})`;
@@ -157,23 +140,21 @@ export function castExactly(value: string, from: string, to: string): string {
 export const additiveOf = (columns: Pick<Columns, 'metrics'>): Metric[] =>
   columns.metrics.filter(({ additive }) => additive);
 
-/** The condition for the rows of some days; true for every row of a report without a date dimension. */
+/** Returns the condition for the rows of some days. */
 export function insideDays(grain: DateDimension | null, days: DayInterval): string {
   if (grain === null) return 'true';
   const column = identifier(grain);
   return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
 }
 
-/** The first day of a row's period, as SQL; `start` for a report without a date dimension. */
+/** Returns the first day of a row's period as SQL. */
 export function periodOf(grain: DateDimension | null, start: Day): string {
   if (grain === null) return `DATE ${literal(start)}`;
   return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
 }
 
-/** The days of the ledger's periods that a load replaces, as parameters; both null for a report without a date dimension. */
-export function ledgerBounds(
+/** Returns the days of the periods that a load replaces, as parameters. */
+export const ledgerBounds = (
   grain: unknown,
   { start, end }: DayInterval,
-): readonly [Day | null, Day | null] {
-  return grain === null ? [null, null] : [start, end];
-}
+): readonly [Day | null, Day | null] => (grain === null ? [null, null] : [start, end]);

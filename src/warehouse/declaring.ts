@@ -1,6 +1,6 @@
 /**
- * Views and comments, replaced only if what they are made from has changed, or if one was dropped or replaced otherwise. A run
- * declares all of them, but most nights none changes; replacing all took most of a run.
+ * Replaces views and comments only if what they are made from has changed, or if one was dropped or replaced otherwise.
+ * Replacing all took most of a run.
  */
 
 import { createHash } from 'node:crypto';
@@ -16,9 +16,8 @@ export interface Declaration {
   readonly name: string;
   /** The slice it is about; null if it is about several. */
   readonly slice: string | null;
-  /** Everything that the statements depend on. */
   readonly from: readonly string[];
-  /** The tables and views that the statements are about, with their schema and without quotes. */
+  /** With their schema and without quotes. */
   readonly relations: readonly string[];
   /** Statements that can be repeated; the first one makes, drops or comments a table or view. */
   readonly statements: () => Promise<readonly string[]>;
@@ -37,7 +36,7 @@ const readRelations = remembering(async (warehouse) => {
   return new Map(rows.map(({ name, state }) => [name, state]));
 }, 'relations');
 
-/** Runs the statements of a declaration if anything has changed. Inside the caller's transaction. */
+/** Runs the statements if anything has changed. Runs inside the caller's transaction. */
 export async function declare(warehouse: Warehouse, declaration: Declaration): Promise<void> {
   const { name, slice, from, relations } = declaration;
   const hash = hashOf(from);
@@ -49,7 +48,7 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
   await warehouse.run(statement('ledger/record_declaration'), [slice, name, hash, found]);
 }
 
-/** The hashes of what was last declared under names, for declarations that depend on it; an empty text before the first. */
+/** Returns the hashes of earlier declarations, for those that depend on them. */
 export async function declaredHashes(
   warehouse: Warehouse,
   names: readonly string[],
@@ -67,7 +66,6 @@ function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
 
-/** The statements that comment on a table or view and its columns. */
 export function commentOn(
   kind: 'table' | 'view',
   relation: string,

@@ -7,7 +7,6 @@ import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
-/** A table that holds a slice under one fingerprint. */
 export interface TableOfSlice {
   /** Quoted, with its schema. */
   readonly name: string;
@@ -24,7 +23,7 @@ export interface TableOfSlice {
 const tableRow = z.object({ table_name: z.string(), periods: count, end_day: dayShape.nullable() });
 const rowCount = z.object({ rows: count });
 
-/** The tables of a slice, the live one first; empty if it was never loaded. A null `before` means every period. */
+/** Returns the tables of a slice, the live one first. A null `before` means every period. */
 export async function tablesOfSlice(
   warehouse: Warehouse,
   slice: string,
@@ -65,21 +64,11 @@ export async function deleteSlice(
   slice: string,
   tables: readonly TableOfSlice[],
 ): Promise<void> {
-  for (const { view_name: view } of await warehouse.rows(
-    statement('drop/views'),
-    [slice],
-    viewRow,
-  )) {
+  for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow))
     await warehouse.run(`drop view main.${identifier(view)}`);
-  }
   for (const { name } of tables) await warehouse.run(`drop table if exists ${name}`);
-  for (const { table_name: table } of await warehouse.rows(
-    statement('drop/ledger_tables'),
-    [],
-    ledgerRow,
-  )) {
-    await warehouse.run(`delete from ${table} where slice = $1`, [slice]);
-  }
+  for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow))
+    await warehouse.run(`delete from ${ledger.table_name} where slice = $1`, [slice]);
   await warehouse.run(statement('drop/delete_schema_changes'), [slice]);
 }
 
@@ -94,19 +83,11 @@ export async function deletePeriods(
     await warehouse.run(`delete from ${table.name} where ${isDeleted(table)}`);
   const endDay = tables[0]?.endDay ?? before;
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
-    const table = ledger.table_name;
-    if (table === 'ripen.loads') continue;
-    if (ledger.has_days) {
-      await warehouse.run(`delete from ${table} where slice = $1 and end_day <= $2::date`, [
-        slice,
-        before,
-      ]);
-    } else if (ledger.has_period) {
-      await warehouse.run(`delete from ${table} where slice = $1 and period < $2::date`, [
-        slice,
-        endDay,
-      ]);
-    }
+    if (ledger.table_name === 'ripen.loads') continue;
+    const ofSlice = `delete from ${ledger.table_name} where slice = $1`;
+    if (ledger.has_days) await warehouse.run(`${ofSlice} and end_day <= $2::date`, [slice, before]);
+    else if (ledger.has_period)
+      await warehouse.run(`${ofSlice} and period < $2::date`, [slice, endDay]);
   }
   await warehouse.run(statement('drop/delete_loads'), [slice, before]);
 }

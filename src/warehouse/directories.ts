@@ -1,4 +1,4 @@
-/** Directories: makes them with their parents, lends temporary ones, and makes their content durable. */
+/** Makes directories, lends temporary ones, and makes their content durable. */
 
 import { mkdirSync, statSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { Failure, textOf } from '../errors.ts';
 
 /**
- * Makes a directory and its parents; returns the highest one made, or null if all existed. Throws the file system's error, even
- * in places such as `/proc`, where Node's own recursive `mkdir` never returns.
+ * Makes a directory and its parents. Returns the highest one made. Throws the file system's error, even in places such as
+ * `/proc`, where Node's own recursive `mkdir` never returns.
  */
 export function makeDirectories(path: string): string | null {
   const isThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -25,18 +25,15 @@ export function makeDirectories(path: string): string | null {
   }
 }
 
-/** Lends a private temporary folder: one beside the warehouse might not be writable. Throws `STORAGE_FAILED` if it fails. */
+/** Lends a temporary folder: one beside the warehouse might not be writable. Throws `STORAGE_FAILED`. */
 export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ripen-')).catch((error: unknown) => {
-    throw new Failure(
-      'STORAGE_FAILED',
-      `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`,
-      {
-        facts: { folder: tmpdir() },
-        hint: 'Name a folder that this user may write to in the variable TMPDIR, or make room in it.',
-        cause: error,
-      },
-    );
+    const message = `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`;
+    throw new Failure('STORAGE_FAILED', message, {
+      facts: { folder: tmpdir() },
+      hint: 'Name a folder that this user may write to in the variable TMPDIR, or make room in it.',
+      cause: error,
+    });
   });
   try {
     return await work(folder);

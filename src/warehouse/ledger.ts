@@ -1,4 +1,4 @@
-/** The ledger of slices: the table of each fingerprint, and what is known of each period; also fetches dated in the future. */
+/** The ledger of slices: the table of each fingerprint, its periods, and fetches dated in the future. */
 
 import * as z from 'zod';
 
@@ -8,7 +8,6 @@ import { resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Part } from '../model/window.ts';
 import {
-  type Evidence,
   type PeriodRecord,
   periodsTogether,
   sizesKeptSince,
@@ -17,7 +16,7 @@ import {
   verdicts,
 } from '../model/ledger.ts';
 import { rememberingEach } from './remembering.ts';
-import { count, dayShape, instant, instantOf, statement, timestamp } from './sql.ts';
+import { count, dayShape, instant, instantOf, jsonOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 const partsShape = z.array(
@@ -32,10 +31,7 @@ const tableRow = z.object({
   fingerprint: z.string(),
   state: z.enum(['live', 'building']),
   max_days: z.number().nullable(),
-  parts: z
-    .string()
-    .transform((text) => partsShape.parse(JSON.parse(text)))
-    .nullable(),
+  parts: jsonOf(partsShape).nullable(),
   sized_at: instant.nullable(),
 });
 
@@ -57,56 +53,41 @@ const periodShape = z.object({
   load_id: z.number(),
 });
 
-const loadShape = z.object({ load_id: z.number(), metrics: z.array(z.string()) });
 const periodsRow = z.object({
   slice: z.string(),
   fingerprint: z.string(),
-  periods: z.string(),
-  loads: z.string(),
+  periods: jsonOf(z.array(periodShape)),
+  loads: jsonOf(z.array(z.object({ load_id: z.number(), metrics: z.array(z.string()) }))),
 });
 
-/** What the ledger knows of a slice; read once between two changes of the warehouse. */
 export const readSliceLedger = rememberingEach(
   async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
-    const rows = await warehouse.rows(
-      statement('ledger/slice_tables'),
-      [JSON.stringify(slices)],
-      tableRow,
-    );
-    const loaded = await warehouse.rows(
-      statement('ledger/loaded_periods'),
-      [JSON.stringify(slices)],
-      periodsRow,
-    );
-    const ledgers = new Map<string, SliceLedger>(
-      slices.map((slice) => [slice, { live: null, building: null }]),
-    );
-    for (const row of rows) {
-      const { slice, fingerprint, state } = row;
-      const found = loaded.find((each) => each.slice === slice && each.fingerprint === fingerprint);
+    const names = [JSON.stringify(slices)];
+    const tables = await warehouse.rows(statement('ledger/slice_tables'), names, tableRow);
+    const loaded = await warehouse.rows(statement('ledger/loaded_periods'), names, periodsRow);
+    const none: SliceLedger = { live: null, building: null };
+    const ledgers = new Map(slices.map((slice) => [slice, none]));
+    for (const row of tables) {
+      const { slice, fingerprint, state, max_days: maxDays, parts, sized_at: learnedAt } = row;
       const table: SliceTable = {
         fingerprint,
         state,
-        size:
-          row.sized_at === null
-            ? null
-            : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
-        ...periodsIn(found?.periods ?? '[]', found?.loads ?? '[]'),
+        size: learnedAt === null ? null : { maxDays, parts, learnedAt },
+        ...periodsIn(loaded.find((of) => of.slice === slice && of.fingerprint === fingerprint)),
       };
-      ledgers.set(slice, { live: null, building: null, ...ledgers.get(slice), [state]: table });
+      ledgers.set(slice, { ...none, ...ledgers.get(slice), [state]: table });
     }
     return ledgers;
   },
 );
 
-/** The periods of one table by first day of the bucket; for a cube also by age. */
-function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' | 'ages'> {
-  const rows = z.array(periodShape).parse(JSON.parse(json));
-  const loads = z.array(loadShape).parse(JSON.parse(loadsJson));
-  const metrics = new Map(loads.map((load) => [load.load_id, load.metrics]));
+function periodsIn(loaded?: z.infer<typeof periodsRow>): Pick<SliceTable, 'periods' | 'ages'> {
+  const metrics = new Map(loaded?.loads.map((load) => [load.load_id, load.metrics]));
   const ages = new Map<string, Map<Day, PeriodRecord>>();
-  for (const row of rows) {
+  for (const row of loaded?.periods ?? []) {
     const start = day(row.start_day);
+    const { computed_at: at, immature } = row;
+    const computedAt = at === null ? null : instantOf(at);
     const periods = ages.get(row.age) ?? new Map<Day, PeriodRecord>();
     ages.set(row.age, periods);
     periods.set(start, {
@@ -119,7 +100,9 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
       rejected: row.rejected,
       emptyRuns: row.empty_runs,
       verdict: row.verdict,
-      ...(row.computed_at === null && row.immature === null ? {} : { evidence: evidenceOf(row) }),
+      ...(computedAt === null && immature === null
+        ? {}
+        : { evidence: { computedAt, immature: immature ?? [] } }),
     });
   }
   const undivided = ages.get('') ?? new Map<Day, PeriodRecord>();
@@ -127,48 +110,31 @@ function periodsIn(json: string, loadsJson: string): Pick<SliceTable, 'periods' 
   return { periods: periodsTogether(ages), ages };
 }
 
-const evidenceOf = ({ computed_at: at, immature }: z.infer<typeof periodShape>): Evidence => ({
-  computedAt: at === null ? null : instantOf(at),
-  immature: immature ?? [],
-});
-
 interface TableKey {
   readonly slice: string;
   readonly fingerprint: string;
 }
 
-/** Records, for a week, that requests for more days than this were too heavy. */
+/** Records, for a week, that more days than this were too heavy for one request. */
 export async function saveMaxDays(
   warehouse: Warehouse,
   of: TableKey,
   maxDays: number,
   at: Date,
 ): Promise<void> {
-  const learned = [
-    of.slice,
-    of.fingerprint,
-    Math.max(1, maxDays),
-    timestamp(at),
-    timestamp(sizesKeptSince(at)),
-  ];
-  await warehouse.run(statement('ledger/save_max_days'), learned);
+  const size = [Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
+  await warehouse.run(statement('ledger/save_max_days'), [of.slice, of.fingerprint, ...size]);
 }
 
-/** Records, for a week, the parts in which a single period was light enough; they replace those of an earlier load. */
+/** Records, for a week, the parts in which a single period was light enough. */
 export async function saveParts(
   warehouse: Warehouse,
   of: TableKey,
   parts: readonly Part[],
   at: Date,
 ): Promise<void> {
-  const learned = [
-    of.slice,
-    of.fingerprint,
-    JSON.stringify(parts),
-    timestamp(at),
-    timestamp(sizesKeptSince(at)),
-  ];
-  await warehouse.run(statement('ledger/save_parts'), learned);
+  const size = [JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
+  await warehouse.run(statement('ledger/save_parts'), [of.slice, of.fingerprint, ...size]);
 }
 
 /** The clocks of two machines that write one warehouse may differ by this much. */
@@ -194,51 +160,38 @@ interface Looking {
   readonly planAt: Date;
 }
 
-/** The failure for periods that were recorded as fetched in the future, with the remedy; null if there are none. */
+/** Returns the failure for periods that were recorded as fetched in the future. */
 export async function futureFetch(
   warehouse: Warehouse,
   { slices, planAt }: Looking,
 ): Promise<Failure | null> {
   const now = nowOf(planAt);
-  const [found] = await warehouse.rows(
-    statement('ledger/future_fetches'),
-    [timestamp(tolerated(now))],
-    futureRow,
-  );
-  if (found === undefined) return null;
-  const { slice: name, periods, fetched_at: fetchedAt } = found;
-  const slice = slices.find((each) => each.name === name);
-  const stored = { start: found.start_day, end: found.end_day };
+  const latest = [timestamp(tolerated(now))];
+  const [future] = await warehouse.rows(statement('ledger/future_fetches'), latest, futureRow);
+  if (future === undefined) return null;
+  const { slice: name, periods, start_day: start, end_day: end, fetched_at: fetchedAt } = future;
+  const slice = slices.find((configured) => configured.name === name);
+  const stored = { start, end };
   // A slice without a date dimension is loaded again for its current date period.
   const days = slice?.grain === null ? (resolveDatePeriod(slice, now) ?? stored) : stored;
   const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
   const wayOut = slice === undefined ? `ripen drop --slice ${name}` : backfill;
-  const facts = {
-    slice: name,
-    periods,
-    from: stored.start,
-    to: lastDay(stored),
-    fetched_at: fetchedAt.toISOString(),
-  };
-  return new Failure(
-    'FETCH_IN_FUTURE',
-    `slice ${name}: ${periods} of its periods, from ${facts.from} to ${facts.to}, were recorded as fetched up to ${facts.fetched_at}, but this machine's clock says ${now.toISOString()}.`,
-    {
-      facts,
-      hint: `Set this machine's clock if it is behind; otherwise run \`${wayOut}\`, as they were recorded by a clock that was ahead.`,
-    },
-  );
+  const [to, at] = [lastDay(stored), fetchedAt.toISOString()];
+  const message = `slice ${name}: ${periods} of its periods, from ${start} to ${to}, were recorded as fetched up to ${at}, but this machine's clock says ${now.toISOString()}.`;
+  return new Failure('FETCH_IN_FUTURE', message, {
+    facts: { slice: name, periods, from: start, to, fetched_at: at },
+    hint: `Set this machine's clock if it is behind; otherwise run \`${wayOut}\`, as they were recorded by a clock that was ahead.`,
+  });
 }
 
-/** Throws `FETCH_IN_FUTURE` if there are such periods. */
 export async function assertNoFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
   const failure = await futureFetch(warehouse, looking);
   if (failure !== null) throw failure;
 }
 
 /**
- * Dates such fetches of a slice back to the start of their periods: none of these is final then, and each is replaced. Forgets
- * such periods of any slice that have no rows and have not begun, as nothing is known of them.
+ * Dates such fetches of a slice back to the start of their periods, so that each is replaced. Deletes such periods of any slice
+ * that have no rows and have not begun.
  */
 export async function backdateFutureFetches(
   warehouse: Warehouse,

@@ -1,7 +1,7 @@
 /**
- * The DuckDB files that this process has open, each in one instance.
- * DuckDB does not refuse a second instance of a file in one process: the two diverge, and what one committed is lost when the
- * other closes. A file is identified by device and inode, and also by its resolved path, as it may not exist yet.
+ * The DuckDB files that this process has open, each in one instance: of two, what one committed is lost when the other closes,
+ * and DuckDB does not refuse the second. A file is identified by device and inode, and also by its resolved path, as it may not
+ * exist yet.
  */
 
 import { existsSync, realpathSync, statSync } from 'node:fs';
@@ -31,8 +31,8 @@ interface OpenFile {
 const openFiles = new Set<OpenFile>();
 
 /**
- * Opens a file with `open`, unless this process has it open already: then readers share one instance, and any other caller gets
- * the holder. Claims the file before the first await, so that two callers cannot both find it free. Throws what `open` does.
+ * Opens a file unless this process has it open: then readers share one instance, and any other caller gets the holder. Claims
+ * the file before the first await, so that two callers cannot both find it free.
  */
 export async function claimFile(
   path: string,

@@ -16,16 +16,9 @@ import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
-import {
-  MEMORY_LIMIT,
-  isUnknownToEngine,
-  RELEASE,
-  storageFailure,
-  warehouseOn,
-  type Warehouse,
-} from './warehouse.ts';
+import { MEMORY_LIMIT, isUnknownToEngine, RELEASE, storageFailure } from './warehouse.ts';
+import { warehouseOn, type Warehouse } from './warehouse.ts';
 
-/** How to open a warehouse, and what to do while another process has it open. */
 export interface OpenRequest {
   readonly mode: Mode;
   readonly lockWaitMs: number;
@@ -50,20 +43,15 @@ const engineSettings = {
 
 /** Each parsing thread holds a document in memory; more threads would exceed the memory limit. */
 const MAX_THREADS = 4;
-/** The number of threads for large amounts of data. */
 const engineThreads = (): number => Math.min(MAX_THREADS, availableParallelism());
 
 /** For a smaller file or batch, two threads take a fifth more processor time than one, and are no faster (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
 
-/** The number of threads for the size of a file when it is opened. */
-const threadsFor = (file: string): number =>
-  existsSync(file) && statSync(file).size > SMALL.fileBytes ? engineThreads() : 1;
-
 /** A thread takes half a megabyte per metric for sums, however few the rows (measured): with more, a second would not fit. */
 const MAX_SHARED_METRICS = 200;
 
-/** Gives the engine all its threads if a batch has enough bytes to be worth it, but one if it has too many metrics for two. */
+/** Uses all threads if a batch has enough bytes, but one if it has too many metrics for two. */
 export async function setThreadsFor(
   warehouse: Warehouse,
   bytes: number,
@@ -79,8 +67,8 @@ const MANY_ROWS = 20_000;
 const MANY_PAGES_ROWS = 150_000;
 
 /**
- * Runs `work` in one transaction, and in one thread if it inserts many rows: with two threads, one spins while it waits for the
- * other, and what is left of each is copied once more, which takes half as long again in all (measured).
+ * Runs `work` in one transaction, and in one thread if it inserts many rows: two threads are 50 % slower, as one spins and
+ * leftovers are copied twice (measured).
  */
 export async function transactRows<T>(
   warehouse: Warehouse,
@@ -101,8 +89,8 @@ export async function transactRows<T>(
 const LOCK_POLL_MS = 250;
 
 /**
- * Opens the warehouse; `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait, `WAREHOUSE_FOREIGN` if
- * the file is none, `WAREHOUSE_NEWER` if its version is newer or, in `read` mode, older, `STORAGE_FAILED` if it is unusable.
+ * Opens the warehouse, which `write` mode creates and migrates. Throws `WAREHOUSE_LOCKED` after the wait, `WAREHOUSE_FOREIGN`,
+ * `WAREHOUSE_NEWER` for a newer version or, in `read` mode, an older one, and `STORAGE_FAILED`.
  */
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
@@ -127,18 +115,14 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   }
 }
 
-/** Whether a file exists at the path. Throws `WAREHOUSE_FOREIGN` if only its write-ahead log does. */
+/** Throws `WAREHOUSE_FOREIGN` if only a write-ahead log exists at the path. */
 export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
   // DuckDB would replay the log of another database into a new file.
   if (existsSync(`${path}.wal`)) {
-    throw new Failure(
-      'WAREHOUSE_FOREIGN',
-      `A write-ahead log lay at ${path}.wal without its database.`,
-      {
-        hint: 'Move the .wal file away, or put its database back beside it.',
-      },
-    );
+    const message = `A write-ahead log lay at ${path}.wal without its database.`;
+    const hint = 'Move the .wal file away, or put its database back beside it.';
+    throw new Failure('WAREHOUSE_FOREIGN', message, { hint });
   }
   return false;
 }
@@ -151,23 +135,17 @@ async function acquire(
   for (let isReported = false; ; isReported = true) {
     const attempt = await claimFile(file, mode, async () => tryOpen(file, mode));
     if (!('holder' in attempt)) return attempt;
+    const { holder } = attempt;
     if (Date.now() >= giveUpAt) {
-      throw new Failure(
-        'WAREHOUSE_LOCKED',
-        `The warehouse ${file} was in use by ${attempt.holder}.`,
-        {
-          facts: { warehouse: file, holder: attempt.holder, waited_ms: lockWaitMs },
-          hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
-        },
-      );
+      const message = `The warehouse ${file} was in use by ${holder}.`;
+      throw new Failure('WAREHOUSE_LOCKED', message, {
+        facts: { warehouse: file, holder, waited_ms: lockWaitMs },
+        hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
+      });
     }
-    if (!isReported)
-      emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: lockWaitMs });
-    await sleep(
-      Math.min(LOCK_POLL_MS, lockWaitMs),
-      undefined,
-      signal === undefined ? {} : { signal },
-    );
+    if (!isReported) emit({ type: 'lock_waiting', warehouse: file, holder, waitMs: lockWaitMs });
+    const waitMs = Math.min(LOCK_POLL_MS, lockWaitMs);
+    await sleep(waitMs, undefined, signal === undefined ? {} : { signal });
   }
 }
 
@@ -177,10 +155,11 @@ const isUnreadable =
 
 async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
   try {
+    const isLarge = existsSync(file) && statSync(file).size > SMALL.fileBytes;
     const instance = await DuckDBInstance.create(file, {
       ...engineSettings,
       access_mode: mode === 'write' ? 'READ_WRITE' : 'READ_ONLY',
-      threads: String(threadsFor(file)),
+      threads: String(isLarge ? engineThreads() : 1),
       temp_directory: `${file}.tmp`,
     });
     return { instance };
@@ -191,43 +170,30 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
     if (/Could not set lock/.test(text)) return { holder: 'another process' };
     if (!isUnreadable.test(text))
       throw storageFailure(`The warehouse ${file} could not be opened`, error);
-    throw new Failure(
-      'WAREHOUSE_FOREIGN',
-      `The file ${file} could not be read as a DuckDB warehouse: ${text}`,
-      {
-        hint:
-          statSync(file).size === 0
-            ? 'The file is empty: remove it, and the next sync creates a new one.'
-            : 'Point `warehouse` at another path, or restore the file from a copy.',
-        cause: error,
-      },
-    );
+    const message = `The file ${file} could not be read as a DuckDB warehouse: ${text}`;
+    const hint =
+      statSync(file).size === 0
+        ? 'The file is empty: remove it, and the next sync creates a new one.'
+        : 'Point `warehouse` at another path, or restore the file from a copy.';
+    throw new Failure('WAREHOUSE_FOREIGN', message, { hint, cause: error });
   }
 }
 
-/** Applies the missing migrations in one transaction; in `read` mode, none may be missing. Throws as `openWarehouse` does. */
+/** Applies the missing migrations in one transaction. In `read` mode, none may be missing. */
 async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const { path } = warehouse;
   const known = migrations();
   // Looking through the tables first would take five times as long.
-  const applied = await warehouse
-    .rows(
-      'select version from ripen_internal.migrations order by version',
-      [],
-      z.object({ version: count }),
-    )
-    .catch((error: unknown) => {
-      if (!isUnknownToEngine(error)) throw error;
-      return null;
-    });
+  const versionsSql = 'select version from ripen_internal.migrations order by version';
+  const reading = warehouse.rows(versionsSql, [], z.object({ version: count }));
+  const applied = await reading.catch((error: unknown) => {
+    if (!isUnknownToEngine(error)) throw error;
+    return null;
+  });
   if (applied === null && (mode === 'read' || (await holdsTables(warehouse)))) {
-    throw new Failure(
-      'WAREHOUSE_FOREIGN',
-      `The database ${path} had tables or views that are not ripen's.`,
-      {
-        hint: 'Set `warehouse` to a path that nothing else uses.',
-      },
-    );
+    const message = `The database ${path} had tables or views that are not ripen's.`;
+    const hint = 'Set `warehouse` to a path that nothing else uses.';
+    throw new Failure('WAREHOUSE_FOREIGN', message, { hint });
   }
   const missing = known.slice(applied?.length ?? 0);
   const versions = { found: applied?.at(-1)?.version ?? 0, known: known.length };
@@ -242,15 +208,12 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
     });
   }
   if (missing.length === 0) return;
-  const scripts = missing.map(({ script, version, name }) =>
-    asScript([
-      script,
-      `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
-    ]),
-  );
-  await warehouse.transact(async () =>
-    warehouse.run(asScript([...(applied === null ? [SCHEMAS] : []), ...scripts])),
-  );
+  const scripts = missing.flatMap(({ script, version, name }) => [
+    script,
+    `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
+  ]);
+  if (applied === null) scripts.unshift(SCHEMAS);
+  await warehouse.transact(async () => warehouse.run(asScript(scripts)));
 }
 
 const SCHEMAS = `
@@ -259,16 +222,12 @@ create schema ripen_internal;
 create table ripen_internal.migrations (version integer not null, name varchar not null, applied_at timestamp not null)`;
 
 async function holdsTables(warehouse: Warehouse): Promise<boolean> {
-  const [found] = await warehouse.rows(
-    `select exists (from duckdb_tables() where not temporary)
-         or exists (from duckdb_views() where not internal and not temporary) as holds`,
-    [],
-    z.object({ holds: z.boolean() }),
-  );
-  return found?.holds === true;
+  const sql = `select exists (from duckdb_tables() where not temporary)
+         or exists (from duckdb_views() where not internal and not temporary) as holds`;
+  const [row] = await warehouse.rows(sql, [], z.object({ holds: z.boolean() }));
+  return row?.holds === true;
 }
 
-/** Opens the warehouse while `use` runs. */
 export async function withWarehouse<T>(
   path: string,
   request: OpenRequest,

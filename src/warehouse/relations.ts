@@ -13,7 +13,6 @@ export interface RelationColumn {
   readonly comment: string | null;
 }
 
-/** A permanent table or view. */
 export interface Relation {
   readonly name: string;
   readonly isTable: boolean;
@@ -22,7 +21,7 @@ export interface Relation {
   readonly columns: readonly RelationColumn[];
 }
 
-/** Whether one of a view's columns has the name of a slice's column, ignoring case. */
+/** Returns whether one of a view's columns collides with a slice's, ignoring case. */
 export function namesCollide(
   columns: readonly string[],
   own: readonly (readonly [name: string, ...unknown[]])[],
@@ -46,42 +45,32 @@ const readColumns = remembering(
   'relations',
 );
 
-/** The tables and views of a schema, by name and in order of names. Read once between two changes of any of them. */
+/** Returns the tables and views of a schema, by name and in order of names. */
 export async function relationsIn(
   warehouse: Warehouse,
   schema: string,
 ): Promise<ReadonlyMap<string, Relation>> {
-  const found = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
-  for (const {
-    schema_name: of,
-    relation,
-    is_table: isTable,
-    relation_comment,
-    ...column
-  } of await readColumns(warehouse)) {
-    if (of !== schema) continue;
-    const entry = found.get(relation) ?? {
-      name: relation,
-      isTable,
-      comment: relation_comment,
-      columns: [],
-    };
-    found.set(relation, entry);
-    entry.columns.push(column);
+  const relations = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
+  for (const row of await readColumns(warehouse)) {
+    if (row.schema_name !== schema) continue;
+    const { relation: name, is_table: isTable, relation_comment: comment } = row;
+    const relation = relations.get(name) ?? { name, isTable, comment, columns: [] };
+    relations.set(name, relation);
+    relation.columns.push({ name: row.name, type: row.type, comment: row.comment });
   }
-  return found;
+  return relations;
 }
 
-/** The columns of a table or view of `main`, with their current types; empty if it does not exist. */
+/** Returns the columns of a table or view of `main` with their current types. */
 export async function columnsOf(
   warehouse: Warehouse,
   relation: string,
 ): Promise<readonly RelationColumn[]> {
-  const found = (await relationsIn(warehouse, 'main')).get(relation);
-  return found === undefined ? [] : columnsNow(warehouse, 'main', found);
+  const stored = (await relationsIn(warehouse, 'main')).get(relation);
+  return stored === undefined ? [] : columnsNow(warehouse, 'main', stored);
 }
 
-/** The columns of a relation with their current types: for a view, DuckDB keeps the types from when it was made. */
+/** Returns columns with their current types: for a view, DuckDB keeps those from when it was made. */
 export async function columnsNow(
   warehouse: Warehouse,
   schema: string,

@@ -10,8 +10,8 @@ interface Kept<T> {
 }
 
 /**
- * Returns a reader that reads each key once between two changes, so callers need not pass values on. It reads keys requested at
- * once together. Callers share the values and must not alter them. With `of` relations, only changes of these count.
+ * Caches what `readSome` returns until the warehouse changes, or only its relations. Concurrent calls become one read. Callers
+ * share the values and must not alter them.
  */
 export function rememberingEach<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
@@ -43,7 +43,7 @@ export function rememberingEach<T>(
   };
 }
 
-/** As `rememberingEach`, for keys that cannot be read together, or for a single value, which needs no key. */
+/** As `rememberingEach`, for keys that cannot be read together, or without a key. */
 export function remembering<T>(
   read: (warehouse: Warehouse, key: string) => Promise<T>,
   of: 'anything' | 'relations' = 'anything',

@@ -6,6 +6,7 @@ import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
 import type { WarningCode } from '../errors.ts';
+import type { Emit } from '../events.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { version } from '../version.ts';
 import { count, statement, timestamp } from './sql.ts';
@@ -18,22 +19,15 @@ export interface RunStart {
   readonly startedAt: Date;
 }
 
-/** Records that a run began. It stays `running` until `finishRun`, even if it is killed. */
+/** Records a run, which stays `running` until `finishRun`, even if it is killed. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
   const { runId, command, planAt, startedAt } = run;
-  const begun = [
-    runId,
-    command,
-    timestamp(planAt),
-    timestamp(startedAt),
-    version,
-    hostname(),
-    process.pid,
-  ];
-  await warehouse.run(statement('ledger/record_run'), begun);
+  const [asOf, begun] = [timestamp(planAt), timestamp(startedAt)];
+  const row = [runId, command, asOf, begun, version, hostname(), process.pid];
+  await warehouse.run(statement('ledger/record_run'), row);
 }
 
-/** Whether a sync for exactly this instant has succeeded before, and listed partners are stored. */
+/** Returns whether a sync for this instant has succeeded before, and listed partners are stored. */
 export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise<boolean> {
   const [found] = await warehouse.rows(
     `select count(*) as runs from ripen.runs where command = 'sync' and status = 'succeeded' and as_of = $1::timestamp
@@ -44,7 +38,7 @@ export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise
   return found !== undefined && found.runs > 0;
 }
 
-/** Records how a run ended. The exit code is null if a signal stopped the run: the process then returns the signal's. */
+/** Records how a run ended. The exit code is null if a signal stopped it: the process returns the signal's. */
 export async function finishRun(
   warehouse: Warehouse,
   runId: string,
@@ -55,7 +49,7 @@ export async function finishRun(
   await warehouse.run(statement('ledger/record_run_end'), ended);
 }
 
-/** Records a run's summary so far, as JSON. It is recorded before publishing, so that the published ledger includes it. */
+/** Records a run's summary, as JSON, before publishing, so that the published ledger includes it. */
 export async function recordSummary(
   warehouse: Warehouse,
   runId: string,
@@ -64,7 +58,7 @@ export async function recordSummary(
   await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
 }
 
-/** A warning of a run: about days of a slice, about a slice (`days` null), or about the whole run (both null). */
+/** About days of a slice, about a slice (`days` null), or about the whole run (both null). */
 interface Warning {
   readonly runId: string;
   readonly slice: string | null;
@@ -79,24 +73,34 @@ export async function recordWarning(warehouse: Warehouse, warning: Warning): Pro
   await warehouse.run(statement('ledger/record_warning'), row);
 }
 
+/** Records and reports a warning about a whole run. */
+export async function reportWarning(
+  {
+    warehouse,
+    runId,
+    emit,
+  }: { readonly warehouse: Warehouse; readonly runId: string; readonly emit: Emit },
+  code: WarningCode,
+  message: string,
+): Promise<void> {
+  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
+  emit({ type: 'warning', code, slice: null, window: null, message });
+}
+
 /** A change of a table, or of its column `name`, which is null if the table itself changed. */
 interface SchemaChange {
-  readonly runId: string;
-  readonly object: string;
   readonly name: string | null;
   readonly change: string;
   readonly before: string | null;
   readonly after: string | null;
 }
 
-export async function recordSchemaChange(warehouse: Warehouse, of: SchemaChange): Promise<void> {
-  const { runId, object, name, change, before, after } = of;
-  await warehouse.run(statement('ledger/record_schema_change'), [
-    runId,
-    object,
-    name,
-    change,
-    before,
-    after,
-  ]);
+export async function recordSchemaChange(
+  warehouse: Warehouse,
+  runId: string,
+  object: string,
+  { name, change, before, after }: SchemaChange,
+): Promise<void> {
+  const row = [runId, object, name, change, before, after];
+  await warehouse.run(statement('ledger/record_schema_change'), row);
 }

@@ -1,4 +1,4 @@
-/** SQL: the fixed statements of `sql/`; names, literals and exact sums for built statements; the shapes of results. */
+/** SQL: the fixed statements of `sql/`, parts of built ones, and the shapes of results. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -21,18 +21,18 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A day as a literal of a date dimension's column type, so that the bare column can be compared with it. */
+/** Returns a day as a literal of a date dimension's column type, to compare the bare column with. */
 export function dayLiteral(grain: DateDimension, of: Day): string {
   return `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(of)}`;
 }
 
-/** Joins statements without parameters into one script: run together, they take two thirds of the time (measured). */
+/** Joins statements into one script: run together, they take two thirds of the time (measured). */
 export function asScript(statements: readonly string[]): string {
   // The last line of a statement may be a comment.
   return statements.join('\n;\n');
 }
 
-/** A fixed statement with its parameters as literals, to run in a script. Throws a RangeError if one is missing. */
+/** Returns a fixed statement with its parameters as literals. Throws a RangeError if one is missing. */
 export function bound(name: string, parameters: readonly Bindable[]): string {
   const body = statement(name).replace(/^(?:--.*\n)*/, '');
   return body.replaceAll(/\$(\d+)/g, (_, at: string) => {
@@ -42,11 +42,10 @@ export function bound(name: string, parameters: readonly Bindable[]): string {
   });
 }
 
-/** The shape of a column that contains JSON as text. */
 export const jsonOf = <T>(shape: z.ZodType<T>) =>
   z.string().transform((text) => shape.parse(JSON.parse(text)));
 
-/** A count below 2^53; BIGINT arrives as text. */
+/** BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
 
 /** The instant of a TIMESTAMP, which is in UTC everywhere in the warehouse. */
@@ -56,7 +55,6 @@ export const instant = z.string().transform((text) => instantOf(text));
 
 export const dayShape = z.string().transform((text) => day(text));
 
-/** An instant as text for a bound TIMESTAMP parameter. */
 export function timestamp(at: Date): string {
   return at.toISOString().replace('Z', '');
 }
@@ -64,16 +62,12 @@ export function timestamp(at: Date): string {
 const root = new URL('../../sql/', import.meta.url);
 const known = new Map<string, string>();
 
-/** The text of `sql/<name>.sql`. Throws if there is no such file. */
 export function statement(name: string): string {
-  const cached = known.get(name);
-  if (cached !== undefined) return cached;
-  const text = readFileSync(new URL(`${name}.sql`, root), 'utf8');
+  const text = known.get(name) ?? readFileSync(new URL(`${name}.sql`, root), 'utf8');
   known.set(name, text);
   return text;
 }
 
-/** The migrations in order of their numbers. */
 export function migrations() {
   return readdirSync(new URL('migrations/', root))
     .filter((file) => file.endsWith('.sql'))
@@ -84,18 +78,14 @@ export function migrations() {
     });
 }
 
-const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
+const columnRow = z.object({ column_name: z.string(), column_type: z.string() });
 
-/** The types of a table's columns, by name, in order. The table is quoted, with its schema. Read once between two changes. */
+/** Reads the types of a table's columns. The table is quoted, with its schema. */
 export const columnTypes = remembering(
   async (warehouse, table): Promise<ReadonlyMap<string, string>> => {
     // A catalog function would read every column of every view in the warehouse.
-    const rows = await warehouse.rows(
-      `select column_name, column_type as data_type from (describe ${table})`,
-      [],
-      columnRow,
-    );
-    return new Map(rows.map((row) => [row.column_name, row.data_type]));
+    const rows = await warehouse.rows(`describe ${table}`, [], columnRow);
+    return new Map(rows.map((row) => [row.column_name, row.column_type]));
   },
   'relations',
 );
@@ -129,15 +119,12 @@ export async function storedColumnTypes(
 ): Promise<ReadonlyMap<string, string>> {
   return columnTypes(warehouse, table).catch((error: unknown) => {
     if (!isUnknownToEngine(error)) throw error;
-    throw new Failure(
-      'STORAGE_FAILED',
-      `The table ${table} of the slice ${slice} was missing from the warehouse.`,
-      {
-        facts: { slice, table },
-        hint: `Restore the warehouse from a copy, or delete the slice with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
-        cause: error,
-      },
-    );
+    const message = `The table ${table} of the slice ${slice} was missing from the warehouse.`;
+    throw new Failure('STORAGE_FAILED', message, {
+      facts: { slice, table },
+      hint: `Restore the warehouse from a copy, or delete the slice with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
+      cause: error,
+    });
   });
 }
 
@@ -156,18 +143,16 @@ export function exactSum(column: string, type: ColumnType): string {
 
 /** The value of an exact sum of this type as text, with all its digits. */
 export function sumText(sum: string, type: ColumnType): string {
-  return isWide(type) ? scaled(sum, type.scale) : `${sum}::varchar`;
+  if (!isWide(type)) return `${sum}::varchar`;
+  // A wide sum counts the smallest units.
+  const { scale } = type;
+  const text = `cast(${sum} as VARCHAR)`;
+  if (scale === 0) return text;
+  const pointed = `regexp_replace(regexp_replace(${text}, '^-?', '\\0${'0'.repeat(scale)}'), '\\d{${scale}}$', '.\\0')`;
+  return `regexp_replace(${pointed}, '^(-?)0+(\\d)', '\\1\\2')`;
 }
 
 /** The sum of a column of this type as a double. */
 export function doubleSum(column: string, type: ColumnType): string {
   return isWide(type) ? `sum(${column}::double)` : `sum(${column})::double`;
-}
-
-/** A number of the smallest units as text, with the decimal point in its place. */
-function scaled(units: string, scale: number): string {
-  const text = `cast(${units} as VARCHAR)`;
-  if (scale === 0) return text;
-  const pointed = `regexp_replace(regexp_replace(${text}, '^-?', '\\0${'0'.repeat(scale)}'), '\\d{${scale}}$', '.\\0')`;
-  return `regexp_replace(${pointed}, '^(-?)0+(\\d)', '\\1\\2')`;
 }

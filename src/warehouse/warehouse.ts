@@ -19,7 +19,6 @@ import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 /** The engine's own default. */
 const MAX_VACUUM_TASKS = 100;
 
-/** Work on one file in one session, whose statements run one after the other. */
 export interface Warehouse {
   readonly path: string;
   /**
@@ -31,17 +30,14 @@ export interface Warehouse {
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** Commits what `work` does, or rolls back and rethrows. Cannot be nested. */
   transact<T>(work: () => Promise<T>): Promise<T>;
-  /**
-   * Lends a second session, which sees what is committed but no temporary table of this one: such a table hides the one of the
-   * same name, even within views and under `main.` (measured).
-   */
+  /** Runs `work` on a second connection. A temporary table shadows a permanent one of its name, even in views (measured). */
   withSession<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
   /**
-   * Makes `close` reclaim the space of removed rows, after many were removed. Doing so at every close takes as long again as
-   * writing the file, and leaves the file half as large again (measured).
+   * Makes `close` reclaim the space of removed rows. Doing so at every close takes twice as long, and leaves the file half as
+   * large again (measured).
    */
   reclaimAtClose(): void;
-  /** Sets the engine's number of threads. Must be called outside a transaction: an aborted one accepts no setting. */
+  /** Must be called outside a transaction: an aborted one accepts no setting. */
   useThreads(threads: number): Promise<void>;
   /** A number that differs after any session changed something, or rolled back: of anything, or of tables and views only. */
   changes(of: 'anything' | 'relations'): number;
@@ -57,7 +53,7 @@ const COMMITS_PER_RELEASE = 8;
 /** The engine refuses a limit below what is in use, but first releases everything it can. */
 export const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
 
-/** The warehouse on an instance that has its file open; `release` closes the instance. All sessions share one change count. */
+/** Returns the warehouse on an open instance, which `release` closes. All sessions share one change count. */
 export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
@@ -154,33 +150,28 @@ export async function warehouseOn(
 const declares =
   /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+(?:if\s+exists\s+)?"[^"]*"\s*$)|alter|comment)\b/i;
 
-/** Rethrows DuckDB's errors about memory as `ENGINE_MEMORY`, about disk and files as `STORAGE_FAILED`, and others unchanged. */
+/** Rethrows DuckDB's errors about memory as `ENGINE_MEMORY`, about disk and files as `STORAGE_FAILED`. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     const text = textOf(error);
-    if (text.startsWith('Out of Memory Error')) throw outOfMemory(error);
+    if (text.startsWith('Out of Memory Error')) {
+      const message = `The database ran out of memory: ${text.split('\n')[0] ?? ''}`;
+      throw new Failure('ENGINE_MEMORY', message, {
+        hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
+        cause: error,
+      });
+    }
     if (isOfStorage(error)) throw storageFailure('The database failed', error);
     throw error;
   }
 }
 
-/** Whether a statement failed because it names a table, view or function that does not exist. */
 export function isUnknownToEngine(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Catalog Error');
 }
 
-/** The failure of an engine that was given too much at once; the disk has nothing to do with it. */
-function outOfMemory(error: unknown): Failure {
-  const text = textOf(error).split('\n')[0] ?? '';
-  return new Failure('ENGINE_MEMORY', `The database ran out of memory: ${text}`, {
-    hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
-    cause: error,
-  });
-}
-
-/** The failure for an error of the disk, or of DuckDB about it. */
 export function storageFailure(what: string, error: unknown): Failure {
   return storageFailed(what, error, {
     hint: 'Check free space and permissions of the directory; committed data is kept.',
@@ -247,12 +238,12 @@ export function statementsOn(connection: DuckDBConnection): {
 const isShort = (value: Bindable): boolean =>
   typeof value !== 'string' || value.length <= MAX_VALUE_CHARACTERS;
 
-/** All rows of a result as JSON values, by column name. Nothing is awaited, as the engine already has all rows. */
+/** Awaits nothing, as the engine already has all rows. */
 export function rowsIn(result: DuckDBMaterializedResult): Record<string, Json>[] {
   const names = result.deduplicatedColumnNames();
-  return Array.from({ length: result.chunkCount }, (_, index) =>
-    result.getChunk(index).convertRows(JsonDuckDBValueConverter),
-  )
-    .flat()
-    .map((values) => Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])));
+  const rows: Record<string, Json>[] = [];
+  for (let chunk = 0; chunk < result.chunkCount; chunk += 1)
+    for (const values of result.getChunk(chunk).convertRows(JsonDuckDBValueConverter))
+      rows.push(Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])));
+  return rows;
 }

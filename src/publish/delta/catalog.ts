@@ -17,19 +17,12 @@ export const CATALOG = 'catalog.duckdb';
 
 const place = { root: '', store: null, isDelta: true, night: null, schema: 'main' };
 
-/** The catalog's views beside the table of a slice. */
 export const catalogViews = (table: LakeTable): LakeView[] =>
   sliceViews(table, queryWords('duckdb', place));
 
-interface PublishedTable {
-  readonly table: LakeTable;
-  readonly now: DeltaTable;
-}
-
-/** Replaces the catalog of the tables below a root. */
 export async function replaceCatalog(
   root: string,
-  tables: readonly PublishedTable[],
+  tables: readonly { readonly table: LakeTable; readonly now: DeltaTable }[],
   mode: number,
 ): Promise<void> {
   const path = join(root, CATALOG);
@@ -43,9 +36,8 @@ export async function replaceCatalog(
     await inTemporaryFolder(async (folder) => {
       const made = join(folder, CATALOG);
       await withDatabase(made, 'READ_WRITE', async (database) => {
-        await database.run(
-          views.map((view) => engineText('duckdb', 'view', place, view)).join('\n'),
-        );
+        const statements = views.map((view) => engineText('duckdb', 'view', place, view));
+        await database.run(statements.join('\n'));
         await database.run('checkpoint');
       });
       await copyFile(made, unfinishedPath(path));
@@ -56,16 +48,15 @@ export async function replaceCatalog(
   }
 }
 
-/** The query of a table's files, with the date that only their folders state. A query of one day opens one file. */
+/** Returns the query of a table's files, with the date that only their folders state. A query of one day opens one file. */
 function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
   const files = [...now.files.keys()].map((path) =>
     fileText(join(root, table.name, decodeURIComponent(path))),
   );
   // DuckDB skips files by their path only if this column is called `filename` (measured). The other name is free: no column has
   // a comma in its name, as the service's lists have no escape for one.
-  const pathColumn = table.columns.some(({ name }) => name.toLowerCase() === 'filename')
-    ? 'file,path'
-    : 'filename';
+  const isTaken = table.columns.some(({ name }) => name.toLowerCase() === 'filename');
+  const pathColumn = isTaken ? 'file,path' : 'filename';
   const cell = (column: LakeColumn): string => {
     const name = identifier(column.name);
     if (files.length === 0) return `cast(null as ${column.type}) as ${name}`;

@@ -1,9 +1,7 @@
 /**
- * Reads Delta tables from a store and commits their next version.
- *
- * A commit is one file that is placed only if none is there: of two publishers from one base, one wins. A version that does not
- * follow the newest one (a table is new or missed nights) begins with a checkpoint, as a log does after its older part was
- * cleaned up. So every table can have the number of the night, and the versions between do not exist.
+ * Reads Delta tables from a store and commits their next version. Of two publishers from one base, one wins: a commit is placed
+ * only if none is there. A version that does not follow the newest one begins with a checkpoint, so that every table can have
+ * the number of the night and the versions between do not exist.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -20,7 +18,7 @@ import type { LakeTarget } from '../open-store.ts';
 import type { Database } from '../other-database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../store.ts';
 import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles, OWNER } from './log.ts';
-import { replay, tableActions, type Action, type DeltaTable, type LogFiles } from './log.ts';
+import { replay, tableActions, type Action, type DeltaTable } from './log.ts';
 
 /** Versions per checkpoint: 400 nights cost a reader 809 requests without checkpoints, 18 with them (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -31,18 +29,17 @@ export interface StoredTable {
   readonly version: number;
   /** Null if there is none yet. */
   readonly table: DeltaTable | null;
-  readonly log: LogFiles;
+  readonly log: ReturnType<typeof logFiles>;
   /** Every file there, by path relative to the table. */
   readonly storedFiles: StoredFiles;
 }
 
 type StoredFiles = ReadonlyMap<string, StoredFile>;
 
-/** The id of the warehouse that a table states; null if none. */
 export const ownerIn = ({ table }: StoredTable): string | null =>
   table?.metaData.configuration[OWNER] ?? null;
 
-/** The files of each top folder of a store, or of one of them; paths are relative to that folder. */
+/** Lists the files of each top folder of a store, or of one of them, relative to that folder. */
 export async function listTables(
   store: LakeStore,
   folder = '',
@@ -62,7 +59,9 @@ export async function latestVersion(store: LakeStore): Promise<number | null> {
   return logFiles(storedFiles?.keys() ?? []).commits.at(-1) ?? null;
 }
 
-/** Reads a table's newest version. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on, as after a log gap. */
+const actionRow = z.object({ action: z.string() });
+
+/** Reads a table's newest version. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on. */
 export async function readTable(
   store: LakeStore,
   database: Database,
@@ -84,24 +83,39 @@ export async function readTable(
       hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
     });
   }
-  const begin = `${name}/${checkpointPath(checkpoint)}`;
-  const actions = checkpoint < 0 ? [] : await readCheckpoint(store, database, begin);
-  for (const each of after) {
-    const path = commitPath(each);
-    actions.push(...(await readCommit(store, `${name}/${path}`, storedFiles.get(path)?.bytes)));
+  const actions: Action[] = [];
+  if (checkpoint >= 0) {
+    const path = `${name}/${checkpointPath(checkpoint)}`;
+    const where = `${store.root}/${path}`;
+    const sql = `select to_json(c)::varchar as action from read_parquet(${literal(await store.fetch(path))}) as c`;
+    const rows = await database.rows(sql, [], actionRow).catch((error: unknown) => {
+      // An error of the disk or of memory says nothing about the file's content.
+      throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
+    });
+    actions.push(...actionsIn(where, rows.map(({ action }) => action).join('\n')));
+  }
+  for (const commit of after) {
+    const path = `${name}/${commitPath(commit)}`;
+    const bytes = storedFiles.get(commitPath(commit))?.bytes ?? null;
+    const text = await store.read(path);
+    // Removed files would count as present if a commit were read in part.
+    if (text === null || Buffer.byteLength(text) !== bytes) {
+      throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
+        facts: { target: store.root, path, bytes },
+        hint: 'Run `ripen publish` again once the store returns what it lists.',
+      });
+    }
+    actions.push(...actionsIn(`${store.root}/${path}`, text));
   }
   return { name, version, table: replay(name, null, actions), log, storedFiles };
 }
 
-export interface DeltaPlace {
+/** One publish, which gives every table the same version. */
+export interface PublishContext {
   readonly warehouse: Warehouse;
   readonly store: LakeStore;
   readonly target: Extract<LakeTarget, { kind: 'delta' }>;
   readonly signal: AbortSignal;
-}
-
-/** One publish, which gives every table the same version. */
-export interface PublishContext extends DeltaPlace {
   /** The id of the warehouse, or its path if it has no id. */
   readonly owner: string;
   readonly version: number;
@@ -110,7 +124,7 @@ export interface PublishContext extends DeltaPlace {
   readonly keptSinceMs: number;
 }
 
-/** Commits the next version of a table. Throws `STORAGE_FAILED` and changes nothing if another program committed meanwhile. */
+/** Commits the next version of a table. Throws `STORAGE_FAILED` if another program committed meanwhile. */
 export async function commitVersion(
   context: PublishContext,
   { name, version: before, table }: StoredTable,
@@ -138,59 +152,17 @@ export async function commitVersion(
     txnId: randomUUID(),
   };
   const path = `${name}/${commitPath(version)}`;
-  await draftText(
-    store,
-    path,
-    [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join(''),
-  );
+  const lines = [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`);
+  await draftText(store, path, lines.join(''));
   await placeNew(path);
   const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
   if (!begins && isDue) await store.place(await draftCheckpoint(context, name, checkpointed));
   if (begins || isDue) {
-    await draftText(
-      store,
-      `${name}/${HINT}`,
-      JSON.stringify({ version, size: checkpointed.length }),
-    );
+    const hint = JSON.stringify({ version, size: checkpointed.length });
+    await draftText(store, `${name}/${HINT}`, hint);
     await store.place(`${name}/${HINT}`);
   }
   return next;
-}
-
-const actionRow = z.object({ action: z.string() });
-
-async function readCheckpoint(
-  store: LakeStore,
-  database: Database,
-  path: string,
-): Promise<Action[]> {
-  const file = literal(await store.fetch(path));
-  const where = `${store.root}/${path}`;
-  const reading = database.rows(
-    `select to_json(c)::varchar as action from read_parquet(${file}) as c`,
-    [],
-    actionRow,
-  );
-  const rows = await reading.catch((error: unknown) => {
-    // An error of the disk or of memory says nothing about the file's content.
-    throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
-  });
-  return actionsIn(where, rows.map(({ action }) => action).join('\n'));
-}
-
-/** The actions of a commit. Throws `STORAGE_FAILED` if its size is not the listed one: removed files would count as present. */
-async function readCommit(
-  store: LakeStore,
-  path: string,
-  bytes: number | undefined,
-): Promise<Action[]> {
-  const text = await store.read(path);
-  if (text !== null && Buffer.byteLength(text) === bytes)
-    return actionsIn(`${store.root}/${path}`, text);
-  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
-    facts: { target: store.root, path, bytes: bytes ?? null },
-    hint: 'Run `ripen publish` again once the store returns what it lists.',
-  });
 }
 
 const CHECKPOINT_COLUMNS = `{

@@ -1,8 +1,6 @@
 /**
- * The log of a Delta table: its actions, its file names, and the table that results. Pure.
- *
- * By the Delta protocol (github.com/delta-io/delta, PROTOCOL.md), version N is the newest checkpoint up to N plus the commits
- * after it. Other engines may commit too; features that are unknown here are refused, never guessed.
+ * The log of a Delta table. Pure. By the Delta protocol (github.com/delta-io/delta, PROTOCOL.md), version N is the newest
+ * checkpoint up to N plus the commits after it. Other engines may commit too; features that are unknown here are refused.
  */
 
 import * as z from 'zod';
@@ -67,7 +65,6 @@ export type MetaData = z.infer<typeof metaData>;
 export type Protocol = z.infer<typeof protocol>;
 export type Action = z.infer<typeof action>;
 
-/** A table at one version. */
 export interface DeltaTable {
   readonly protocol: Protocol;
   readonly metaData: MetaData;
@@ -76,10 +73,8 @@ export interface DeltaTable {
   readonly tombstones: ReadonlyMap<string, Remove>;
 }
 
-/** The property of a table that states its warehouse. */
 export const OWNER = 'ripen.warehouse';
 
-/** The folder of the log, relative to the table. */
 export const LOG = '_delta_log';
 const padded = (version: number): string => String(version).padStart(20, '0');
 export const commitPath = (version: number): string => `${LOG}/${padded(version)}.json`;
@@ -87,53 +82,37 @@ export const checkpointPath = (version: number): string =>
   `${LOG}/${padded(version)}.checkpoint.parquet`;
 export const HINT = `${LOG}/_last_checkpoint`;
 
-/** The versions of a log's files, in ascending order. */
-export interface LogFiles {
-  readonly commits: readonly number[];
-  readonly checkpoints: readonly number[];
-}
-
-/** Finds commits and single-file checkpoints among the paths of a table. */
-export function logFiles(paths: Iterable<string>): LogFiles {
-  const found: { readonly commits: number[]; readonly checkpoints: number[] } = {
-    commits: [],
-    checkpoints: [],
-  };
+/** Returns the versions of commits and single-file checkpoints among the paths of a table, ascending. */
+export function logFiles(paths: Iterable<string>) {
+  const commits: number[] = [];
+  const checkpoints: number[] = [];
   for (const path of [...paths].toSorted()) {
     const [, version, ending] =
       /^_delta_log\/(\d{20})\.(json|checkpoint\.parquet)$/.exec(path) ?? [];
-    if (version !== undefined)
-      (ending === 'json' ? found.commits : found.checkpoints).push(Number(version));
+    if (version !== undefined) (ending === 'json' ? commits : checkpoints).push(Number(version));
   }
-  return found;
+  return { commits, checkpoints };
 }
 
-/** The actions in a file of the log, one per line. Throws `STORAGE_FAILED` with the file's name if a line is none. */
+/** Reads one action per line. Throws `STORAGE_FAILED` with the file's name if a line is none. */
 export function actionsIn(path: string, text: string): Action[] {
-  return text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      try {
-        return action.parse(JSON.parse(line));
-      } catch (cause) {
-        throw garbled(path, cause);
-      }
-    });
+  try {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    return lines.map((line) => action.parse(JSON.parse(line)));
+  } catch (cause) {
+    throw garbled(path, cause);
+  }
 }
 
-/** The failure for a file of the log that does not follow the protocol. */
 export function garbled(path: string, cause: unknown): Failure {
   const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-  const words = reason.replaceAll(/\s+/g, ' ').slice(0, MAX_LETTERS);
+  const words = reason.replaceAll(/\s+/g, ' ').slice(0, 200);
   return new Failure('STORAGE_FAILED', `The file ${path} of a table's log was invalid: ${words}`, {
     facts: { path },
     hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
     cause,
   });
 }
-
-const MAX_LETTERS = 200;
 
 /** Applies actions in order to a table (null: none yet). Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
 export function replay(
@@ -160,7 +139,23 @@ export function replay(
       hint: 'Move the table away, so that the next publish makes it again.',
     });
   }
-  refuseUnknown(name, declared, described);
+  const { minReaderVersion: reader, minWriterVersion: writer, ...features } = declared;
+  const listed = [...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])];
+  const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
+  const mode = described.configuration['delta.columnMapping.mode'] ?? 'none';
+  if (mode !== 'none' && mode !== 'name') unknown.add(`${COLUMN_MAPPING} by ${mode}`);
+  const isKnown =
+    (reader === 1 && (writer <= 2 || writer === 7)) ||
+    (reader === 2 && writer === 5) ||
+    (reader === 3 && writer === 7);
+  if (!isKnown || unknown.size > 0) {
+    const needs = unknown.size > 0 ? [...unknown].join(', ') : `versions ${reader} and ${writer}`;
+    const message = `The table ${name} was changed by another engine; writing to it requires ${needs}.`;
+    throw new Failure('WAREHOUSE_FOREIGN', message, {
+      facts: { table: name, needs },
+      hint: 'Drop those features in the engine that added them, or move the table away.',
+    });
+  }
   return { protocol: declared, metaData: described, files, tombstones };
 }
 
@@ -177,37 +172,29 @@ export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
   ];
 }
 
-/** TIMESTAMP without a zone needs table features, mapped names at least reader 2; older engines read tables without both. */
-export function protocolFor(needs: {
-  readonly hasLocalTimes: boolean;
-  readonly isMapped: boolean;
-}): Protocol {
-  const mapping = needs.isMapped ? [COLUMN_MAPPING] : [];
-  if (!needs.hasLocalTimes)
-    return { minReaderVersion: 1 + mapping.length, minWriterVersion: needs.isMapped ? 5 : 2 };
-  const features = ['timestampNtz', ...mapping];
-  return {
-    minReaderVersion: 3,
-    minWriterVersion: 7,
-    readerFeatures: features,
-    writerFeatures: features,
-  };
-}
-
-/** The protocol that a table (null: none yet) must declare because its own does not cover the wanted one; null if it does. */
-export function newerProtocol(before: Protocol | null, wanted: Protocol): Protocol | null {
+/**
+ * Returns the protocol that a table (null: none yet) must declare, null if its own covers the needs. TIMESTAMP without a zone
+ * needs table features, mapped names at least reader 2; older engines read tables without both.
+ */
+export function newerProtocol(
+  before: Protocol | null,
+  { hasLocalTimes, isMapped }: { readonly hasLocalTimes: boolean; readonly isMapped: boolean },
+): Protocol | null {
+  const features = [hasLocalTimes ? 'timestampNtz' : [], isMapped ? COLUMN_MAPPING : []].flat();
   if (before === null || before.minReaderVersion < 3) {
-    return before === null || wanted.minReaderVersion > before.minReaderVersion ? wanted : null;
+    const reader = hasLocalTimes ? 3 : 1 + features.length;
+    if (before !== null && reader <= before.minReaderVersion) return null;
+    if (!hasLocalTimes) return { minReaderVersion: reader, minWriterVersion: isMapped ? 5 : 2 };
+    const listed = { readerFeatures: features, writerFeatures: features };
+    return { minReaderVersion: reader, minWriterVersion: 7, ...listed };
   }
-  // Version 3 has only the features that it lists; below it, mapped names are what version 2 is wanted for.
-  const needed = wanted.readerFeatures ?? (wanted.minReaderVersion === 2 ? [COLUMN_MAPPING] : []);
-  const listed = before.readerFeatures ?? [];
-  if (needed.every((feature) => listed.includes(feature))) return null;
-  const readerFeatures = [...new Set([...listed, ...needed])];
+  // Version 3 has only the features that it lists.
+  const { readerFeatures, writerFeatures } = before;
+  if (features.every((feature) => readerFeatures?.includes(feature))) return null;
   return {
     ...before,
-    readerFeatures,
-    writerFeatures: [...new Set([...(before.writerFeatures ?? []), ...needed])],
+    readerFeatures: [...new Set([...(readerFeatures ?? []), ...features])],
+    writerFeatures: [...new Set([...(writerFeatures ?? []), ...features])],
   };
 }
 
@@ -215,25 +202,3 @@ const COLUMN_MAPPING = 'columnMapping';
 
 /** Other engines list the last two when they upgrade a table; these change nothing for a writer of whole files. */
 const knownFeatures = new Set(['timestampNtz', COLUMN_MAPPING, 'appendOnly', 'invariants']);
-
-function refuseUnknown(
-  name: string,
-  { minReaderVersion: reader, minWriterVersion: writer, ...features }: Protocol,
-  { configuration }: MetaData,
-): void {
-  const mode = configuration['delta.columnMapping.mode'] ?? 'none';
-  const listed = [...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])];
-  const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
-  if (mode !== 'none' && mode !== 'name') unknown.add(`${COLUMN_MAPPING} by ${mode}`);
-  const isKnown =
-    (reader === 1 && (writer <= 2 || writer === 7)) ||
-    (reader === 2 && writer === 5) ||
-    (reader === 3 && writer === 7);
-  if (isKnown && unknown.size === 0) return;
-  const needs = unknown.size > 0 ? [...unknown].join(', ') : `versions ${reader} and ${writer}`;
-  const message = `The table ${name} was changed by another engine; writing to it requires ${needs}.`;
-  throw new Failure('WAREHOUSE_FOREIGN', message, {
-    facts: { table: name, needs },
-    hint: 'Drop those features in the engine that added them, or move the table away.',
-  });
-}

@@ -1,4 +1,4 @@
-/** Describes a table of the warehouse as a Delta table: its metadata, how its files are written and their statistics. Pure. */
+/** Describes a table of the warehouse as a Delta table. Pure. */
 
 import { randomUUID } from 'node:crypto';
 
@@ -10,9 +10,9 @@ import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../l
 import { castCell, type PeriodContent } from '../plan.ts';
 import type { CopyRow } from '../store.ts';
 import type { PublishContext } from './commit.ts';
-import { OWNER, protocolFor, type Add, type MetaData, type Protocol } from './log.ts';
+import { newerProtocol, OWNER, type Add, type DeltaTable } from './log.ts';
+import type { MetaData, Protocol } from './log.ts';
 
-/** The property that states the slice whose rows a table holds. */
 const SLICE = 'ripen.slice';
 /** Name and type of every column, the type empty for a former one; the position, from 1, is the column's number in files. */
 const COLUMNS = 'ripen.columns';
@@ -22,39 +22,35 @@ const MODE = 'delta.columnMapping.mode';
 export const isInstant = ({ name, type }: LakeColumn): boolean =>
   type === 'TIMESTAMP' && name !== 'hour';
 
-/** The protocol's name for a plain type; DECIMAL keeps its digits. */
 function deltaType(column: LakeColumn): string {
   if (column.type === 'TIMESTAMP') return isInstant(column) ? 'timestamp' : 'timestamp_ntz';
   if (column.type === 'BIGINT') return 'long';
   return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();
 }
 
-/** A table of the warehouse in its form as a Delta table. */
 export interface DeltaForm {
-  readonly table: LakeTable;
   readonly metaData: MetaData;
-  readonly protocol: Protocol;
+  /** Null if the earlier one covers what the table needs. */
+  readonly protocol: Protocol | null;
   /** Whether earlier files have each column either as this form has it or not at all. */
   readonly isAlike: boolean;
-  readonly nameInFiles: (name: string) => string;
   /** The table as its files have it: under those column names, and instants with their zone. */
   readonly inFiles: LakeTable;
   /** DuckDB's options to write the files: the numbers of the columns. */
   readonly options: string;
 }
 
-/** The form of a table as a Delta table, from its earlier metadata, which stays equal if nothing changed. */
+/** Returns the form of a table as a Delta table. Its metadata is equal to the earlier one if nothing changed. */
 export function formOf(
   table: LakeTable,
-  before: MetaData | null,
+  stored: DeltaTable | null,
   { target, owner, nowMs }: PublishContext,
 ): DeltaForm {
+  const before = stored?.metaData ?? null;
   const shown = shownColumns(table);
-  const known = new Map(before === null ? [] : columnsIn(before));
-  const types = new Map([
-    ...[...known.keys()].map((name) => [name, ''] as const),
-    ...shown.map((column) => [column.name, deltaType(column)] as const),
-  ]);
+  const storedTypes = new Map(before === null ? [] : columnsIn(before));
+  const types = new Map([...storedTypes.keys()].map((name) => [name, '']));
+  for (const column of shown) types.set(column.name, deltaType(column));
   const numbers = new Map([...types.keys()].map((name, place) => [name, place + 1]));
   const numberOf = (name: string): number => numbers.get(name) ?? 0;
   // Engines cannot undo the mapping of names.
@@ -64,19 +60,15 @@ export function formOf(
   // Only names that engines refuse differ in the files, so that all others stay the same once names are mapped.
   const nameInFiles = (name: string): string =>
     isMapped && REFUSED_IN_NAMES.test(name) ? `ripen-col-${numberOf(name)}` : name;
-  const mapping = (name: string): object => ({
-    'delta.columnMapping.id': numberOf(name),
-    'delta.columnMapping.physicalName': nameInFiles(name),
+  const schemaFields = shown.map((column) => {
+    const { name, comment } = column;
+    const mapping = {
+      'delta.columnMapping.id': numberOf(name),
+      'delta.columnMapping.physicalName': nameInFiles(name),
+    };
+    const metadata = { ...(comment === null ? {} : { comment }), ...(isMapped ? mapping : {}) };
+    return { name, type: deltaType(column), nullable: true, metadata };
   });
-  const schemaFields = shown.map((column) => ({
-    name: column.name,
-    type: deltaType(column),
-    nullable: true,
-    metadata: {
-      ...(column.comment === null ? {} : { comment: column.comment }),
-      ...(isMapped ? mapping(column.name) : {}),
-    },
-  }));
   const kept = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
   const columns = table.columns.map((column) => ({
     ...column,
@@ -93,7 +85,6 @@ export function formOf(
     .filter(({ name }) => name !== table.key)
     .map(({ name }) => `${identifier(nameInFiles(name))}: ${numberOf(name)}`);
   return {
-    table,
     metaData: {
       id: before?.id ?? randomUUID(),
       name: table.name,
@@ -116,13 +107,12 @@ export function formOf(
     },
     isAlike:
       (before?.configuration[MODE] === 'name') === isMapped &&
-      known.size > 0 &&
-      shown.every(({ name }) => !known.has(name) || known.get(name) === types.get(name)),
-    protocol: protocolFor({
+      storedTypes.size > 0 &&
+      shown.every(({ name }) => (storedTypes.get(name) ?? types.get(name)) === types.get(name)),
+    protocol: newerProtocol(stored?.protocol ?? null, {
       hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'),
       isMapped,
     }),
-    nameInFiles,
     inFiles: {
       ...table,
       columns,
@@ -132,7 +122,7 @@ export function formOf(
   };
 }
 
-/** Name and type of the columns that a table states, by their numbers. Throws zod's error if the list is invalid. */
+/** Throws zod's error if the list of columns is invalid. */
 export function columnsIn({ configuration }: MetaData): [name: string, type: string][] {
   return z
     .array(z.tuple([z.string(), z.string()]))
@@ -141,50 +131,42 @@ export function columnsIn({ configuration }: MetaData): [name: string, type: str
 
 const tags = z.object({ 'ripen.content': z.string(), 'ripen.stamp': z.string() });
 
-/** The tags of a file, by which the next publish need not read its rows; they survive a checkpoint. */
+/** Returns tags by which the next publish need not read the rows of a file. They survive a checkpoint. */
 export function tagsOf({ content, stamp }: PeriodContent): z.infer<typeof tags> {
   return { 'ripen.content': content, 'ripen.stamp': stamp };
 }
 
-/** What a file states of its rows; null if another program wrote it. */
+/** Returns null if another program wrote the file. */
 export function contentIn(add: Add): PeriodContent | null {
-  const found = tags.safeParse(add.tags).data;
-  return found === undefined
-    ? null
-    : { content: found['ripen.content'], stamp: found['ripen.stamp'] };
+  const { data } = tags.safeParse(add.tags);
+  return data === undefined ? null : { content: data['ripen.content'], stamp: data['ripen.stamp'] };
 }
 
-/** The statistics of a file as JSON: all digits of every number, and only exact bounds. */
+/** Returns statistics as JSON: all digits of every number, and only exact bounds. */
 export function fileStatistics(
   table: LakeTable,
-  { count, column_statistics: found }: CopyRow,
+  { count, column_statistics: columns }: CopyRow,
 ): string {
-  const byKey = new Map(
-    found.map(({ key, value }) => [key, new Map(value.map((each) => [each.key, each.value]))]),
+  const byColumn = new Map(
+    columns.map(({ key, value }) => [key, new Map(value.map((fact) => [fact.key, fact.value]))]),
   );
-  const columns = fileColumns(table).map((column) => ({
-    column,
-    stated: byKey.get(identifier(column.name)) ?? byKey.get(column.name),
-    name: JSON.stringify(column.name),
-  }));
-  const bounds = (which: 'min' | 'max'): string =>
-    columns
-      .flatMap(({ column, stated, name }) => {
-        const bound =
-          stated?.get('has_nan') === 'true' ? null : boundOf(column, stated?.get(which));
-        return bound === null ? [] : [`${name}:${bound}`];
-      })
-      .join(',');
-  const nulls = columns
-    .map(({ stated, name }) => `${name}:${stated?.get('null_count') ?? count}`)
-    .join(',');
-  return `{"numRecords":${count},"minValues":{${bounds('min')}},"maxValues":{${bounds('max')}},"nullCount":{${nulls}}}`;
+  const [min, max, nulls]: [string[], string[], string[]] = [[], [], []];
+  for (const column of fileColumns(table)) {
+    const name = JSON.stringify(column.name);
+    const facts = byColumn.get(identifier(column.name)) ?? byColumn.get(column.name);
+    nulls.push(`${name}:${facts?.get('null_count') ?? count}`);
+    if (facts === undefined || facts.get('has_nan') === 'true') continue;
+    const [lower, upper] = [boundOf(column, facts.get('min')), boundOf(column, facts.get('max'))];
+    if (lower !== null) min.push(`${name}:${lower}`);
+    if (upper !== null) max.push(`${name}:${upper}`);
+  }
+  return `{"numRecords":${count},"minValues":{${min.join()}},"maxValues":{${max.join()}},"nullCount":{${nulls.join()}}}`;
 }
 
 /** DuckDB may have cut a longer text. */
 const MAX_BOUND_BYTES = 64;
 
-/** A bound as JSON; null if unknown, as for a BOOLEAN, or for a TIMESTAMP: its period says more than milliseconds would. */
+/** Returns a bound as JSON. For a TIMESTAMP its period says more than milliseconds would. */
 function boundOf({ type }: LakeColumn, bound: string | undefined): string | null {
   if (bound === undefined) return null;
   if (type === 'VARCHAR')
@@ -197,17 +179,13 @@ function boundOf({ type }: LakeColumn, bound: string | undefined): string | null
 /** Characters that some engines refuse in names of Parquet columns. */
 const REFUSED_IN_NAMES = /[ ,;{}()\n\t=]/;
 
-/** A message that some engines cannot read tables because of column names; null if all can. */
-export function unreadableNames(
-  target: string,
-  tables: readonly { readonly name: string; readonly columns: readonly string[] }[],
-): string | null {
-  const found = tables.flatMap(({ name, columns }) => {
-    const [first, ...others] = columns.filter((column) => REFUSED_IN_NAMES.test(column));
-    return first === undefined
-      ? []
-      : [`${name} (${first}${others.length === 0 ? '' : ` and ${others.length} more`})`];
+/** Returns a message for tables that some engines cannot read because of column names. */
+export function unreadableNames(target: string, tables: readonly LakeTable[]): string | null {
+  const unreadable = tables.flatMap(({ name, columns }) => {
+    const [first, ...others] = columns.filter((column) => REFUSED_IN_NAMES.test(column.name));
+    if (first === undefined) return [];
+    return [`${name} (${first.name}${others.length === 0 ? '' : ` and ${others.length} more`})`];
   });
-  if (found.length === 0) return null;
-  return `Spark, Databricks and Fabric cannot read Delta tables in ${target} for blanks or any of ,;{}()= in names of columns: ${found.join(', ')}. Other engines can; column_mapping: true on the target maps them.`;
+  if (unreadable.length === 0) return null;
+  return `Spark, Databricks and Fabric cannot read Delta tables in ${target} for blanks or any of ,;{}()= in names of columns: ${unreadable.join(', ')}. Other engines can; column_mapping: true on the target maps them.`;
 }
