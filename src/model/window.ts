@@ -149,10 +149,11 @@ export const boxId = ({ part, metrics, control }: Box): string =>
 /** The boxes whose answers are together the rows of a window: one per part and batch of metrics. */
 export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[] {
   const shared = slice.metrics.find((metric) => addsUpCertainly(slice, metric));
+  // All parts have the same batches, so that each batch covers the whole window.
+  const room = Math.min(...parts.map((part) => bytesForMetrics(slice, partFilters(slice, part))));
+  const batches = metricBatches(slice.metrics, room, shared);
   return parts.flatMap((part, partNo) =>
-    metricBatches(slice, slice.metrics, part, shared).map((metrics, batchNo): Box => {
-      return { part, partNo, metrics, batchNo, control: null };
-    }),
+    batches.map((metrics, batchNo): Box => ({ part, partNo, metrics, batchNo, control: null })),
   );
 }
 
@@ -170,7 +171,7 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts'>): Box[] {
   const period = slice.grain ?? 'year';
   const dividing = new Set(parts.flatMap((part) => Object.keys(part)));
   const control = (dimensions: readonly string[], metrics: readonly string[]): Box[] =>
-    metricBatches(slice, metrics, wholeWindow).map((batch, batchNo) => {
+    metricBatches(metrics, bytesForMetrics(slice)).map((batch, batchNo) => {
       return { part: wholeWindow, partNo: 0, metrics: batch, batchNo, control: dimensions };
     });
   return [
@@ -183,12 +184,10 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts'>): Box[] {
 
 /** Divides metrics into as few batches as addresses can hold, each beginning with the shared metric. */
 function metricBatches(
-  slice: Slice,
   metrics: readonly string[],
-  part: Part,
+  room: number,
   shared?: string,
 ): (readonly string[])[] {
-  const room = bytesForMetrics(slice, partFilters(slice, part));
   if (bytesOf(metrics) <= room) return [metrics];
   const longest = Math.max(...metrics.map((metric) => bytesOf([metric])));
   // If the filters leave no room for a name, batches would only make many addresses that are too long.
