@@ -9,18 +9,16 @@ import type { PageRead } from './read-pages.ts';
 import type { StagedPage } from './staged-sql.ts';
 import type { MetricSum } from './totals.ts';
 
-/** An answer whose pages can be loaded. */
 export interface ReadableAnswer extends AnswerPages {
   readonly box: Box;
   readonly unfollowed: string | null;
   readonly pages: readonly PageRead[];
 }
 
-/** A window whose rows can be staged, by its number in the batch. */
+/** A window whose rows can be staged. */
 export interface Readable {
   readonly spooled: Spooled;
   readonly windowNo: number;
-  /** The instant that counts as the fetch. */
   readonly fetchedAt: Date;
   readonly answers: readonly ReadableAnswer[];
   /** The answers to control boxes; empty if the window is undivided, or none were asked for. */
@@ -28,7 +26,7 @@ export interface Readable {
   readonly maturity: WindowMaturity;
 }
 
-/** The sum of a metric over the rows of one answer in one period, exact as text; null if no row has a value. */
+/** Exact, as text; null if no row has a value. */
 export interface PeriodSum {
   readonly sum: string | null;
   /** The same with identical rows counted once. */
@@ -48,7 +46,7 @@ export interface AnswerFacts extends Pick<AnswerPages, 'rows' | 'doubt' | 'total
   readonly periodSums: PeriodSums;
 }
 
-/** A value of a dimension that a control answer has in a period, and the rows have not. */
+/** A value that a control answer has and the rows lack. */
 export interface LostValue {
   readonly start: Day;
   readonly dimension: string;

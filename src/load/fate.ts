@@ -32,25 +32,20 @@ export interface StoredPeriod extends Pick<
   readonly isProtected?: boolean;
 }
 
-/** Rows of the answer, and what is stored, each by first day of the period. */
+/** Both by first day of the period. */
 export interface Counts {
   readonly answered: ReadonlyMap<Day, number>;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
 }
 
 export interface Judging {
-  /** The instant that counts as the fetch. */
   readonly fetchedAt: Date;
-  /** Accepts every answer that is not older than what is stored. */
   readonly acceptLoss: boolean;
   /** Whether the answer confirms or refutes an earlier one that had too few rows. */
   readonly isConfirmation: boolean;
 }
 
-/**
- * `load`: load the period. `doubt`: request it again, in a call of its own. `refuse`: keep what is stored. `keep`: keep what
- * is stored because it is protected, or a later fetch loaded it; only archived answers meet the latter.
- */
+/** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it is protected. */
 export type Fate = 'load' | 'doubt' | 'refuse' | 'keep';
 
 function fateOf(period: Period, window: Window, { answered, stored }: Counts, how: Judging): Fate {
@@ -69,9 +64,8 @@ function fateOf(period: Period, window: Window, { answered, stored }: Counts, ho
 }
 
 /**
- * The fewest rows that are accepted, given the stored ones; 0 for a young period. A report without a date dimension is one
- * period, whose days move with the runs and the configuration. If they moved or are not settled, only an answer without rows is
- * too few; if most of the stored days are no longer requested, none is: the rows may have been theirs.
+ * Returns the fewest rows that are accepted. A report without a date dimension is one period, whose days move. If they moved or
+ * are not settled, only an answer without rows is too few. If most of the stored days are no longer requested, none is.
  */
 function leastRows(
   { bucket, requested }: Period,
@@ -111,7 +105,7 @@ export interface Share {
   readonly window: Window;
 }
 
-/** The periods of a window grouped by fate, in order; a window whose periods all have one fate is returned whole. */
+/** Groups the periods of a window by fate. A window whose periods all have one fate is returned whole. */
 export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] {
   const fates = window.periods.map(({ period }) => fateOf(period, window, counts, how));
   const isRefused = fates.includes('refuse');
@@ -165,7 +159,7 @@ export function lossFailure(
   });
 }
 
-/** Stretches of a window's periods that are stored without rows, as `first:last`, both inclusive. */
+/** Returns the stretches of periods without rows as `first:last`, both inclusive. */
 export function emptyStretches(window: Window, answered: ReadonlyMap<Day, number>): string[] {
   const stretches: { start: Day; end: Day }[] = [];
   for (const { period } of window.periods) {

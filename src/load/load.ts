@@ -38,10 +38,10 @@ export interface LoadRequest extends Destination {
   readonly read: Pick<ReadPages, 'readAll' | 'of'>;
 }
 
-/** The outcomes of a batch, and its target with columns as wide as needed, and the additivity that its answers showed. */
 export interface LoadedBatch {
-  /** One per window; several if its periods have different fates; none for periods that a later fetch loaded. */
+  /** Several per window if its periods have different fates, none for periods that a later fetch loaded. */
   readonly outcomes: readonly Outcome[];
+  /** With columns as wide as needed, and the additivity that the answers showed. */
   readonly target: Target;
 }
 
@@ -49,8 +49,8 @@ export interface LoadedBatch {
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
 
 /**
- * Loads a batch. If the engine has too little memory for it or an unforeseen failure occurs, loads its windows one by one; a
- * window that is too large by itself is to be split. Any other failure fails each window of the batch. Throws `STORAGE_FAILED`.
+ * Loads a batch, and its windows one by one if the engine has too little memory or an unforeseen failure occurs. Any other
+ * failure fails each window. Throws `STORAGE_FAILED`.
  */
 export async function loadBatch(
   batch: readonly Spooled[],
@@ -85,7 +85,6 @@ async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promis
   return { outcomes, target };
 }
 
-/** The outcome for a window whose answer does not fit into the engine's memory: its largest part is to be divided. */
 function tooLarge(spooled: Spooled): Outcome {
   const { window } = spooled;
   const answers = spooled.answers.map((answer) => ({ ...answer, bytes: plainBytesOf([answer]) }));
@@ -101,7 +100,7 @@ function tooLarge(spooled: Spooled): Outcome {
   return { kind: 'split', window, spooled, failure, parts, shortfall: null, values: new Map() };
 }
 
-/** Loads the windows of a batch; outcomes are in no order. Throws `ENGINE_MEMORY` if the engine has too little memory. */
+/** Throws `ENGINE_MEMORY` if the engine has too little memory. */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<LoadedBatch> {
   const { warehouse, target, read, runId, acceptLoss } = request;
   await read.readAll(batch, target);
@@ -180,7 +179,6 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   };
 }
 
-/** A window with what the pages of its answers state. */
 function readableOf(spooled: Spooled, windowNo: number, request: LoadRequest): Readable {
   const { window } = spooled;
   const judged = spooled.answers.map(({ box, unfollowed, ...answer }): ReadableAnswer => {
@@ -211,7 +209,7 @@ function withWarnings(replacement: Replacement, readable: readonly Readable[]): 
   return { ...replacement, warnings: [...ofAnswers, ...warnings] };
 }
 
-/** Two windows that replace the same rows, as text; null if there are none. */
+/** Returns two windows that replace the same rows, as text. */
 function overlapIn(windows: readonly Window[]): string | null {
   const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
   for (const [at, window] of inOrder.entries()) {

@@ -6,13 +6,13 @@ import type { CompletenessVerdict } from '../model/ledger.ts';
 /** The sums of one metric over the rows of one answer. */
 export interface MetricSum {
   readonly metric: string;
-  /** Exact sum over the rows, as text; null if no row has a value. */
+  /** Exact, as text; null if no row has a value. */
   readonly sum: string | null;
   /** The same with identical rows counted once. */
   readonly distinctSum: string | null;
   /** Sum of the absolute values; bounds the rounding error. */
   readonly magnitude: number;
-  /** Number of values other than zero. */
+  /** Values other than zero. */
   readonly nonZero: number;
   /** Most digits after the point in any value. */
   readonly digits: number;
@@ -33,7 +33,7 @@ export interface Comparison {
   readonly nonZero: number;
 }
 
-/** A total, and how far it may differ from the exact value by the digits it is stated with. */
+/** `slack`: how far the text may be from the exact value by its digits. */
 export interface Total {
   readonly text: string;
   readonly slack: number;
@@ -49,7 +49,7 @@ function digitsWritten(text: string): number {
   return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
 }
 
-/** The totals that one answer states; a text that is not a number is skipped. */
+/** Reads the totals of a page. A text that is not a number is skipped. */
 export const statedTotals = (totals: ReadonlyMap<string, string>): Totals =>
   new Map(
     [...totals]
@@ -67,9 +67,8 @@ const MIN_VALUES = 5;
 const MIN_DIGITS = 2;
 
 /**
- * Compares every metric for which the service stated a total. Counts must agree exactly, up to 2^53. The service adds money,
- * and counts above that, in floating point: their totals may differ by the rounding error of that many additions. Rows and
- * totals of money may also each be off by half a unit of their last digit.
+ * Compares every metric that has a total. Counts must agree exactly, up to 2^53. The service adds money, and counts above that,
+ * in floating point. Rows and totals of money may also each be off by half a unit of their last digit.
  */
 export const compareTotals = (
   sums: readonly MetricSum[],
@@ -116,18 +115,18 @@ function agreement(
 export interface Proof {
   readonly verdict: CompletenessVerdict;
   readonly comparisons: readonly Comparison[];
-  /** The comparison that speaks most clearly against the answer; null unless the verdict is `unproven`. */
+  /** Set if the verdict is `unproven`. */
   readonly against: Comparison | null;
-  /** A comparison that agrees only as far as rounding allows, if none agrees exactly; else null. */
+  /** Agrees only as far as rounding allows, and none agrees exactly. */
   readonly rounded: Comparison | null;
-  /** Assumed metrics that the answer shows not to add up; `addsUp`: those it shows to add up. */
+  /** Assumed metrics that do not add up, and below those that do. */
   readonly notAdditive: readonly string[];
   readonly addsUp: readonly string[];
 }
 
 /**
- * What comparisons show. The disagreement of a metric that is only assumed to add up counts only if no other metric agrees
- * exactly. Agreement only as far as rounding allows proves nothing by itself: rows that add up to less may be missing.
+ * Returns what comparisons show. The disagreement of an assumed metric counts only if no other metric agrees exactly. Agreement
+ * as far as rounding allows proves nothing: rows that add up to less may be missing.
  */
 export function proofOf(comparisons: readonly Comparison[]): Proof {
   const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
@@ -152,10 +151,9 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
 }
 
 /**
- * The totals of the pages of one answer. A single page that states totals states those of the answer, whichever page it is. If
- * all pages state the same totals, they may be those of the answer or of each page's own rows: returns both readings. Otherwise
- * returns the sum of all pages, or nothing if some state none. Only summed metrics decide: what the service states for others
- * proves nothing, and may be a new estimate each time.
+ * Returns the readings of the totals of one answer's pages. If one page alone has totals, they are those of the answer. Equal
+ * ones are those of the answer or of each page's rows. Others are summed if no page lacks them. Only summed metrics decide: what
+ * the service states for others may be a new estimate each time.
  */
 export function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const pages = all.filter(({ size }) => size > 0);
@@ -171,13 +169,12 @@ export function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string
   return [...(isRepeated && telling.length > 0 ? [first] : []), ...sums];
 }
 
-/** Whether two totals are the same number, apart from the order in which floating-point numbers were added. */
 function isSameTotal(one: Total | undefined, other: Total | undefined): boolean {
   const [a, b] = [Number(one?.text), Number(other?.text)];
   return Math.abs(a - b) <= SUM_ROUNDOFF * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
-/** The sums of the totals of several answers; a metric that one of them lacks is left out. */
+/** Sums totals. A metric that one of them lacks is left out. */
 function addTotals(totals: readonly Totals[]): Totals {
   const [first = new Map<string, Total>(), ...others] = totals;
   if (others.length === 0) return first;
