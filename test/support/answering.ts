@@ -9,11 +9,18 @@ import type { RunRequest } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { isDateDimension } from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { isStar } from '../../src/model/stars.ts';
 import type { Config } from '../../src/config/config.ts';
 import { query } from './contents.ts';
 import { runNight } from './night.ts';
 import { openScenario, type Scenario } from './scenario.ts';
-import { json, type Received, type Reply, startScriptedServer } from './scripted-server.ts';
+import {
+  json,
+  type Received,
+  type Reply,
+  type Script,
+  startScriptedServer,
+} from './scripted-server.ts';
 
 /** Its day, its other dimensions and its metrics as the wire has them; null is NULL. */
 export type TrueRow = Readonly<Record<string, string | null>> & { readonly day: string };
@@ -79,12 +86,16 @@ interface Behaviour {
   pages: Pages | null;
   /** Answers 504 to a report of more rows. */
   maxRows: number;
+  /** Cuts a report after so many rows in silence; its totals are those of all. */
+  cap: number;
   /** How often a row comes; the totals count it as often, or once. */
   copies: (row: TrueRow) => number;
   copiesCount: 'once' | 'as often';
   /** Cells that `cohort_maturity: mature` withholds, and what stands in the totals where all are. */
   withheld: ((metric: string, day: string) => boolean) | null;
   withheldTotal: 0 | null;
+  /** How the answers to reports are written on the wire. */
+  wire: (reply: Reply) => ReturnType<Script>;
 }
 
 export interface AnsweringWorld extends Behaviour {
@@ -101,12 +112,15 @@ export interface AnsweringWorld extends Behaviour {
       readonly request?: Partial<RunRequest>;
       readonly config?: Partial<Config>;
       readonly requestTimeoutMs?: number;
+      readonly signal?: AbortSignal;
     },
   ): Promise<SyncSummary>;
   /** The stored cells that are not NULL: key, metric and number, sorted. */
   cells(slice: Slice, where?: string): Promise<string[]>;
   /** The same as the rows of the world have them, or rows that the test states. */
   truth(slice: Slice, rows?: readonly TrueRow[]): string[];
+  /** The same as one answer to one request for these days would have them, both included. */
+  answerTo(slice: Slice, firstDay: string, lastDay: string): string[];
   /** Warnings as `CODE message`. */
   warnings(): string[];
 }
@@ -124,11 +138,14 @@ export async function openAnswering(
 ): Promise<AnsweringWorld> {
   const rules = new Set<Rule>();
   let ordinal = 0;
-  const server = await startScriptedServer(({ path, query: parameters }): Reply => {
+  const server = await startScriptedServer(({ path, query: parameters }) => {
     if (!path.endsWith('/report')) return catalogReply(parameters, world);
     ordinal += 1;
     const asking = askingOf(parameters, ordinal);
     world.asked.push(asking);
+    return world.wire(rewritten(asking));
+  });
+  const rewritten = (asking: Asking): Reply => {
     const usual = replyTo(asking, world);
     for (const rule of rules) {
       if (rule.left <= 0 || !isAimedAt(rule.aim, asking) || typeof usual === 'number') continue;
@@ -140,8 +157,10 @@ export async function openAnswering(
     if (typeof usual === 'number')
       return json({ error_desc: 'an app_token is not available' }, { status: usual });
     return usual === null ? { status: 204 } : json(usual);
-  });
-  const scenario = await openScenario(slices);
+  };
+  const opened = await openScenario(slices);
+  const close = (): Promise<void> => opened.close().then(() => server.close());
+  const scenario = { ...opened, close };
   const service = { baseUrl: server.origin, reportsUrl: server.origin };
   const world: AnsweringWorld = {
     rows,
@@ -150,10 +169,12 @@ export async function openAnswering(
     refusal: null,
     pages: null,
     maxRows: Infinity,
+    cap: Infinity,
     copies: () => 1,
     copiesCount: 'as often',
     withheld: null,
     withheldTotal: null,
+    wire: (reply) => reply,
     ...behaviour,
     scenario,
     asked: [],
@@ -162,11 +183,15 @@ export async function openAnswering(
       rules.add(rule);
       return () => void rules.delete(rule);
     },
-    night(number, { slices: some, request = {}, config = {}, requestTimeoutMs = 30_000 } = {}) {
+    night(
+      number,
+      { slices: some, request = {}, config = {}, requestTimeoutMs = 30_000, signal } = {},
+    ) {
       return runNight({ ...scenario, config: { ...scenario.config, ...config } }, nightAt(number), {
         service: { ...service, requestTimeoutMs },
         request,
         ...(some === undefined ? {} : { slices: some }),
+        ...(signal === undefined ? {} : { signal }),
       });
     },
     async cells(slice, where = 'true') {
@@ -189,6 +214,20 @@ export async function openAnswering(
         )
         .filter((cell) => cell !== null)
         .sort();
+    },
+    answerTo(slice, firstDay, lastDay) {
+      const parameters = new URLSearchParams({
+        ...slice.parameters,
+        dimensions: slice.dimensions.join(','),
+        metrics: slice.metrics.join(','),
+        date_period: `${firstDay}:${lastDay}`,
+      });
+      const asking = askingOf(parameters, 0);
+      const cells = groupsOf(asking, world).flatMap((group) => {
+        const row = rowOf(group, asking, world);
+        return slice.metrics.map((metric) => cellOf(keyOf(row, slice), metric, row[metric]));
+      });
+      return cells.filter((cell) => cell !== null).sort();
     },
     warnings: () =>
       scenario.events.flatMap((event: RunEvent) =>
@@ -277,7 +316,7 @@ function askingOf(parameters: URLSearchParams, ordinal: number): Asking {
         : names.some((name) => name.endsWith('__in'))
           ? 'in'
           : 'undivided',
-    page: Number(parameters.get('page') ?? 1),
+    page: Number(parameters.get('page') ?? parameters.get('cursor') ?? 1),
     firstDay,
     lastDay,
     ordinal,
@@ -286,7 +325,7 @@ function askingOf(parameters: URLSearchParams, ordinal: number): Asking {
 
 /** The report, null for one without rows, or the status that refuses it. */
 function replyTo(asking: Asking, world: AnsweringWorld): Report | number | null {
-  const { query: parameters, dimensions, metrics } = asking;
+  const { query: parameters, metrics } = asking;
   const { apps, refusal, pages, copies, copiesCount, withheld, withheldTotal } = world;
   const named = (parameters.get('app_token__in') ?? '').split(',').filter((name) => name !== '');
   if (refusal !== null && apps !== null && named.some((name) => !apps.includes(name)))
@@ -296,22 +335,7 @@ function replyTo(asking: Asking, world: AnsweringWorld): Report | number | null 
   const rows = groups.flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const isHidden = (metric: string): boolean =>
-      isMature && group.some((row) => withheld?.(metric, row.day) === true);
-    const row = {
-      attr_dependency: {},
-      ...Object.fromEntries(dimensions.map((name) => [name, labelOf(first, name)])),
-      ...Object.fromEntries(
-        metrics.map((metric) => [
-          metric,
-          isHidden(metric) || group.every((each) => (each[metric] ?? null) === null)
-            ? null
-            : group.length === 1
-              ? (first[metric] ?? null)
-              : String(sumOf(group, metric, copiesCount === 'once' ? () => 1 : copies)),
-        ]),
-      ),
-    };
+    const row = { attr_dependency: {}, ...rowOf(group, asking, world) };
     return Array.from({ length: group.length === 1 ? copies(first) : 1 }, () => row);
   });
   if (rows.length === 0) return null;
@@ -321,12 +345,32 @@ function replyTo(asking: Asking, world: AnsweringWorld): Report | number | null 
       const shown = groups.filter(
         (group) => !isMature || !group.some((row) => withheld?.(metric, row.day) === true),
       );
-      const counted = copiesCount === 'once' ? () => 1 : copies;
+      const counted = copiesCount === 'once' ? once : copies;
       return [metric, shown.length === 0 ? withheldTotal : sumOf(shown.flat(), metric, counted)];
     }),
   );
-  if (pages === null) return { rows, totals, pagination: null };
-  return pageOf({ rows, totals, pagination: null }, asking, pages);
+  const report = { rows: rows.slice(0, world.cap), totals, pagination: null };
+  return pages === null ? report : pageOf(report, asking, pages);
+}
+
+/** The row of all that have the requested dimensions in common. */
+function rowOf(
+  group: readonly TrueRow[],
+  { query: parameters, dimensions, metrics }: Asking,
+  { copies, copiesCount, withheld }: AnsweringWorld,
+): Record<string, string | null> {
+  const [first] = group;
+  const isMature = parameters.get('cohort_maturity') === 'mature';
+  const valueOf = (metric: string): string | null => {
+    const isHidden = isMature && group.some((row) => withheld?.(metric, row.day) === true);
+    if (isHidden || group.every((row) => (row[metric] ?? null) === null)) return null;
+    if (group.length === 1) return first?.[metric] ?? null;
+    return String(sumOf(group, metric, copiesCount === 'once' ? once : copies));
+  };
+  return Object.fromEntries([
+    ...dimensions.map((name) => [name, first === undefined ? null : labelOf(first, name)]),
+    ...metrics.map((metric) => [metric, valueOf(metric)]),
+  ]);
 }
 
 function groupsOf(asking: Asking, { rows, apps }: AnsweringWorld): TrueRow[][] {
@@ -404,7 +448,7 @@ function catalogReply(parameters: Received['query'], world: AnsweringWorld): Rep
   ]);
   const metrics = [
     ...new Set([
-      ...slices.flatMap((slice) => slice.metrics),
+      ...slices.flatMap((slice) => slice.metrics.filter((name) => !isStar(name))),
       ...rows.flatMap((row) => Object.keys(row).filter((name) => !dimensions.has(name))),
     ]),
   ];
