@@ -19,7 +19,7 @@ export const every = [
 export const nightly = [
   'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
   'test/integration/{insight-nights,wide-worlds}.test.ts',
-  'test/fuzz/*.fuzz.ts',
+  'test/fuzz/nights.fuzz.ts',
 ];
 
 /** What all suites share. */

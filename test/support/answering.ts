@@ -14,13 +14,8 @@ import type { Config } from '../../src/config/config.ts';
 import { query } from './contents.ts';
 import { runNight } from './night.ts';
 import { openScenario, type Scenario } from './scenario.ts';
-import {
-  json,
-  type Received,
-  type Reply,
-  type Script,
-  startScriptedServer,
-} from './scripted-server.ts';
+import { json, type Received, type Reply, type Script } from './scripted-server.ts';
+import { startScriptedServer } from './scripted-server.ts';
 
 /** Its day, its other dimensions and its metrics as the wire has them; null is NULL. */
 export type TrueRow = Readonly<Record<string, string | null>> & { readonly day: string };
@@ -253,7 +248,7 @@ export function inBatches(slice: Slice, bytes: number): Slice {
   return { ...slice, maxUrlBytes: taken + bytes };
 }
 
-/** Every requested metric of the rows' requests, each list once: more than one where a window comes in batches. */
+/** The lists of metrics of the rows' requests: more than one where a window comes in batches. */
 export const batchesAsked = ({ asked }: AnsweringWorld): string[] => [
   ...new Set(asked.filter(({ part }) => part !== 'whole').map(({ metrics }) => metrics.join())),
 ];
@@ -367,10 +362,10 @@ function rowOf(
     if (group.length === 1) return first?.[metric] ?? null;
     return String(sumOf(group, metric, copiesCount === 'once' ? once : copies));
   };
-  return Object.fromEntries([
-    ...dimensions.map((name) => [name, first === undefined ? null : labelOf(first, name)]),
-    ...metrics.map((metric) => [metric, valueOf(metric)]),
-  ]);
+  const row: Record<string, string | null> = {};
+  for (const name of dimensions) row[name] = first === undefined ? null : labelOf(first, name);
+  for (const metric of metrics) row[metric] = valueOf(metric);
+  return row;
 }
 
 function groupsOf(asking: Asking, { rows, apps }: AnsweringWorld): TrueRow[][] {

@@ -35,7 +35,8 @@ export const mechanismGroups = {
 } as const satisfies Record<string, readonly string[]>;
 
 /** Where the odd answer is aimed. */
-export type AimName = 'batch' | 'in' | 'not in' | 'whole' | 'page' | 'undivided';
+export const aimNames = ['batch', 'in', 'not in', 'whole', 'page', 'undivided'] as const;
+export type AimName = (typeof aimNames)[number];
 
 export interface PairWorld {
   readonly seed: number;
