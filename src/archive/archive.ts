@@ -238,7 +238,6 @@ async function assertNoLink(path: string): Promise<void> {
   });
 }
 
-/** The text of a document; null if it does not exist. */
 async function readDocument(path: string): Promise<string | null> {
   return existsSync(path) ? readFile(path, 'utf8') : null;
 }
@@ -266,7 +265,7 @@ export async function archiveCatalog(
   });
 }
 
-/** Returns the stored catalog, or what is wrong with it; null if none is stored. Throws `STORAGE_FAILED`. */
+/** Returns the stored catalog, or what is wrong with it. */
 export async function readArchivedCatalog(
   warehousePath: string,
 ): Promise<SeenCatalog | Damage | null> {

@@ -99,7 +99,6 @@ function isStoredLater(
   return laterMs > 0 || (laterMs === 0 && stored.requestedAt > entry.requestedAt);
 }
 
-/** What is wrong with an entry's bodies; null if every byte is as it was written. */
 async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null> {
   try {
     for (const { no, bytes, sha256 } of entry.answers.flatMap(({ bodies }) => bodies)) {

@@ -44,7 +44,7 @@ const MAX_METRICS_AT_ONCE = 60;
 
 const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable(), periods: count });
 
-/** A live table that changed, and the first day of its history; null if it has no whole period. */
+/** A live table that changed, and the first day of its history. */
 interface Changed {
   readonly live: Target;
   readonly since: Day | null;

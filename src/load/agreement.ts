@@ -182,7 +182,6 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
   return disagreements;
 }
 
-/** How the sums of parts differ from the total of the whole, as a clause; null if they agree. */
 function differenceOf(
   metric: string,
   total: number,

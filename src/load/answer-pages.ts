@@ -29,9 +29,9 @@ import {
 /** What the pages of one answer state together. */
 export interface AnswerPages {
   readonly rows: number;
-  /** Why the answer cannot be loaded; null if it can. */
+  /** Why the answer cannot be loaded. */
   readonly failure: Failure | null;
-  /** Why rows may be missing; null if nothing says so. */
+  /** Why rows may be missing. */
   readonly doubt: Doubt | null;
   /** Per page, as the service wrote them; without pages that have neither rows nor totals. */
   readonly totals: readonly ReadonlyMap<string, string>[];
@@ -191,10 +191,9 @@ export function warningsOf(
 
 /** What all answers of a window state about the maturity of its cells. */
 export interface WindowMaturity {
-  /** When the oldest of them was computed; null if none states it. */
   readonly computedAt: Date | null;
   readonly immature: readonly { readonly metric: string; readonly days: DayInterval }[];
-  /** A message about statements that were ignored; null if there are none. */
+  /** A message about statements that were ignored. */
   readonly unread: string | null;
 }
 

@@ -21,7 +21,7 @@ export interface Readable {
   readonly windowNo: number;
   readonly fetchedAt: Date;
   readonly answers: readonly ReadableAnswer[];
-  /** The answers to control boxes; empty if the window is undivided, or none were asked for. */
+  /** The answers to control boxes. */
   readonly controls: readonly ReadableAnswer[];
   readonly maturity: WindowMaturity;
 }
@@ -63,7 +63,7 @@ export interface Answered {
   readonly answers: readonly AnswerFacts[];
   readonly controls: readonly AnswerFacts[];
   readonly lostValues: readonly LostValue[];
-  /** Why its rows cannot be loaded, whatever their totals; null if they can. */
+  /** Why its rows cannot be loaded, whatever their totals. */
   readonly failure: Failure | null;
   readonly rejects: Rejects | null;
   /** Surplus copies of identical rows, by batch of metrics. */
@@ -93,7 +93,6 @@ export interface Reject {
 /** The rows of a window with values that no column can hold. */
 export interface Rejects {
   readonly recorded: readonly Reject[];
-  /** The day of each row; null if it is unknown. */
   readonly days: readonly (Day | null)[];
   /** Metrics with a value that could not be stored. */
   readonly metrics: ReadonlySet<string>;

@@ -33,7 +33,6 @@ export interface Replacement {
   readonly addsUp: readonly string[];
   /** Rejected rows: their days, and what is recorded of them. */
   readonly rejects: Pick<NonNullable<Answered['rejects']>, 'recorded' | 'days'>;
-  /** What is stored of the periods; empty if the window was never loaded. */
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
   readonly warnings: readonly LoadWarning[];
   /** Stretches of periods without rows. */

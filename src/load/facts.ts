@@ -230,7 +230,7 @@ function totalOf(periods: MetricTexts, metric: string): string | null {
 
 const controlRow = z.object({ start_day: dayShape, sums: z.array(z.string().nullable()) });
 
-/** Reads the totals of a control answer by period; empty if it lists the values of a dimension. */
+/** Reads the totals of a control answer by period. */
 async function controlSums(
   warehouse: Warehouse,
   window: Window,

@@ -235,7 +235,6 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-/** Statements that record rejected rows; empty if there are none. */
 export function recordRejects(rejects: readonly Reject[], runId: string): string[] {
   if (rejects.length === 0) return [];
   const rows = rejects.map(({ slice, days, reason, row }) => ({

@@ -30,7 +30,7 @@ export async function readLostApps(warehouse: Warehouse): Promise<LostApps> {
 const appColumn = ({ dimensions }: Pick<Slice, 'dimensions'>): 'app_token' | 'app' | undefined =>
   (['app_token', 'app'] as const).find((name) => dimensions.includes(name));
 
-/** The condition for the rows of lost apps in a slice; null if there are none, or rows do not name their app. */
+/** The condition for the rows of lost apps in a slice. */
 function rowsOfLost(lost: LostApps, slice: Slice): string | null {
   const column = appColumn(slice);
   if (column === undefined) return null;
@@ -66,7 +66,7 @@ export async function rowsOfUnnamed(
   return rowsOfLost(lost, slice);
 }
 
-/** The newest load whose final periods are protected; null if rows name their app, or no lost app was in the slice. */
+/** The newest load whose final periods are protected. */
 export function protectedLoadOf(lost: LostApps, { slice }: Target): number | null {
   const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
   return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
@@ -103,7 +103,7 @@ export async function withoutRows(
     );
 }
 
-/** The window undivided and without the lost apps it requests by name; null if there are none, or no other app is left. */
+/** The window undivided and without the lost apps it requests by name. */
 export function withoutLost(
   { slice, fingerprint, periods, parts }: Window,
   lost: LostApps,

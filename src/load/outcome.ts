@@ -50,7 +50,7 @@ export interface Split {
   readonly parts: ReadonlySet<string>;
   /** Null if they are too large to be loaded. */
   readonly shortfall: Shortfall | null;
-  /** The values in the answers, by dimension: a hint where to divide; empty if they were not read. */
+  /** The values in the answers, by dimension: a hint where to divide. */
   readonly values: ReadonlyMap<string, readonly KnownValue[]>;
 }
 

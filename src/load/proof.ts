@@ -6,7 +6,7 @@ import { compareTotals, type Proof, proofOf, statedTotals, totalsOfPages } from 
 
 export interface AnswerProof extends Proof {
   readonly answer: AnswerFacts;
-  /** Why the rows may be incomplete, unless their totals refute it; null if nothing says so. */
+  /** Why the rows may be incomplete, unless their totals refute it. */
   readonly doubt: Doubt | null;
 }
 

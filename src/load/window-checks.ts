@@ -12,7 +12,6 @@ import type { Readable, Rejects } from './answered.ts';
 import { duplicateKeys, rejectedRows } from './facts-sql.ts';
 import { beginsInWeek } from './staged-sql.ts';
 
-/** The failure of a window with rows outside the days it replaces; null if there are none, or without a date dimension. */
 export function outsideDays(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   const { slice, replaced } = window;
   const isOutside = (start: Day): boolean => start < replaced.start || start >= replaced.end;

@@ -39,7 +39,7 @@ export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): 
   return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
-/** Returns the instant that finality takes for a period's fetch; null if nothing stored of the period can be final. */
+/** Returns the instant that finality takes for a period's fetch. */
 export function basisAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
   const isSound =
     isWhole(period) &&

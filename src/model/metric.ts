@@ -35,7 +35,7 @@ export interface Metric {
   readonly horizonMs: number | null;
   /** The source of the horizon, as text for people. */
   readonly horizonFrom: string;
-  /** The age of its cohorts, and its name without the age; null if it has none. */
+  /** The age of its cohorts, and its name without the age. */
   readonly cohort: CohortAge | null;
   /** Whether values add up over rows; ratios, averages and distances do not. */
   readonly additive: boolean;
@@ -141,7 +141,7 @@ export function metricsOf(
 /** Names in a message: more make it longer, not clearer. */
 const MAX_NAMES = 3;
 
-/** The message that metrics have no documented form and no stated horizon; null if each has one or the other. */
+/** The message that metrics have no documented form and no stated horizon. */
 export function unknownFormsText(
   metrics: readonly Metric[],
   { lifetimeMs }: Pick<Slice, 'lifetimeMs'>,
@@ -155,7 +155,6 @@ export function unknownFormsText(
   return `${ids.slice(0, MAX_NAMES).join(', ')}${more} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
 }
 
-/** The horizon that a slice states for a metric; null if it states none. */
 export function statedHorizonMs(
   { horizons }: Pick<Slice, 'horizons'>,
   metric: string,

@@ -39,7 +39,7 @@ export interface Look {
 }
 
 interface HorizonEvidence {
-  /** The highest age at which a fetch found another total than the one before; null if none did. */
+  /** The highest age at which a fetch found another total than the one before. */
   readonly lastChangeAge: number | null;
   /** The looks that cover the days after that age and found no change. */
   readonly laterLooks: number;

@@ -246,7 +246,7 @@ export function valuesOf(part: Part, dimension: string): ValueSet {
   return (Object.hasOwn(part, dimension) ? part[dimension] : undefined) ?? anyValue;
 }
 
-/** The values of a dimension that the slice's own filter allows; undefined if it has no such filter. */
+/** The values of a dimension that the slice's own filter allows. */
 export function ownValues(
   slice: Pick<Slice, 'parameters'>,
   dimension: string,
@@ -258,7 +258,7 @@ export function ownValues(
 const listOf = (text: string | undefined): readonly string[] =>
   text === undefined ? [] : text.split(',');
 
-/** The slice's own value of a parameter, whose name may be any text; undefined if it has none. */
+/** The slice's own value of a parameter, whose name may be any text. */
 const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): string | undefined =>
   Object.hasOwn(parameters, name) ? parameters[name] : undefined;
 

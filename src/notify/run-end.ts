@@ -31,7 +31,6 @@ export interface ReportContext {
   readonly asOf: Date | null;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** An absolute path; null if no metrics are written. */
   readonly metricsFile: string | null;
   readonly mode: number;
 }

@@ -199,7 +199,7 @@ function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
   );
 }
 
-/** Why the metrics of an age are due in a period; null if they are not. */
+/** Why the metrics of an age are due in a period. */
 function reasonFor(
   period: Period,
   age: string,
@@ -289,7 +289,7 @@ const FIRST_DAYS = { hour: 1, other: 7 } as const;
 /** No request covers more days, however sparse the slice is: one failure would cost too much. */
 const MAX_DAYS = 366;
 
-/** Average rows per day in the loaded periods that have rows; null if there are none. */
+/** Average rows per day in the loaded periods that have rows. */
 export function rowsPerDay(table: SliceTable | null): number | null {
   const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
   const days = periods.reduce(

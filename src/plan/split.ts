@@ -50,7 +50,6 @@ interface Division {
   readonly imbalance: number;
 }
 
-/** The most even division by one dimension; null if there is none. */
 function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Part, Part] | null {
   const divisions = [...known].flatMap(([dimension, values]) => {
     const division = divideValues(slice, part, dimension, values);

@@ -16,7 +16,7 @@ export interface LakePlace {
   readonly root: string;
   readonly store: ObjectStore | null;
   readonly isDelta: boolean;
-  /** The newest complete night of Delta tables; null if none was found. */
+  /** The newest complete night of Delta tables. */
   readonly night: number | null;
   /** The schema, or database, for the tables. */
   readonly schema: string;

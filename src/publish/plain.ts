@@ -30,7 +30,7 @@ const lakeFile = z.object({
   bytes: z.number(),
   content: z.string(),
   stamp: z.string(),
-  /** The store's etag of the file as written; null if it has none. */
+  /** The store's etag of the file as written. */
   etag: z.string().nullable(),
 });
 

@@ -25,7 +25,7 @@ export interface CopyReport {
 export interface PeriodContent {
   /** Equal for equal rows. */
   readonly content: string;
-  /** The load that wrote all of the rows; empty if no single one did. */
+  /** The load that wrote all of the rows. */
   readonly stamp: string;
 }
 

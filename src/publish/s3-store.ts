@@ -92,7 +92,6 @@ export async function openS3Store(
       }
     });
   };
-  /** Uploads a draft; null if the condition failed and other content is there. */
   const put = async (
     path: string,
     condition: { readonly IfNoneMatch?: '*' },

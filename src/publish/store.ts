@@ -14,7 +14,7 @@ import { castCell, conditionOn, type PlannedFile } from './plan.ts';
 
 export interface StoredFile {
   readonly bytes: number;
-  /** Differs between two contents of one path; null if the store states none. */
+  /** Differs between two contents of one path. */
   readonly etag: string | null;
   /** By the store's clock, in whole milliseconds since 1970; Infinity if unknown. */
   readonly modifiedMs: number;

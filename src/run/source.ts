@@ -44,7 +44,6 @@ export interface Source {
   readonly read: LoadRequest['read'];
   /** Archives the answers of a batch that were loaded, if the source does so. */
   archive(batch: readonly Spooled[], outcomes: readonly Outcome[]): Promise<void>;
-  /** Removes answers that are no longer needed. */
   discard(answers: readonly Answer[]): Promise<void>;
   /** Does what remains when everything is loaded. */
   finish(): Promise<void>;
@@ -55,7 +54,7 @@ export interface Source {
 export interface SourceFactory {
   /** What was sent to the service so far. */
   statistics(): ServiceStatistics;
-  /** Now by this machine's clock if the service's answers agree with it; null if they do not, or if none states the time. */
+  /** Now by this machine's clock if the service's answers agree with it. */
   confirmedNow(): Date | null;
   open(run: Run): Source;
 }

@@ -16,7 +16,6 @@ import { type WireAnswer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { decoded, encodingOf, PlainGauge, readStart, readText } from './plain-text.ts';
 
-/** A body that was received completely and saved. */
 export interface SavedBody {
   readonly path: string;
   /** Encoding of the file's bytes, which are stored as received. */

@@ -44,7 +44,6 @@ export interface ChannelSettings {
 
 type Sending = Pick<WireRequest, 'method' | 'body' | 'repeats'> & { readonly contentType: string };
 
-/** What all calls of a connection share. */
 export interface Wire {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;

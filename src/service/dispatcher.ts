@@ -18,7 +18,6 @@ export interface DispatcherLimits {
   /** The longest deadline of a call; the time-outs of the pool must not end a call earlier. */
   readonly timeoutMs: number;
   readonly caFile: string | null;
-  /** The proxy for all hosts but its exceptions; null if connections are direct. */
   readonly proxy: Proxy | null;
 }
 

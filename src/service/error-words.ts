@@ -8,7 +8,7 @@ const PAGE = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
 const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
 const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
-/** The reason in an error body: one line without secrets; empty if it states none. */
+/** The reason in an error body: one line without secrets. */
 export function serviceWords(body: string): string {
   const document = parsed(body);
   const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
@@ -23,7 +23,7 @@ const ERROR_WORD =
 /** Levels searched for an error: a document, its `data`, a list in it, and the items of the list. */
 const LEVELS = 4;
 
-/** The error that a body states, whatever its status, in its own words; null if it states none. */
+/** The error that a body states, whatever its status, in its own words. */
 export function statedError(body: string): string | null {
   const document = parsed(body) ?? body;
   if (typeof document === 'string')
@@ -31,13 +31,13 @@ export function statedError(body: string): string | null {
   return errorWords(document, LEVELS);
 }
 
-/** The error that a document states within so many levels; null if it states none. */
+/** The error that a document states within so many levels. */
 export function errorWords(document: unknown, levels: number): string | null {
   const found = errorIn(document, levels);
   return found === null ? null : firstWords(wordsOf(found), MAX_CHARACTERS);
 }
 
-/** The record that states an error: the document, its `data`, or an item of a list; null if none does. */
+/** The record that states an error: the document, its `data`, or an item of a list. */
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
   if (levels === 0 || typeof document !== 'object' || document === null) return null;
   if (isRecord(document) && statesError(document)) return document;
@@ -84,7 +84,7 @@ function wordsOf(value: unknown): string {
   return reason === undefined ? JSON.stringify(value) : wordsOf(reason);
 }
 
-/** The JSON value of a body, with or without a byte order mark; null if it is no JSON. */
+/** The JSON value of a body, with or without a byte order mark. */
 export function parsed(body: string): unknown {
   try {
     // Trimming removes the mark, too.

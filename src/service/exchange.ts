@@ -14,7 +14,7 @@ import { Setback, type SetbackKind } from './setback.ts';
 
 export interface WireAnswer {
   readonly status: number;
-  /** The (first) value of a header, by its lower-case name; null if it is absent. */
+  /** The (first) value of a header, by its lower-case name. */
   header(name: string): string | null;
   /** The body as received, still encoded; can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
@@ -232,6 +232,5 @@ export interface WireTally {
   bytes: number;
   /** Milliseconds, to the second: the service's clock minus this machine's by the newest answer; null before one states it. */
   skewMs: number | null;
-  /** The setback of the latest try; null if it was answered. */
   lastSetback: string | null;
 }

@@ -41,7 +41,7 @@ export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit)
   };
 }
 
-/** Now, if the newest answer that states the time agrees to within the hour; null if it does not, or if none states it. */
+/** Now, if the newest answer that states the time agrees to within the hour. */
 export function confirmedNow(service: SkewSource): Date | null {
   const skewMs = service.clockSkewMs();
   return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;

@@ -67,7 +67,6 @@ export interface PageHead {
   readonly rows: number;
   /** Digest of its first rows: two pages of one report never begin with the same ones, nor are two of them empty. */
   readonly rowsDigest: string;
-  /** Its own pagination, parsed. */
   readonly pagination: unknown;
 }
 

@@ -7,7 +7,6 @@ import { PageTrail, type PageHead } from './paging.ts';
 
 export interface ReportRequest {
   readonly parameters: Readonly<Record<string, string>>;
-  /** Returns a new path for each page. */
   readonly pathFor: () => string;
   /** Reads a saved page, which shows where the next one is. */
   readonly readPage: (page: SavedBody) => Promise<PageHead>;
@@ -17,7 +16,7 @@ export interface ReportRequest {
 export interface SavedReport {
   /** In order; empty if there was no content (204). */
   readonly pages: readonly SavedBody[];
-  /** Why further pages could not be followed, as a clause; null if the last one was reached. */
+  /** Why further pages could not be followed, as a clause. */
   readonly unfollowed: string | null;
   readonly requests: number;
 }

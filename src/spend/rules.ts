@@ -23,7 +23,7 @@ export interface SpendRecord {
   readonly line: number;
   /** Every column as given, by name; numbers as their own text. If the line has defects, the whole line as `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** What is wrong with the form of the line itself; empty if nothing is. */
+  /** What is wrong with the form of the line itself. */
   readonly defects: readonly string[];
 }
 
@@ -60,13 +60,13 @@ const instantForm =
 
 /** A line, judged by its own rules. */
 export interface JudgedLine extends Pick<SpendRecord, 'line' | 'given'> {
-  /** The values of the columns with a meaning; empty if a value is absent, blank or no text. */
+  /** The values of the columns with a meaning. */
   readonly values: Readonly<Record<SpendColumn, string>>;
   /** Equal for lines that would send the same; amounts are compared by value: `1.50` equals `1.5`. */
   readonly content: string;
   /** Every rule it breaks, in the order of the columns; only the defects if the line has any. */
   readonly reasons: readonly string[];
-  /** Why it is too late or too early to send it, which does not matter if it was accepted in time; null if it is timely. */
+  /** Why it is too late or too early to send it, which does not matter if it was accepted in time. */
   readonly untimely: string | null;
 }
 

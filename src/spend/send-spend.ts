@@ -55,7 +55,7 @@ export interface SpendSummary {
   readonly refused: number;
   /** Lines of unknown outcome: of this run, and of earlier ones unless they were sent again. */
   readonly unknown: number;
-  /** The file with every rejected and refused line and its reasons; null if there is none. */
+  /** The file with every rejected and refused line and its reasons. */
   readonly rejects_file: string | null;
   readonly failures: readonly {
     readonly code: FailureCode;

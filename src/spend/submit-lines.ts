@@ -37,7 +37,7 @@ export interface Submitted {
   readonly accepted: number;
   readonly refused: readonly RejectedLine[];
   readonly unknown: number;
-  /** What stopped the sending before its end, including the caller's signal; null if every line has an outcome. */
+  /** What stopped the sending before its end, including the caller's signal. */
   readonly failure: Failure | null;
 }
 
@@ -116,7 +116,7 @@ export async function submitLines(
   return { ...counts, refused, failure };
 }
 
-/** The failure that a batch means for all later lines, `accepted` lines having been accepted before it; null if none. */
+/** The failure that a batch means for all later lines, `accepted` lines having been accepted before it. */
 function judged(batch: readonly Submission[], accepted: number): Failure | null {
   const error = batch.map((each) => each.error).find((each) => each !== null);
   if (error !== undefined) return asFailure(error);
@@ -143,7 +143,6 @@ interface Step {
   readonly line: DueLine;
   /** `unsent`: the line was certainly not received, and is treated as if it had not been tried. */
   readonly outcome: 'sending' | 'accepted' | 'rejected' | 'unknown' | 'unsent';
-  /** Status of a rejection; null if there was none. */
   readonly status: number | null;
   readonly reason: string | null;
 }
@@ -163,7 +162,7 @@ async function record(warehouse: Warehouse, file: string, steps: readonly Step[]
 
 interface Submission extends Step {
   readonly outcome: Exclude<Step['outcome'], 'sending'>;
-  /** The error that must stop all other lines; null if it concerns this line alone. */
+  /** The error that must stop all other lines. */
   readonly error: unknown;
 }
 

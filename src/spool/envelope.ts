@@ -33,7 +33,6 @@ export interface Envelope {
 
 /** What an answer states against the finality of its cells. */
 export interface StatedMaturity {
-  /** When the service computed it; null if it does not say so. */
   readonly computedAt: Date | null;
   /** Pairs of a metric and a date, in either order. */
   readonly immature: readonly (readonly [string, string])[];
@@ -61,7 +60,6 @@ export function parseEnvelope(members: Members): Envelope | string {
   };
 }
 
-/** Why the pages of an answer are not a report; null if they are one. */
 export function unusable(
   pages: readonly { readonly members: Members; readonly because: string | null }[],
 ): string | null {
@@ -73,7 +71,6 @@ export function unusable(
   return null;
 }
 
-/** The document's own pagination, parsed. */
 export const paginationIn = (members: Members): unknown => parsedJson(members.get('pagination'));
 
 /** A member's value, null if it is missing; undefined if it is not JSON, as engines accept more than JSON. */

@@ -36,24 +36,22 @@ export interface Round {
 /** How often answers of one window are doubted and requested again. */
 export const MAX_DOUBTS = 2;
 
-/** A window to request, and what is known of it. */
 export interface PendingWindow {
   readonly window: Window;
   /** How often some of its answers were doubted and requested again. */
   readonly doubts: number;
   /** Whether an answer took most rows of a settled period, or had none of one, so that this one confirms or refutes it. */
   readonly isConfirmation: boolean;
-  /** The state before its latest division because it fell short; null if there was none. */
+  /** The state before its latest division because it fell short. */
   readonly round: Round | null;
   /** By `boxId`: answers that are not requested again. */
   readonly answers: ReadonlyMap<string, Answer>;
 }
 
-/** A window with the answers to all its boxes. */
 export interface Spooled extends Omit<PendingWindow, 'answers'> {
   /** In the order of the boxes. */
   readonly answers: readonly Answer[];
-  /** Why the totals of a divided window are not known; null if they are, or are not needed. */
+  /** Why the totals of a divided window are not known. */
   readonly controlFailure: Failure | null;
 }
 
@@ -67,11 +65,8 @@ export const receivedAtOf = (answers: readonly Answer[]): Date =>
 /** Functions that return promises throw `STORAGE_FAILED` if the disk fails. */
 export interface Spool {
   readonly root: string;
-  /** A new path for a window's answer. */
   pathFor(window: Window): string;
-  /** Removes answers that are no longer needed. */
   discard(answers: readonly Pick<Answer, 'pages'>[]): Promise<void>;
-  /** Removes what it can, at the end of a run. The next run removes the rest, and fails if it cannot. */
   clear(): void;
 }
 
@@ -129,7 +124,6 @@ export async function onDisk<T>(
   }
 }
 
-/** The measurements that identify bytes. */
 export interface Measured {
   /** Hexadecimal. */
   readonly sha256: string;

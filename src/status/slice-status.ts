@@ -157,7 +157,7 @@ export const storedPeriod = z.object({
   state: z.enum(ledgerStates),
   is_unproven: z.boolean(),
   next_refresh_at: z.string().nullable(),
-  /** False if the slice now has another meaning or more metrics; null if unknown. */
+  /** False if the slice now has another meaning or more metrics. */
   is_as_configured: z.boolean().nullable(),
 });
 

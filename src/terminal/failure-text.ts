@@ -91,7 +91,6 @@ interface Known {
   readonly config: Config;
   /** Null if it could not be read. */
   readonly report: StatusReport | null;
-  /** The run that failed; null if it did not start. */
   readonly runId: string | null;
 }
 

@@ -5,7 +5,6 @@ import type { Warehouse } from './warehouse.ts';
 interface Kept<T> {
   readonly changes: number;
   readonly values: Map<string, T>;
-  /** The keys about to be read together; null if there are none. */
   pending: { readonly keys: Set<string>; readonly read: Promise<ReadonlyMap<string, T>> } | null;
 }
 

@@ -20,7 +20,7 @@ interface Formula {
   readonly unit: 'count' | 'micros' | 'number';
   readonly additive: boolean;
   readonly measures: readonly Measure[];
-  /** The value of a group from the sums of its measures; null if there is none. */
+  /** The value of a group from the sums of its measures. */
   readonly combine: (sums: readonly number[]) => number | null;
   /** Of cumulative cohort values: days after the install day. */
   readonly completeAfterDays?: number;

@@ -3,7 +3,6 @@
 import { type BodyWindow } from './json-tokens.ts';
 import type { ColumnGroup, ParquetType } from './parquet-file.ts';
 
-/** A larger array with the same cells. */
 export function widened(old: Int32Array, cells: number): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(cells);
   larger.set(old.subarray(0, Math.min(old.length, cells)));

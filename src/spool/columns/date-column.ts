@@ -31,7 +31,7 @@ const forms: Record<
   year: { form: /^([1-9]\d{3})$/, first: ([, year = '']) => `${year}-01-01T00:00:00` },
 };
 
-/** The milliseconds of an ISO instant without zone; null if the calendar does not have it. */
+/** The milliseconds of an ISO instant without zone. */
 function instantOf(text: string): number | null {
   const ms = Date.parse(`${text}Z`);
   return !Number.isNaN(ms) && new Date(ms).toISOString() === `${text}.000Z` ? ms : null;
@@ -89,7 +89,7 @@ export class DateColumn extends DictionaryColumn {
   }
 }
 
-/** The bytes of the date that a written label names; null if it names none. */
+/** The bytes of the date that a written label names. */
 function valueOf(written: Uint8Array, kind: DateDimension): Uint8Array | null {
   const text = decoder.decode(written);
   const label = text.startsWith('"') ? String(JSON.parse(text)) : text;

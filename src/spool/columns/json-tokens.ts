@@ -196,7 +196,7 @@ export function readMember(
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The value at `at`, as it is written, and with a text unquoted and unescaped; null if the reader stops. */
+/** The value at `at`, as it is written, and with a text unquoted and unescaped. */
 export function wholeValue(
   body: BodyWindow,
   at: number,

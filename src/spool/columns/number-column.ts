@@ -69,7 +69,7 @@ export class NumberColumn extends CellColumn {
     this.#scale = fraction;
   }
 
-  /** The narrowest exact type that holds all numbers so far; null if the column's own type does, or if no wider type would. */
+  /** The narrowest exact type that holds all numbers so far. */
   get needed(): ColumnType | null {
     return this.#needed === this.type ? null : this.#needed;
   }

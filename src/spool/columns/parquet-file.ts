@@ -17,11 +17,10 @@ export interface ColumnGroup {
   readonly cells: Int32Array;
   /** 32-bit words per value; four hold a 16-byte number, the highest byte first. */
   readonly words: 1 | 2 | 4;
-  /** Distinct values in Parquet's plain encoding, and how many; null if there is no dictionary. */
+  /** Distinct values in Parquet's plain encoding, and how many. */
   readonly dictionary: { readonly values: Uint8Array; readonly size: number } | null;
 }
 
-/** A column as it is written. */
 export interface WrittenColumn {
   readonly name: string;
   readonly type: ParquetType;
@@ -29,7 +28,6 @@ export interface WrittenColumn {
   group(rows: number): ColumnGroup;
 }
 
-/** The SQL type a column is read back as. */
 export type ParquetType =
   | ColumnType
   | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' | 'INTEGER' };
@@ -191,7 +189,6 @@ export class ParquetFile {
     return struct([2, i64(start)], [3, place]);
   }
 
-  /** Writes the footer and closes the file. */
   finish(): void {
     const columns = [
       struct([4, text('rows')], [5, i32(this.#columns.length)]),
@@ -207,7 +204,6 @@ export class ParquetFile {
     closeSync(this.#file);
   }
 
-  /** Removes the unfinished file. */
   abandon(): void {
     closeSync(this.#file);
     rmSync(this.#path, { force: true });
@@ -268,7 +264,6 @@ function presence(nulls: Uint8Array, isFull: boolean): readonly Uint8Array[] {
   return [lengthOf({ length: header.length + levels.length }), Uint8Array.from(header), levels];
 }
 
-/** A length in four bytes. */
 function lengthOf({ length }: { readonly length: number }): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, length, true);

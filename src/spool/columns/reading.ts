@@ -35,7 +35,7 @@ export interface BodyHead {
   /** A digest of its first rows. */
   readonly rowsDigest: string;
   readonly members: Members;
-  /** Why the body is not one complete report, so that its rows are meaningless; null if it is one. */
+  /** Why the body is not one complete report, so that its rows are meaningless. */
   readonly because: string | null;
 }
 

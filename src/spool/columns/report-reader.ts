@@ -77,7 +77,6 @@ export class ReportReader {
     return this.#body.end < this.#enough ? null : this.#goOn();
   }
 
-  /** The members that describe the answer. */
   get members(): Members {
     return this.#members;
   }
@@ -87,7 +86,7 @@ export class ReportReader {
     return this.#firstRows.digest('base64');
   }
 
-  /** Called after the last piece. Returns why the document is not one complete report; null if it is. */
+  /** Called after the last piece. Returns why the document is not one complete report. */
   end(): string | null {
     const because = this.#enough > 0 ? this.#goOn() : null;
     if (because !== null) return because;

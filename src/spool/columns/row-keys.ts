@@ -3,7 +3,6 @@
  * the rows. Equal keys are always found. Different keys may look equal, so if a key may repeat, the caller must check.
  */
 
-/** A column that is part of the rows' keys. */
 interface KeyColumn {
   /** Mixes the cells of the first rows into the digests of their keys, two words per row; equal values give equal digests. */
   mixInto(digests: Int32Array, rows: number): void;

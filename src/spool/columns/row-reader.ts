@@ -163,7 +163,7 @@ export class RowReader {
     return end;
   }
 
-  /** The keys of the row at `at`; null if the row has not arrived completely, or has not exactly the requested keys. */
+  /** The keys of the row at `at`. */
   #readKeys(body: BodyWindow, at: number): readonly Key[] | null {
     const keys = new Map<string, Key>();
     let from = at;

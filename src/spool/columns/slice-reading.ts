@@ -135,7 +135,6 @@ export class SliceReading {
     this.#row = 0;
   }
 
-  /** Completes the file and returns what was read. */
   finish(): ColumnsRead {
     this.#writeGroup();
     const finest = dateDimensions

@@ -22,7 +22,7 @@ import { endOfRun, FIRST_ENTRIES, hashOf, TextDictionary } from './text-dictiona
 
 const encoder = new TextEncoder();
 
-/** Converts a whole value, as written, to what the column stores; null if the column does not accept it. */
+/** Converts a whole value, as written, to what the column stores. */
 type Parse = (written: Uint8Array) => Uint8Array | null;
 
 /** Holds one value at a time. */
@@ -167,7 +167,7 @@ export class TextColumn extends DictionaryColumn {
   }
 }
 
-/** The canonical form of an object's whole and checked JSON text; null if it contains what JSON does not have. */
+/** The canonical form of an object's whole and checked JSON text. */
 function canonical(written: Uint8Array): Uint8Array | null {
   const object = jsonIn(written);
   return NO_JSON.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));

@@ -29,7 +29,6 @@ const LENGTH_BYTES = 4;
 /** A mask of the first `count` bytes, one to three, of a little-endian word. */
 const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
 
-/** A hash of the bytes in `[from, to)`. */
 export function hashOf(view: DataView, from: number, to: number): number {
   let hash = to - from;
   let at = from;
