@@ -15,9 +15,10 @@ export const every = [
   'test/fuzz/*.fuzz.ts',
 ];
 
-/** What takes longer than a change can wait for: kills and failures at every step, chaos, many nights, fuzz. */
+/** What takes longer than a change can wait for: kills and failures at every step, chaos, many worlds and nights, fuzz. */
 export const nightly = [
   'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
+  'test/fault/{answers-odd,copies,pages-totals}.test.ts',
   'test/integration/{insight-nights,wide-worlds}.test.ts',
   'test/fuzz/nights.fuzz.ts',
 ];
