@@ -444,6 +444,7 @@ async function drawWorlds(failed: string[]): Promise<void> {
     const drawn = drawWorld(random, firstSeed + at, met);
     const result = await problemsOf(drawn);
     for (const pair of pairsOf(result.met)) met.add(pair);
+    if ((at + 1) % 50 === 0) print(`${at + 1} worlds, ${met.size} pairs, ${failed.length} failed`);
     if (result.lines.length === 0) continue;
     const small = await shrunk(drawn);
     failed.push(`${textOf(small.world)} -> ${small.lines.join(' | ')}`);

@@ -91,7 +91,7 @@ export function visibleAims(mechanisms: ReadonlySet<string>): AimName[] {
 
 /** Draws worlds of some mechanisms each, each the best of some for the pairs that were not met yet. */
 export function drawWorld(random: Random, seed: number, met: ReadonlySet<string>): PairWorld {
-  const candidates = Array.from({ length: 40 }, () => drawOne(random, seed));
+  const candidates = Array.from({ length: 300 }, () => drawOne(random, seed));
   const newPairs = ({ mechanisms }: PairWorld): number =>
     pairsOf(mechanisms).filter((pair) => !met.has(pair)).length;
   return candidates.reduce((best, each) => (newPairs(each) > newPairs(best) ? each : best));
@@ -99,8 +99,9 @@ export function drawWorld(random: Random, seed: number, met: ReadonlySet<string>
 
 export function drawOne(random: Random, seed: number): PairWorld {
   const mechanisms = new Set<string>();
+  const density = 0.4 + random() / 2;
   for (const group of Object.values(mechanismGroups)) {
-    const name = random() < 0.55 ? oneOf<string>(random, group) : undefined;
+    const name = random() < density ? oneOf<string>(random, group) : undefined;
     if (name !== undefined) mechanisms.add(name);
   }
   return completed(mechanisms, random, seed);
