@@ -26,6 +26,8 @@ interface EventFields {
   windows_joined: { slice: string; from: number; into: number };
   /** The slice keeps only later periods. */
   periods_deleted: { slice: string; periods: number; rows: number; before: string };
+  /** Control totals of loaded periods moved. Some of their periods wait for a later night. */
+  totals_moved: { slice: string; periods: number; waiting: number; message: string };
   failed: Placed & { code: FailureCode; hint: string | null };
   warning: Placed & { code: WarningCode };
   catalog_loaded: { items: number };

@@ -1,5 +1,5 @@
 /**
- * The pipeline of every run: catalog → partners and links → plan → load → swap → retain → measure → publish.
+ * The pipeline of every run: catalog → partners and links → control totals → plan → load → swap → retain → measure → publish.
  * Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that could be loaded is
  * committed, and every failure is in the summary.
  */
@@ -10,6 +10,7 @@ import { measureTables } from './insight/insight.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import { publish } from './publish/publish.ts';
+import { readControls } from './run/controls.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { executeRun, type RunSteps } from './run/execute-run.ts';
 import type { Source, SourceFactory } from './run/source.ts';
@@ -56,6 +57,7 @@ async function refresh(run: Run, source: Source, factory: SourceFactory): Promis
   const { catalog, slices } = await source.begin();
   const starred = await starredSlices(run, slices, catalog);
   const targets = await prepareTargets(run, starred, catalog);
+  const controls = await readControls(run, source, targets, catalog);
   const plans = await source.plan([...targets.values()]);
   const prepared = new Map(targets);
   for (const plan of plans) await recordPlan(plan, run);
@@ -66,7 +68,7 @@ async function refresh(run: Run, source: Source, factory: SourceFactory): Promis
   await recordPostponed(run.warehouse, planned, run.planAt);
 
   const lost = run.request.acceptLoss ? new Map() : await readLostApps(run.warehouse);
-  await loadWindows(plans, run, source, targets, lost);
+  await loadWindows(plans, run, source, { targets, lost, controls });
 
   const current = await currentTargets(run, targets, prepared, lost);
   // A wrong clock would delete too much. A run that publishes nothing would leave the deleted periods in the copies.

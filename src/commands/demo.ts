@@ -66,7 +66,7 @@ function tourText(
 const section = (heading: string, ...texts: readonly string[]): string =>
   `== ${heading}\n\n${texts.map((text) => `${indented(text)}\n`).join('\n')}`;
 
-function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
+function lessonsOf({ maturation, backtest, control }: SliceStatus): string[] {
   const [tried] = backtest
     .filter(({ is_projected: isProjected }) => isProjected)
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
@@ -87,10 +87,8 @@ function lessonsOf({ maturation, backtest, audited }: SliceStatus): string[] {
       `At age ${tried.age_days}, projections missed the final ${tried.metric} by ${missed} in the median; the value as it was missed it by ${asIs}.`,
     );
   }
-  if (audited !== null) {
-    const [changed, cells] = [audited.changed, audited.cells].map((count) => groupedText(count));
-    lessons.push(`Of ${cells} final values that audits fetched again, ${changed} had changed.`);
-  }
+  if (control?.moved === 0)
+    lessons.push(`All ${groupedText(control.totals)} totals agree with the service.`);
   return lessons;
 }
 

@@ -60,8 +60,8 @@ export interface Config {
   readonly publish: readonly PublishTarget[];
   /** How long raw answers are kept; null if they are not. */
   readonly archiveMs: number | null;
-  /** How many periods with final cells are requested again each night. */
-  readonly audit: number;
+  /** How old final periods may be whose totals are compared with the service's each night; null to compare none. */
+  readonly controlMs: number | null;
   readonly notify: readonly Notify[];
   readonly partners: boolean;
   readonly links: Links | null;
@@ -88,7 +88,7 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
       return 'store' in target ? target : { ...target, path: resolve(base, target.path) };
     }),
     archiveMs: stated.archive,
-    audit: stated.audit,
+    controlMs: stated.control,
     notify: stated.notify.map(({ url, on }) => ({
       url: new Secret(url),
       on,

@@ -188,10 +188,7 @@ const notified = block({
     .describe('Which ends to report: succeeded, failed, recovered. [failed, recovered].'),
 });
 
-/** More would amount to a second nightly job. */
-const MAX_AUDITS = 100;
-
-const archiveAge = parsedText(
+const ageOrOff = parsedText(
   (value) => (value === 'off' ? value : parseDuration(value)),
   'is neither off nor a duration',
   'must be off, or a number and a unit s, m, h or d, such as 30d',
@@ -205,13 +202,13 @@ export const settings = block({
     .default('data/warehouse.duckdb')
     .describe("ripen's own DuckDB file; paths are relative to this configuration."),
   publish: z.array(publishTarget).default([]).describe('Copies for readers, any number of them.'),
-  archive: archiveAge
+  archive: ageOrOff
     .prefault('off')
     .describe('How long raw answers are kept for replay, such as 30d. off.'),
-  audit: wholeNumber(0, MAX_AUDITS)
-    .default(1)
+  control: ageOrOff
+    .prefault('400d')
     .describe(
-      'Periods with final cells drawn at random each night and fetched again, to measure that final is final; 0 for none.',
+      'How far back finished periods are compared each night with the totals of the service, or off. 400d.',
     ),
   notify: z
     .union([notified.transform((one) => [one]), z.array(notified)], {

@@ -4,10 +4,13 @@
  * doubted. What is not over yet may move between two requests. Pure.
  */
 
-import { endOf } from '../model/period.ts';
+import type { Day } from '../model/calendar.ts';
+import { endOf, isWhole } from '../model/period.ts';
 import { type Box, controlBoxesOf, boxId, isFiltered } from '../model/window.ts';
 import type { AnswerFacts, Answered, PeriodSum } from './answered.ts';
 import { isBatched } from './answered.ts';
+import type { NightTotals } from './night-totals.ts';
+import { isSettled } from './fate.ts';
 import type { AnswerProof } from './proof.ts';
 import { halfUnit, SUM_ROUNDOFF } from './totals.ts';
 
@@ -21,16 +24,24 @@ export interface Disagreement {
   readonly isMoving: boolean;
   /** Whether one request for the undivided window would settle it. */
   readonly needsWhole: boolean;
+  /** Whether the rows of an undivided window differ from control totals, which their own totals outweigh. */
+  readonly isControl: boolean;
 }
 
 /** Returns how the answers of a window contradict each other, and what of its parts cannot be verified. */
 export function compareAnswers(
   answered: Answered,
   proofs: readonly AnswerProof[],
+  totals: NightTotals,
 ): { readonly disagreements: readonly Disagreement[]; readonly unverified: string | null } {
   const disagreements = [...betweenBatches(answered), ...betweenParts(answered)];
   const { spooled, controls } = answered;
   const { window } = spooled;
+  if (window.parts.length === 1) {
+    const latest = window.isCompared === true ? controls.map(totalsIn) : [totals];
+    disagreements.push(...latest.flatMap((each) => withTotals(answered, proofs, each)));
+    return { disagreements, unverified: null };
+  }
   if (window.parts.length > 1 && isFiltered(window)) {
     const unverified = 'a filter of a metric applies to grouped rows, so that no total can show it';
     return { disagreements, unverified };
@@ -72,7 +83,14 @@ function betweenBatches(answered: Answered): Disagreement[] {
       const names = namesOf(empty.flatMap(({ box }) => box.metrics).filter((id) => id !== shared));
       const clause = `the request for ${names} was answered without rows, that for the other metrics with ${rowsText(filled.rows)}`;
       const suspects = empty.map(({ box }) => box);
-      disagreements.push({ clause, suspects, boxes, isMoving: false, needsWhole: false });
+      disagreements.push({
+        clause,
+        suspects,
+        boxes,
+        isMoving: false,
+        needsWhole: false,
+        isControl: false,
+      });
       continue;
     }
     if (shared === null) continue;
@@ -88,7 +106,14 @@ function betweenBatches(answered: Answered): Disagreement[] {
       const clause = `the requests for its metrics had ${shared} of ${texts.join(' and ')} in the period of ${start}`;
       const suspects = short.map(({ box }) => box);
       const isMoving = isOpen(answered, start);
-      disagreements.push({ clause, suspects, boxes, isMoving, needsWhole: false });
+      disagreements.push({
+        clause,
+        suspects,
+        boxes,
+        isMoving,
+        needsWhole: false,
+        isControl: false,
+      });
     }
   }
   if (shared === null) disagreements.push(...betweenKeys(answered));
@@ -118,7 +143,7 @@ function betweenKeys(answered: Answered): Disagreement[] {
     const suspects = batch.map(({ box }) => box);
     const boxes = answers.map(({ box }) => box);
     const isMoving = [...periodRows.keys()].every((start) => isOpen(answered, start));
-    return [{ clause, suspects, boxes, isMoving, needsWhole: false }];
+    return [{ clause, suspects, boxes, isMoving, needsWhole: false, isControl: false }];
   });
 }
 
@@ -131,7 +156,7 @@ function betweenParts({ answers, spooled: { window } }: Answered): Disagreement[
   if (empty.length === 0 || empty.length === answers.length) return [];
   const boxes = answers.map(({ box }) => box);
   const clause = `one of its ${window.parts.length} parts was answered without rows, the others with some`;
-  return [{ clause, suspects: empty, boxes, isMoving: false, needsWhole: true }];
+  return [{ clause, suspects: empty, boxes, isMoving: false, needsWhole: true, isControl: false }];
 }
 
 /** The parts must add up to the totals of the undivided window, by period, and have all of its values. */
@@ -143,7 +168,14 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
   for (const { box, rows } of controls) {
     if (rows > 0 || empty.length === answers.length) continue;
     const clause = 'its parts have rows, and the whole was answered without any';
-    disagreements.push({ clause, suspects: [box], boxes, isMoving: false, needsWhole: false });
+    disagreements.push({
+      clause,
+      suspects: [box],
+      boxes,
+      isMoving: false,
+      needsWhole: false,
+      isControl: false,
+    });
   }
   const disagree = (clause: string, start: string): unknown =>
     disagreements.push({
@@ -152,6 +184,7 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
       boxes,
       isMoving: isOpen(answered, start),
       needsWhole: false,
+      isControl: false,
     });
   const { replaced } = answered.spooled.window;
   const starts = new Set(
@@ -166,12 +199,11 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
         const total = control.periodSums.get(start);
         // A period without rows has no values; a value that is not stated is not zero.
         if (total !== undefined && (total.get(metric)?.sum ?? null) === null) continue;
-        const clause = differenceOf(metric, Number(total?.get(metric)?.sum ?? 0), {
-          parts: answers.map(({ periodSums }) => periodSums.get(start)?.get(metric)),
-          batches: answers.map(({ box }) => box),
-          proofs,
-        });
-        if (clause !== null) disagree(`${clause} in the period of ${start}`, start);
+        const stated = Number(total?.get(metric)?.sum ?? 0);
+        const sum = differentSum(metric, { start, total: stated }, answers, proofs);
+        if (sum === null) continue;
+        const clause = `the ${metric} of its parts added up to ${sum}, the whole's total was ${stated}: a value may be in neither part,`;
+        disagree(`${clause} in the period of ${start}`, start);
       }
     }
   }
@@ -182,24 +214,20 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
   return disagreements;
 }
 
-function differenceOf(
+/** Returns the sum of a metric over the parts in a period if it differs from a total. */
+function differentSum(
   metric: string,
-  total: number,
-  {
-    parts,
-    batches,
-    proofs,
-  }: {
-    readonly parts: readonly (PeriodSum | undefined)[];
-    readonly batches: readonly Box[];
-    readonly proofs: readonly AnswerProof[];
-  },
-): string | null {
+  { start, total }: { readonly start: Day; readonly total: number },
+  answers: readonly AnswerFacts[],
+  proofs: readonly AnswerProof[],
+): number | null {
   // Each part counts once: its batches may share the metric.
   const counted = new Map(
-    batches.flatMap((box, at) => (box.metrics.includes(metric) ? [[box.partNo, at]] : [])),
+    answers.flatMap((answer) =>
+      answer.box.metrics.includes(metric) ? [[answer.box.partNo, answer]] : [],
+    ),
   );
-  const sums = [...counted.values()].map((at) => parts[at]);
+  const sums = [...counted.values()].map(({ periodSums }) => periodSums.get(start)?.get(metric));
   // The totals count identical rows once or as often as they came.
   const added = (['distinctSum', 'sum'] as const).map((kind) =>
     sums.reduce((all, sum) => all + Number(sum?.[kind] ?? 0), 0),
@@ -217,7 +245,47 @@ function differenceOf(
       halfUnit(digits) +
       SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
   if (added.some((sum) => Math.abs(sum - total) <= tolerance)) return null;
-  return `the ${metric} of its parts added up to ${added[0]}, the whole's total was ${total}: a value may be in neither part,`;
+  return added[0] ?? 0;
+}
+
+/** The rows of an undivided window must add up to the control totals of its settled periods, in every metric that certainly adds up. */
+function withTotals(
+  answered: Answered,
+  proofs: readonly AnswerProof[],
+  totals: NightTotals,
+): Disagreement[] {
+  const { answers, rejects, fetchedAt, spooled } = answered;
+  if (rejects !== null) return [];
+  const { slice, periods } = spooled.window;
+  const certain = new Set(
+    answers.flatMap(({ sums }) => sums.filter((sum) => !sum.isAssumed).map((sum) => sum.metric)),
+  );
+  const boxes = answers.map(({ box }) => box);
+  return periods.flatMap(({ period }): Disagreement[] => {
+    const { start } = period.bucket;
+    // Whether an empty period is believed is decided with the stored rows.
+    if (!answered.periodRows.has(start)) return [];
+    if (!isWhole(period) || !isSettled(period, slice, fetchedAt)) return [];
+    for (const [metric, total] of totals.get(start) ?? []) {
+      const sum = certain.has(metric)
+        ? differentSum(metric, { start, total }, answers, proofs)
+        : null;
+      if (sum === null) continue;
+      const clause = `its ${metric} in the period of ${start} added up to ${sum}, the control total is ${total}`;
+      const what = { clause, suspects: boxes, boxes, isMoving: false, needsWhole: false };
+      return [{ ...what, isControl: true }];
+    }
+    return [];
+  });
+}
+
+function totalsIn({ periodSums }: AnswerFacts): NightTotals {
+  const totals = new Map<Day, Map<string, number>>();
+  for (const [start, sums] of periodSums) {
+    const stated = [...sums].filter(([, { sum }]) => sum !== null);
+    totals.set(start, new Map(stated.map(([metric, { sum }]) => [metric, Number(sum)])));
+  }
+  return totals;
 }
 
 /** Most names in a message: more make it longer, not clearer. */

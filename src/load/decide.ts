@@ -13,6 +13,7 @@ import { boxId, partId, subjectOf, type Window, windowOf } from '../model/window
 import type { LoadWarning } from './answer-pages.ts';
 import { compareAnswers } from './agreement.ts';
 import type { Answered } from './answered.ts';
+import type { NightTotals } from './night-totals.ts';
 import { type Counts, emptyStretches, lossFailure, sharesOf, type StoredPeriod } from './fate.ts';
 import type { Again, Failed, Outcome, Split } from './outcome.ts';
 import { type AnswerProof, clauseOf, isShort, proveAnswer } from './proof.ts';
@@ -34,6 +35,7 @@ export interface Replacement {
   /** Rejected rows: their days, and what is recorded of them. */
   readonly rejects: Pick<NonNullable<Answered['rejects']>, 'recorded' | 'days'>;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
+  readonly totals: NightTotals;
   readonly warnings: readonly LoadWarning[];
   /** Stretches of periods without rows. */
   readonly empty: readonly string[];
@@ -47,6 +49,8 @@ export interface Policy {
   /** Whether settled periods may lose most of their rows. */
   readonly acceptLoss: boolean;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
+  /** What the service states of the periods tonight. */
+  readonly totals: NightTotals;
 }
 
 type Proven = Pick<Replacement, 'verdict' | 'comparisons' | 'notAdditive' | 'addsUp' | 'warnings'>;
@@ -60,17 +64,23 @@ export function decide(answered: Answered, how: Policy): (Replacement | Outcome)
 }
 
 /** The verdict on a window's completeness, or what to do instead of loading it. */
-function prove(answered: Answered, { completeness }: Policy): Proven | Again | Split | Failed {
+function prove(
+  answered: Answered,
+  { completeness, totals }: Policy,
+): Proven | Again | Split | Failed {
   const { answers, spooled } = answered;
   const { window, doubts, controlFailure } = spooled;
   const proofs = answers.map(proveAnswer);
   const short = proofs.filter(isShort);
   const unfollowed = answers.find((answer) => answer.unfollowed !== null)?.unfollowed ?? null;
-  const { disagreements, unverified } = compareAnswers(answered, proofs);
+  const { disagreements, unverified } = compareAnswers(answered, proofs, totals);
   // What still moves is requested once more, then loaded and stays due.
-  const telling = disagreements.filter(({ isMoving }) => !isMoving || doubts === 0);
+  const telling = disagreements.filter(
+    ({ isMoving, isControl }) => !isControl && (!isMoving || doubts === 0),
+  );
+  const different = disagreements.find(({ isControl }) => isControl);
   const [first] = telling;
-  const control = controlClause(answered);
+  const control = window.parts.length > 1 ? controlClause(answered) : null;
   const because =
     unfollowed ??
     (short[0] === undefined ? null : clauseOf(short[0])) ??
@@ -78,8 +88,16 @@ function prove(answered: Answered, { completeness }: Policy): Proven | Again | S
     control ??
     null;
   if (because === null) {
+    if (different !== undefined && window.isCompared !== true && doubts < MAX_DOUBTS) {
+      const failure = new Failure('DATA_INCOMPLETE', `${subjectOf(window)}: ${different.clause}.`);
+      return again(answered, { ...window, isCompared: true }, failure, null);
+    }
     const proven = loadable(answered, proofs, unverified);
-    const isMoving = disagreements.length > 0 && proven.verdict === 'proven';
+    if (different !== undefined) {
+      const message = `The rows do not add up to the control totals, in two answers: ${different.clause}. They were loaded as their own totals show; control totals of the slice are not compared with rows for 7 days.`;
+      proven.warnings.push({ code: 'CONTROL_DIFFERS', message });
+    }
+    const isMoving = disagreements.some((each) => each.isMoving) && proven.verdict === 'proven';
     return isMoving ? { ...proven, verdict: 'unverifiable' } : proven;
   }
   const message = `${subjectOf(window)}: ${because}.`;
@@ -157,7 +175,7 @@ function loadable(
   { rejects }: Answered,
   proofs: readonly AnswerProof[],
   unverified: string | null,
-): Proven {
+): Proven & { readonly warnings: LoadWarning[] } {
   const warnings: LoadWarning[] = [];
   const shown = { comparisons: [], notAdditive: [], addsUp: [] };
   const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
@@ -217,7 +235,7 @@ function divisible({ spooled }: Answered, proofs: readonly AnswerProof[], failur
 function guard(
   answered: Answered,
   proven: Proven,
-  { acceptLoss, stored }: Policy,
+  { acceptLoss, stored, totals }: Policy,
 ): (Replacement | Outcome)[] {
   const { spooled, fetchedAt, rejects } = answered;
   const counts: Counts = { answered: answeredRows(answered), stored };
@@ -225,6 +243,7 @@ function guard(
     fetchedAt,
     acceptLoss,
     isConfirmation: spooled.isConfirmation,
+    totals,
   });
   const first = shares.find(({ fate }) => fate === 'load');
   return shares.flatMap((share): (Replacement | Outcome)[] => {
@@ -242,7 +261,15 @@ function guard(
         ...emptyWarning(empty),
       ];
       const isFirst = share === first;
-      const replacement = { answered, window, stored, empty, isFirst, rejects: { days, recorded } };
+      const replacement = {
+        answered,
+        window,
+        stored,
+        totals,
+        empty,
+        isFirst,
+        rejects: { days, recorded },
+      };
       return [{ kind: 'replace', ...proven, ...replacement, warnings }];
     }
     const failure = lossFailure(share, counts, subjectOf(window));

@@ -48,7 +48,7 @@ const joinedRow = z.object({
 /** Stages the rows of windows, runs every check on them, and fills `totals`. Returns the facts of each, in their order. */
 export async function readAnswered(
   readable: readonly Readable[],
-  staged: Staged,
+  staged: Staged & { readonly isCompared: boolean },
   warehouse: Warehouse,
 ): Promise<Answered[]> {
   const { columns } = staged;
@@ -81,7 +81,9 @@ export async function readAnswered(
   const copied = [...repeated].flatMap(([windowNo, { copies }]) =>
     copies.length > 0 ? [windowNo] : [],
   );
-  const several = numbersOf(({ answers }) => answers.length > 1);
+  const several = numbersOf(
+    ({ answers, controls }) => staged.isCompared || answers.length + controls.length > 1,
+  );
   const plainSums = await periodSums(
     warehouse,
     several.length === 0 ? null : sumPeriods(columns, several),

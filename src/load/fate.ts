@@ -14,7 +14,9 @@ import {
 } from '../model/calendar.ts';
 import type { PeriodRecord } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
 import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
+import { isStated, type NightTotals } from './night-totals.ts';
 
 /** Younger periods may lose rows to late rejections. */
 const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
@@ -22,6 +24,12 @@ const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
 const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
 const MIN_SHARE = 0.5;
+
+export const isSettled = (
+  period: Period,
+  { utcOffset }: Pick<Slice, 'utcOffset'>,
+  at: Date,
+): boolean => at.getTime() - endOf(period, utcOffset).getTime() > SETTLED_AFTER_MS;
 
 /** What is stored of a period; without a date dimension its days may differ from those requested now. */
 export interface StoredPeriod extends Pick<
@@ -43,6 +51,7 @@ export interface Judging {
   readonly acceptLoss: boolean;
   /** Whether the answer confirms or refutes an earlier one that had too few rows. */
   readonly isConfirmation: boolean;
+  readonly totals: NightTotals;
 }
 
 /** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it is protected. */
@@ -58,8 +67,11 @@ function fateOf(period: Period, window: Window, { answered, stored }: Counts, ho
   if (before !== undefined && rows < leastRows(period, window, before, how))
     return isConfirmation ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
-  // If an earlier run already found the period empty, this answer is the second call that confirms it.
-  const isNewlyEmpty = rows === 0 && (before === undefined || before.rows > 0);
+  const isStatedThere = isStated(how.totals, period.bucket.start);
+  if (rows === 0 && isStatedThere === true) return isConfirmation ? 'refuse' : 'doubt';
+  // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
+  const isNewlyEmpty =
+    rows === 0 && isStatedThere === null && (before === undefined || before.rows > 0);
   return isNewlyEmpty && !isConfirmation ? 'doubt' : 'load';
 }
 

@@ -5,7 +5,13 @@ import * as z from 'zod';
 import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, spanOf, startOfDayAt } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import { basisAt, computedAt, nextRefreshAt, stateOf } from '../model/maturity.ts';
+import {
+  basisAt,
+  computedAt,
+  nextRefreshAt,
+  RUNS_TO_BELIEVE_EMPTY,
+  stateOf,
+} from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -16,6 +22,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
 import type { Replacement } from './decide.ts';
 import type { StoredPeriod } from './fate.ts';
+import { isStated } from './night-totals.ts';
 import type { Reject } from './answered.ts';
 import { isWithin } from './window-checks.ts';
 import { ledgerBounds, type Target } from '../tables/target.ts';
@@ -153,7 +160,7 @@ export function recordLoads(
 
 /** The ledger's entries for the periods of a load: one per period, in a cube one per period and age. */
 function periodsOf(
-  { loadId, answered, verdict, window, rejects, stored: storedBefore }: Load,
+  { loadId, answered, verdict, window, rejects, totals, stored: storedBefore }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
   counted: StoredCounts,
@@ -164,9 +171,14 @@ function periodsOf(
     const all = counted.rows.get(start) ?? 0;
     // An age whose values are all zero is not empty.
     const isEmpty = slice.cube === undefined ? all === 0 : !periodRows.has(start);
-    const emptyRuns = isEmpty
-      ? emptyRunsAfter(storedBefore.get(start), period, fetchedAt, slice)
-      : 0;
+    // Control totals that state nothing of the period are the second answer that an empty one needs.
+    const isConfirmed =
+      isStated(totals, start) === false && fetchedAt >= endOf(period, slice.utcOffset);
+    const emptyRuns = !isEmpty
+      ? 0
+      : isConfirmed
+        ? RUNS_TO_BELIEVE_EMPTY
+        : emptyRunsAfter(storedBefore.get(start), period, fetchedAt, slice);
     const rejected = rejectedIn(period, rejects.days);
     const stated = evidenceOf(maturity, period, fetchedAt);
     const immature = stated.evidence?.immature ?? [];

@@ -17,6 +17,8 @@ import { saveAdditivity } from '../tables/slice-metrics.ts';
 import type { Target } from '../tables/target.ts';
 import { setThreadsFor } from '../warehouse/opening.ts';
 import { judgePages, maturityOf, warningsOf } from './answer-pages.ts';
+import { recordTotals } from './control-totals.ts';
+import { type NightControl, readNightTotals } from './night-totals.ts';
 import { isBatched, type Readable, type ReadableAnswer } from './answered.ts';
 import { decide, type Replacement } from './decide.ts';
 import { readAnswered } from './facts.ts';
@@ -35,6 +37,8 @@ export interface LoadRequest extends Destination {
   readonly acceptLoss: boolean;
   /** An app leaves as soon as an answer names it. */
   readonly lost: LostApps;
+  /** What the service states tonight of the slice; null if it was not read. */
+  readonly control: NightControl | null;
   readonly read: Pick<ReadPages, 'readAll' | 'of'>;
 }
 
@@ -133,9 +137,19 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   });
   const replacing = replacingIn(windows, target);
   const staged: Staged = { columns, pages, replacing, isBatched: readable.some(isBatched) };
-  const answers = await readAnswered(readable, staged, warehouse);
-  const lost = await rowsOfUnnamed(request.lost, target, warehouse);
   const all = readable.map(({ spooled }) => spooled.window);
+  const totals = await readNightTotals(
+    warehouse,
+    request.control,
+    all.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)),
+    target.slice.metrics,
+  );
+  const answers = await readAnswered(
+    readable,
+    { ...staged, isCompared: totals.size > 0 },
+    warehouse,
+  );
+  const lost = await rowsOfUnnamed(request.lost, target, warehouse);
   const periods = await storedPeriods(
     warehouse,
     target,
@@ -147,7 +161,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   for (const answered of answers) {
     const { window } = answered.spooled;
     const { completeness } = target.slice;
-    const how = { completeness, acceptLoss, stored: stored(window) };
+    const how = { completeness, acceptLoss, stored: stored(window), totals };
     for (const fate of decide(answered, how)) {
       if (fate.kind === 'replace') replacements.push(fate);
       else if (fate.kind === 'split' && window.periods.length === 1) {
@@ -162,6 +176,10 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   }
   const [first] = replacements;
   if (first === undefined) return { outcomes, target };
+  if (target.slice.control !== undefined) {
+    const recorded = await recordTotals(replacements, staged, request);
+    return { outcomes: [...outcomes, ...recorded], target };
+  }
   const { loaded, target: wider } = await replaceWindows(
     replacements.map((replacement) => withWarnings(replacement, readable)),
     staged,

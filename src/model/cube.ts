@@ -44,14 +44,6 @@ export function metricsByAge<T extends { readonly id: string }>(
   return new Map(Array.from(ages, (age) => [age, metrics.filter(({ id }) => ageOf(id) === age)]));
 }
 
-/** Limits a cube to the metrics that share an age with one of those given. */
-export function ofSameAges(slice: Slice, metrics: readonly string[]): Slice {
-  if (slice.cube === undefined) return slice;
-  const ageOf = ageIn(slice);
-  const ages = new Set(metrics.map(ageOf));
-  return { ...slice, metrics: slice.metrics.filter((metric) => ages.has(ageOf(metric))) };
-}
-
 /** Returns the age under which the ledger records a metric (default: empty). */
 export function ageIn({ cube }: Pick<Slice, 'cube'>): (metric: string) => string {
   const ages = new Map(cube?.map(({ metric, age }) => [metric, age]));

@@ -1,7 +1,7 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
 import type { Part } from './window.ts';
-import { type Day, type DayInterval, MS_PER_DAY } from './calendar.ts';
+import { type Day, type DayInterval, daysBetween, MS_PER_DAY } from './calendar.ts';
 
 /**
  * `proven` by the service's totals; `unverifiable` if none adds up or all agree only within rounding; `unproven` if something
@@ -121,4 +121,14 @@ export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodR
   const own = tableOf(ledger, fingerprint);
   const tables = own === ledger.live ? [ledger.live] : [ledger.live, own];
   return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
+}
+
+/** Average rows per day in the loaded periods that have rows. */
+export function rowsPerDay(table: SliceTable | null): number | null {
+  const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
+  const days = periods.reduce(
+    (sum, { requested }) => sum + daysBetween(requested.start, requested.end),
+    0,
+  );
+  return days === 0 ? null : periods.reduce((sum, period) => sum + period.rows, 0) / days;
 }

@@ -36,6 +36,8 @@ export interface DocumentedMetric {
   readonly kind: MetricKind;
   /** Days after a period's end in which its values may change; null for ever. */
   readonly horizonDays: number | null;
+  /** Days after a period's end until its total can be compared from night to night; null if it grows forever. */
+  readonly comparableDays: number | null;
   /** The part of a computed metric that becomes final last, or the metric itself. */
   readonly latest: string;
   readonly addsUp: boolean;
@@ -113,8 +115,15 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
     .filter((documented) => documented !== null);
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first ?? null;
-  return { ...latestOf(first, others), addsUp: found.every(({ addsUp }) => addsUp) };
+  const comparable = found.map((documented) => documented.comparableDays ?? Infinity);
+  return {
+    ...latestOf(first, others),
+    addsUp: found.every(({ addsUp }) => addsUp),
+    comparableDays: finite(Math.max(...comparable)),
+  };
 }
+
+const finite = (days: number): number | null => (days === Infinity ? null : days);
 
 /** Returns null for an id of another form, an age beyond the longest, and a part of no documented form. */
 function inForm(
@@ -130,7 +139,18 @@ function inForm(
     stated === null ? null : { name: filled(form.replace('_{period}', ''), match), ...stated };
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
-  const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
+  // Until an age is over, its total grows every day.
+  const comparableDays = days === null ? null : (age?.completeDays ?? 0);
+  const own: DocumentedMetric = {
+    form,
+    kind,
+    horizonDays,
+    comparableDays,
+    latest: id,
+    addsUp,
+    unit,
+    age,
+  };
   const names = filled(computedFrom, match)
     .replace(FACTOR, '')
     .split(/; | \/ /);
@@ -138,7 +158,8 @@ function inForm(
   const known = parts.filter((part) => part !== null);
   if (known.length < parts.length) return null;
   const { horizonDays: lastDays, latest } = latestOf(own, known);
-  return { ...own, horizonDays: lastDays, latest };
+  const comparable = [own, ...known].map((part) => part.comparableDays ?? Infinity);
+  return { ...own, horizonDays: lastDays, latest, comparableDays: finite(Math.max(...comparable)) };
 }
 
 const filled = (text: string, match: RegExpExecArray): string =>

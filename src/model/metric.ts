@@ -33,6 +33,8 @@ export interface Metric {
   readonly kind: MetricKind | 'unknown';
   /** How long after a period ends the value may still change; null if forever. */
   readonly horizonMs: number | null;
+  /** How long after a period ends its total is compared from night to night; null if never. */
+  readonly comparableMs: number | null;
   /** The source of the horizon, as text for people. */
   readonly horizonFrom: string;
   /** The age of its cohorts, and its name without the age. */
@@ -66,13 +68,13 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   const formatting = item?.formatting || (documented?.unit ?? 'decimal');
   const additive = addsUp(formatting, documented);
   const type = typeOf(formatting, documented, additive);
+  const milliseconds = (days: number | null | undefined): number | null =>
+    days === null || days === undefined ? null : days * MS_PER_DAY;
   return {
     id,
     kind: documented?.kind ?? 'unknown',
-    horizonMs:
-      documented === null || documented.horizonDays === null
-        ? null
-        : documented.horizonDays * MS_PER_DAY,
+    horizonMs: milliseconds(documented?.horizonDays),
+    comparableMs: milliseconds(documented?.comparableDays),
     horizonFrom: horizonText(id, documented),
     cohort: documented?.age ?? null,
     additive,
@@ -132,7 +134,13 @@ export function metricsOf(
     return {
       ...known,
       ...additivityIn(slice, known, seen),
-      ...(statedMs === null ? {} : { horizonMs: statedMs, horizonFrom: 'horizons of the slice' }),
+      ...(statedMs === null
+        ? {}
+        : {
+            horizonMs: statedMs,
+            comparableMs: known.comparableMs ?? statedMs,
+            horizonFrom: 'horizons of the slice',
+          }),
       ...(stated === null ? {} : { isCount: stated.kind === 'BIGINT', type: stated }),
     };
   });

@@ -1,24 +1,4 @@
-/** What samples with few faults, and repeated fetches of the same periods, show of the whole. Pure. */
-
-/** One-sided. */
-const CONFIDENCE = 0.95;
-/** More than the digits of a double can tell apart. */
-const HALVINGS = 60;
-
-/**
- * The faulty share is below this with 95 % confidence: the upper limit of Clopper and Pearson (1934), for none the "rule of
- * three" (Hanley and Lippman-Hand 1983). Assumes independence, which neighbouring cells lack.
- */
-export function faultyShareBelow(faulty: number, of: number): number {
-  if (faulty >= of) return 1;
-  let [low, high] = [faulty / of, 1];
-  for (let halving = 0; halving < HALVINGS; halving += 1) {
-    const middle = (low + high) / 2;
-    if (chanceOfAtMost(faulty, of, middle) > 1 - CONFIDENCE) low = middle;
-    else high = middle;
-  }
-  return high;
-}
+/** What repeated fetches of the same periods show of all. Pure. */
 
 /** The chance of at most `hits` in `of` draws, for a chance above 0 and below 1. */
 export function chanceOfAtMost(hits: number, of: number, chance: number): number {

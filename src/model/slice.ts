@@ -48,6 +48,8 @@ export interface CubeMetric {
 
 export interface Slice {
   readonly name: string;
+  /** Set for the internal slice that reads control totals: the name they are recorded under. */
+  readonly control?: string;
   readonly dimensions: readonly string[];
   /** Names; also patterns with `*`, until those are replaced. */
   readonly metrics: readonly string[];

@@ -18,7 +18,7 @@ export const dueReasons = [
   'metric added',
   'meaning changed',
   'forced',
-  'audit',
+  'moved',
 ] as const;
 
 export type DueReason = (typeof dueReasons)[number];
@@ -40,6 +40,8 @@ export interface Window {
   readonly periods: readonly DuePeriod[];
   /** At least one; their rows are disjoint and become visible together. */
   readonly parts: readonly Part[];
+  /** Whether its totals by period are requested beside its rows, although it is not divided. */
+  readonly isCompared?: boolean;
 }
 
 /** A window over contiguous periods. Throws a RangeError if there are none. */
@@ -158,14 +160,15 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
 }
 
 /**
- * The boxes of the totals that the parts of a divided window must add up to, by period. Parts that agree with their own totals
+ * The boxes of the totals that the rows of a divided or compared window must add up to, by period. Parts that agree with their own totals
  * may still leave out rows: a missing value is `in` no set and, if the service reads filters as SQL does, matches no `not in`.
  * If some metrics do not add up, the values of each dividing dimension are compared too. A filter of a metric limits grouped
  * rows, so that no coarser report has the same rows: such a window has no totals to compare.
  */
-export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts'>): Box[] {
+export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompared'>): Box[] {
   const { slice, parts } = window;
-  if (parts.length < 2 || isFiltered(window)) return [];
+  const isDivided = parts.length > 1;
+  if ((!isDivided && window.isCompared !== true) || isFiltered(window)) return [];
   const certain = slice.metrics.filter((metric) => addsUpCertainly(slice, metric));
   // A report needs a dimension, and every report can be grouped by year.
   const period = slice.grain ?? 'year';
@@ -176,7 +179,7 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts'>): Box[] {
     });
   return [
     ...(certain.length > 0 ? control([period], certain) : []),
-    ...(certain.length < slice.metrics.length
+    ...(isDivided && certain.length < slice.metrics.length
       ? [...dividing].flatMap((dimension) => control([period, dimension], slice.metrics))
       : []),
   ];

@@ -9,7 +9,7 @@ import type {
 } from '../status/status-report.ts';
 import { amountText } from '../terminal/measure.ts';
 import {
-  auditText,
+  agreementText,
   backtestTable,
   dictionaryTable,
   maturationTable,
@@ -121,7 +121,7 @@ function loaded(slice: SliceStatus): Markup {
   return html`<div class="side-by-side">
       ${slice.curves.map(curveChart)} ${maturationChart(slice.maturation)}
     </div>
-    ${auditText(slice).map(note)} ${unknownMaturation(slice).map(note)}
+    ${agreementText(slice).map(note)} ${unknownMaturation(slice).map(note)}
     ${factTable(restatedTable(slice))} ${folded(maturationTable(slice))}
     ${folded(backtestTable(slice))}`;
 }

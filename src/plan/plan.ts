@@ -14,10 +14,13 @@ import {
   windowOf,
 } from '../model/window.ts';
 import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf } from '../model/calendar.ts';
+import type { ControlEvidence } from '../model/control.ts';
+import { addFinals, cellOf, movedCells } from './watch.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import {
+  rowsPerDay,
   storedAt,
   storedPeriods,
   knownSize,
@@ -42,6 +45,8 @@ export interface SlicePlan {
   readonly windows: readonly Window[];
   /** The number of periods that are stored from a fetch after the as-of instant, and so left as they are. */
   readonly storedNewer: number;
+  /** The number of periods with final totals that moved, and that wait for a later night. */
+  readonly waiting: number;
   readonly planAt: Date;
 }
 
@@ -52,6 +57,8 @@ export interface PlanRequest {
   readonly planAt: Date;
   /** Plans exactly the periods that touch these days and have begun and are kept, whatever their state; null: the due ones. */
   readonly forced: DayInterval | null;
+  /** Null if nothing is known of the service's totals. */
+  readonly control?: ControlEvidence | null;
 }
 
 /** Plans the windows that a run requests for one slice. */
@@ -67,15 +74,23 @@ export function planSlice(request: PlanRequest): SlicePlan {
     forced === null ? periods : forcedPeriods(forced, { slice, table, periods, planAt });
   const { metrics } = request;
   const byAge = metricsByAge(slice, metrics);
-  const due = wanted.flatMap((period): DueAges[] => {
-    if (isStoredNewer(period, newer, slice)) return [];
-    const ages = [...byAge].flatMap(([age, some]): [string, DueReason][] => {
+  const moved = movedCells(forced === null ? (request.control ?? null) : null, table, planAt);
+  const agesOf = new Map<Period, Map<string, DueReason>>();
+  for (const period of wanted) {
+    if (isStoredNewer(period, newer, slice)) continue;
+    const ages = new Map<string, DueReason>();
+    for (const [age, some] of byAge) {
       const reason =
         forced === null ? reasonFor(period, age, some, { ...request, table }) : 'forced';
-      return reason === null ? [] : [[age, reason]];
-    });
-    return ages.length === 0 ? [] : [{ period, ages: new Map(ages) }];
-  });
+      const isMoved = moved.get(cellOf(age, period)) === 'maturing';
+      if (reason !== null || isMoved) ages.set(age, reason ?? 'moved');
+    }
+    agesOf.set(period, ages);
+  }
+  const waiting = addFinals(agesOf, moved, [...byAge.keys()], table);
+  const due = [...agesOf].flatMap(([period, ages]): DueAges[] =>
+    ages.size === 0 ? [] : [{ period, ages }],
+  );
   const parts = knownSize(table, planAt)?.parts ?? undefined;
   const maxDays = windowDays(slice, table, planAt);
   const windows =
@@ -99,6 +114,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
     table,
     windows,
     storedNewer: newer.length,
+    waiting,
     planAt,
   };
 }
@@ -244,11 +260,12 @@ function fits(group: Group, before: DuePeriod, maxDays: number): boolean {
   );
 }
 
-/** New periods first, then maturing ones, then older history; audits last, because nothing waits for them. */
+/** New periods first, then maturing ones, then older history. */
 const PRIORITY: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
   'became final': 1,
+  moved: 1,
   maturing: 1,
   empty: 1,
   unproven: 1,
@@ -256,7 +273,6 @@ const PRIORITY: Readonly<Record<DueReason, number>> = {
   'metric added': 2,
   'meaning changed': 2,
   forced: 2,
-  audit: 3,
 };
 const HISTORY = 2;
 
@@ -288,16 +304,6 @@ const FIRST_DAYS = { hour: 1, other: 7 } as const;
 
 /** No request covers more days, however sparse the slice is: one failure would cost too much. */
 const MAX_DAYS = 366;
-
-/** Average rows per day in the loaded periods that have rows. */
-export function rowsPerDay(table: SliceTable | null): number | null {
-  const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
-  const days = periods.reduce(
-    (sum, { requested }) => sum + daysBetween(requested.start, requested.end),
-    0,
-  );
-  return days === 0 ? null : periods.reduce((sum, period) => sum + period.rows, 0) / days;
-}
 
 /** The most days that a window of the slice may request, at least 1; a single period may still be longer. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {

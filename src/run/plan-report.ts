@@ -5,8 +5,9 @@ import { Failure } from '../errors.ts';
 import { readCatalog } from '../catalog/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
+import type { ControlEvidence } from '../model/control.ts';
 import type { Slice } from '../model/slice.ts';
-import { storedAt, type SliceTable } from '../model/ledger.ts';
+import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
 import { loadedMetrics, readAdditivity } from '../tables/slice-metrics.ts';
 import { refuseUnloadable } from '../tables/slice-table.ts';
@@ -15,8 +16,7 @@ import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { type Star, starsOf, withStars } from '../model/stars.ts';
 import { boxesOf, controlBoxesOf, type DueReason, type Window } from '../model/window.ts';
-import { withAudits } from '../plan/audit.ts';
-import { periodsByReason, planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
+import { periodsByReason, planSlice, type SlicePlan } from '../plan/plan.ts';
 import {
   chosenSlices,
   type ResolvedOptions,
@@ -24,7 +24,7 @@ import {
   onWarehouse,
 } from './circumstances.ts';
 import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
-import { drawnTonight } from './tables.ts';
+import { readEvidence } from '../warehouse/evidence.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -91,10 +91,12 @@ export async function explainPlan(
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
     await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
-    const explained = await explainedPlans(warehouse, slices, planAt);
-    const plans = explained.map(({ plan }) => plan);
-    const audited = withAudits(plans, await drawnTonight({ config, warehouse, planAt }, plans));
-    return explained.map((each, at) => describePlan({ ...each, plan: audited[at] ?? each.plan }));
+    const evidence =
+      config.controlMs === null
+        ? new Map<string, ControlEvidence>()
+        : await readEvidence(warehouse, slices, planAt);
+    const explained = await explainedPlans(warehouse, slices, planAt, evidence);
+    return explained.map(describePlan);
   };
   const planned = warehouseExists(config.warehouse)
     ? await onWarehouse(config, 'read', request, explain)
@@ -122,6 +124,7 @@ async function explainedPlans(
   warehouse: Warehouse,
   slices: readonly Slice[],
   planAt: Date,
+  evidence: ReadonlyMap<string, ControlEvidence>,
 ): Promise<ExplainedPlan[]> {
   const stored = readCatalog(warehouse, slices);
   // Ledgers are cached: the engine reads the next one while one is being parsed.
@@ -141,7 +144,8 @@ async function explainedPlans(
     const ledger = await readSliceLedger(warehouse, slice.name);
     await refuseUnloadable(warehouse, slice, ledger);
     const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-    const plan = planSlice({ slice, metrics, ledger, planAt, forced: null });
+    const control = evidence.get(slice.name) ?? null;
+    const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control });
     const { live } = ledger;
     const stars = listed.length === 0 ? [] : plannedStars(starsOf(stated, listed, loaded), live);
     explained.push({ plan, live, stars });

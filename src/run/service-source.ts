@@ -20,7 +20,7 @@ import type { Spool, Spooled } from '../spool/spool.ts';
 import { hasPartnersOf } from '../warehouse/runs.ts';
 import { type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';
-import { planTargets, withNightlyAudits } from './tables.ts';
+import { planTargets } from './tables.ts';
 
 /** Makes a run request its answers from the service. */
 export function fromService(service: Service): SourceFactory {
@@ -59,7 +59,7 @@ function openSource(run: Run, service: Service): Source {
       return { catalog, slices: run.slices };
     },
     async plan(targets) {
-      return withNightlyAudits(run, await planTargets(run, targets));
+      return planTargets(run, targets);
     },
     async *answers(queue, targets, signal, onAnswer) {
       const { maxConcurrency } = config.service;
@@ -67,7 +67,8 @@ function openSource(run: Run, service: Service): Source {
         service,
         spool: { ...spool, discard },
         maxConcurrency,
-        emit,
+        // Windows of control totals are not counted as windows of a slice.
+        emit: queue[0]?.window.slice.control === undefined ? emit : () => {},
         signal,
         onAnswer,
       };

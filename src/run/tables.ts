@@ -1,4 +1,4 @@
-/** The tables of a run's slices: prepares, plans and swaps them, deletes old periods, draws audits, warns of changed finals. */
+/** The tables of a run's slices: prepares, plans and swaps them, deletes old periods, warns of changed finals. */
 
 import { isDeepStrictEqual } from 'node:util';
 
@@ -14,15 +14,17 @@ import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { starsOf, twinsText, withStars } from '../model/stars.ts';
-import { type Draw, drawAudits, nightOf, withAudits } from '../plan/audit.ts';
 import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { refreshJoins } from '../links/joins.ts';
 import { completePartners } from '../links/refresh-partners.ts';
 import { storedRows } from '../links/replace.ts';
+import { reportMoved } from './controls.ts';
+import { readEvidence } from '../warehouse/evidence.ts';
+import type { ControlEvidence } from '../model/control.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
-import { count, insertRows, statement, storedColumnTypes, timestamp } from '../warehouse/sql.ts';
+import { count, statement, storedColumnTypes } from '../warehouse/sql.ts';
 
 /** Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself. */
 export async function starredSlices(
@@ -84,6 +86,11 @@ export async function prepareTargets(
 /** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
+  const slices = targets.map(({ slice }) => slice);
+  const evidence =
+    run.config.controlMs === null
+      ? new Map<string, ControlEvidence>()
+      : await readEvidence(run.warehouse, slices, planAt);
   const plans: SlicePlan[] = [];
   for (const [at, { slice, columns }] of targets.entries()) {
     if (at % MAX_CONCURRENT === 0) {
@@ -93,9 +100,11 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
       );
     }
     const ledger = await readSliceLedger(run.warehouse, slice.name);
-    plans.push(
-      planSlice({ slice, metrics: columns.metrics, ledger, planAt, forced: request.forced }),
-    );
+    const control = evidence.get(slice.name) ?? null;
+    const { metrics } = columns;
+    const plan = planSlice({ slice, metrics, ledger, planAt, forced: request.forced, control });
+    if (control !== null) await reportMoved(run, plan, control);
+    plans.push(plan);
   }
   return plans;
 }
@@ -150,37 +159,6 @@ export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Pr
     if (deleted !== null)
       run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });
   }
-}
-
-/** Adds the audits of a nightly sync to its plans, and records them before anything is requested; a backfill has none. */
-export async function withNightlyAudits(
-  run: Run,
-  plans: readonly SlicePlan[],
-): Promise<readonly SlicePlan[]> {
-  if (run.request.forced !== null) return plans;
-  const drawn = await drawnTonight(run, plans);
-  const planAt = timestamp(run.planAt);
-  const draws = drawn.map(({ plan, period, seed }) => {
-    const { name: slice } = plan.slice;
-    return { run_id: run.runId, drawn_at: planAt, slice, period: period.bucket.start, seed };
-  });
-  await insertRows(run.warehouse, 'ripen_internal.audit_draws', draws);
-  return withAudits(plans, drawn);
-}
-
-const drawsRow = z.object({ draws: count });
-
-/** The audits still to draw tonight, after those that the night's earlier runs loaded, killed runs included. */
-export async function drawnTonight(
-  { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
-  plans: readonly SlicePlan[],
-): Promise<Draw[]> {
-  const [done] = await warehouse.rows(
-    statement('insight/audits_of_night'),
-    [nightOf(planAt)],
-    drawsRow,
-  );
-  return drawAudits(plans, { periods: config.audit, done: done?.draws ?? 0 }, planAt);
 }
 
 const changedRow = z.object({

@@ -9,12 +9,17 @@ import type { Missed } from '../extract/extract.ts';
 import { type LostApps, withoutLost } from '../load/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../tables/slice-metrics.ts';
+import type { LoadWarning } from '../load/answer-pages.ts';
+import type { NightControl } from '../load/night-totals.ts';
 import { loadBatch } from '../load/load.ts';
-import type { Outcome, Split } from '../load/outcome.ts';
+import type { Loaded, Outcome, Split } from '../load/outcome.ts';
+import type { Slice } from '../model/slice.ts';
+import type { Failure } from '../errors.ts';
 import { withChanges, withMetrics } from '../tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
+import { rowsPerDay } from '../model/ledger.ts';
 import { boxesOf, boxId, controlBoxesOf, labelOf, partId, type Window } from '../model/window.ts';
-import { byPriority, joined, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
+import { byPriority, joined, type SlicePlan } from '../plan/plan.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../spool/spool.ts';
 import { saveMaxDays } from '../warehouse/ledger.ts';
@@ -27,12 +32,32 @@ export async function loadWindows(
   plans: readonly SlicePlan[],
   run: Run,
   source: Source,
-  targets: Targets,
-  lost: LostApps,
+  into: Loading,
 ): Promise<void> {
   const unsized = plans.filter(({ table }) => source.canRequest && rowsPerDay(table) === null);
-  const loader = new WindowLoader(run, source, targets, lost, unsized);
+  const loader = new WindowLoader(run, source, into, unsized);
   await loader.load(byPriority(plans));
+}
+
+/** What windows are loaded into, and what is known of their rows. */
+export interface Loading {
+  readonly targets: Targets;
+  readonly lost: LostApps;
+  /** The control totals read in this run, by slice; one that its rows twice differed from is removed. */
+  readonly controls: Map<string, NightControl>;
+}
+
+/** Reads control totals, whose failures are no failures of the run. Returns these failures, with their slices. */
+export async function readControlWindows(
+  plans: readonly SlicePlan[],
+  run: Run,
+  source: Source,
+  targets: Targets,
+): Promise<readonly { readonly failure: Failure; readonly slice: Slice }[]> {
+  const none = { targets, lost: new Map(), controls: new Map() };
+  const loader = new WindowLoader(run, source, none, []);
+  await loader.load(byPriority(plans));
+  return loader.failures;
 }
 
 const unanswered = (window: Window): PendingWindow => {
@@ -44,6 +69,9 @@ class WindowLoader {
   readonly #source: Source;
   readonly #targets: Targets;
   readonly #lost: LostApps;
+  readonly #controls: Map<string, NightControl>;
+  /** Of control totals. */
+  readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
   /** The waiting windows, the next one first; the source takes them off. */
   readonly #waiting: PendingWindow[] = [];
   /** Slices planned before anything was known of their size; their first answer shows how long their other windows may be. */
@@ -54,14 +82,14 @@ class WindowLoader {
   constructor(
     run: Run,
     source: Source,
-    targets: Targets,
-    lost: LostApps,
+    { targets, lost, controls }: Loading,
     unsized: readonly SlicePlan[],
   ) {
     this.#run = run;
     this.#source = source;
     this.#targets = targets;
     this.#lost = lost;
+    this.#controls = controls;
     this.#unsized = new Set(unsized.map(({ slice }) => slice.name));
   }
 
@@ -77,7 +105,8 @@ class WindowLoader {
         until,
         onAnswer,
       )) {
-        for (const { slice, requests } of batch.requested) record.countRequests(slice, requests);
+        for (const { slice, requests } of batch.requested)
+          if (slice.control === undefined) record.countRequests(slice, requests);
         const pending: PendingWindow[] = [];
         for (const missed of batch.missed) pending.push(...(await this.#afterMiss(missed)));
         const outcomes = await this.#loadBatch(batch);
@@ -98,16 +127,26 @@ class WindowLoader {
     } finally {
       // After a disk failure, requests still under way would be written for nothing.
       this.#stop.abort();
-      for (const { window } of this.#waiting) record.leave(window);
+      for (const { window } of this.#waiting) this.#leave(window);
     }
+  }
+
+  #leave(window: Window): void {
+    if (window.slice.control === undefined) this.#run.record.leave(window);
+  }
+
+  #fail(failure: Failure, window: Window): void {
+    const { slice } = window;
+    if (slice.control === undefined) recordFailed(failure, window, this.#run);
+    else this.failures.push({ failure, slice });
   }
 
   async #loadBatch({ spooled, fetchedAt }: AnswerBatch): Promise<readonly Outcome[]> {
     const [first] = spooled;
     const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
-    const { warehouse, record, runId, request, signal } = this.#run;
+    const { warehouse, runId, request, signal } = this.#run;
     if (first === undefined || target === undefined || signal.aborted) {
-      for (const { window } of spooled) record.leave(window);
+      for (const { window } of spooled) this.#leave(window);
       return [];
     }
     const loaded = await loadBatch(spooled, {
@@ -117,8 +156,11 @@ class WindowLoader {
       target: withMetrics(target, first.window.slice.metrics),
       fetchedAt,
       // Archived answers were accepted when they were loaded, losses included.
-      acceptLoss: request.acceptLoss || !this.#source.canRequest,
+      // Totals of days that have none yet are no loss.
+      acceptLoss:
+        request.acceptLoss || !this.#source.canRequest || first.window.slice.control !== undefined,
       lost: this.#lost,
+      control: this.#controls.get(first.window.slice.name) ?? null,
       read: this.#source.read,
     });
     this.#targets.set(target.slice.name, withChanges(target, loaded.target));
@@ -130,11 +172,11 @@ class WindowLoader {
     const { window, failure, heavy } = missed;
     const { signal, record } = this.#run;
     if (signal.aborted || this.#stop.signal.aborted) {
-      record.leave(window);
+      this.#leave(window);
       return [];
     }
     if (failure.code === 'CREDENTIALS_REFUSED') {
-      for (const waiting of [missed, ...this.#waiting.splice(0)]) record.leave(waiting.window);
+      for (const waiting of [missed, ...this.#waiting.splice(0)]) this.#leave(waiting.window);
       this.#stop.abort(failure);
       record.fail(failure);
       return [];
@@ -146,7 +188,7 @@ class WindowLoader {
       this.#emitAgain(window, failure.message);
       return [unanswered(others)];
     }
-    recordFailed(failure, window, this.#run);
+    this.#fail(failure, window);
     return [];
   }
 
@@ -154,12 +196,12 @@ class WindowLoader {
   async #afterLoad(outcome: Outcome): Promise<readonly PendingWindow[]> {
     const { window } = outcome;
     if (outcome.kind === 'loaded') {
-      await recordLoaded(outcome, this.#run);
+      if (window.slice.control === undefined) await this.#recordLoaded(outcome);
       return [];
     }
     const step = next(outcome, this.#source.canRequest);
     if (step.kind === 'fail') {
-      recordFailed(step.failure, window, this.#run);
+      this.#fail(step.failure, window);
       return [];
     }
     if (step.kind === 'divide') {
@@ -174,6 +216,16 @@ class WindowLoader {
     if (step.kind === 'not additive') await this.#stopSumming(step.metrics, step.spooled);
     else this.#emitAgain(window, step.because);
     return [step.pending];
+  }
+
+  /** Records a loaded window. Of a slice whose rows differ from its control totals, one window says so. */
+  async #recordLoaded(loaded: Loaded): Promise<void> {
+    const { name } = loaded.window.slice;
+    const isDifferent = ({ code }: LoadWarning): boolean => code === 'CONTROL_DIFFERS';
+    const isNews = this.#controls.has(name);
+    const warnings = loaded.warnings.filter((warning) => isNews || !isDifferent(warning));
+    if (warnings.some(isDifferent)) this.#controls.delete(name);
+    await recordLoaded({ ...loaded, warnings }, this.#run);
   }
 
   #emitAgain(window: Window, because: string): void {
@@ -235,7 +287,7 @@ class WindowLoader {
       splitParts(window, parts, new Map([...stored, ...(divided.values ?? [])])) ??
       splitParts(window, parts, stored);
     if (inParts === null) {
-      recordFailed(failure, window, this.#run);
+      this.#fail(failure, window);
       return [];
     }
     emit({ type: 'window_split', ...where, into: inParts.parts.length });

@@ -6,7 +6,7 @@ import { proposedHorizonDays } from '../model/sampling.ts';
 import type { FailedStart } from './failed-start.ts';
 import { groupedFailures } from './failure-groups.ts';
 import {
-  AUDITED_DAYS,
+  REFETCHED_DAYS,
   healthStates,
   type Health,
   type HealthState,
@@ -186,7 +186,7 @@ function horizonFindings({ name, histories }: SliceStatus): Finding[] {
         ? null
         : `State \`horizons: { ${metric}: ${days}d }\`; ${looks} later looks found no change.`;
     if (changed > 0) {
-      const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${AUDITED_DAYS} days had changed after its horizon of ${horizon}d${age === null ? '' : `, as late as age ${age}`}.`;
+      const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${REFETCHED_DAYS} days had changed after its horizon of ${horizon}d${age === null ? '' : `, as late as age ${age}`}.`;
       const remedy = proposal ?? `State a longer horizon for ${metric} under \`horizons\`.`;
       return [finding('watch', message, remedy)];
     }

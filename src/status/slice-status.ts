@@ -7,11 +7,12 @@ import { periodStates as ledgerStates } from '../model/maturity.ts';
 import { ageOf, coveredPeriods } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { columnsOf } from '../warehouse/relations.ts';
+import { readEvidence } from '../warehouse/evidence.ts';
 import { count, dayShape, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
-  AUDITED_DAYS,
-  auditedCells,
+  REFETCHED_DAYS,
+  comparedTotals,
   backtestAge,
   type CellSpan,
   cellStates,
@@ -52,7 +53,12 @@ export async function sliceStatus(
   ): Promise<T[]> =>
     warehouse === null ? [] : warehouse.rows(statement(of), [name, ...parameters], shape);
   const [table] = await read('status/table', tableState);
-  const [audits] = await read('status/audits', auditedCells, since(AUDITED_DAYS));
+  const [compared] = await read('status/control', comparedTotals, timestamp(planAt));
+  const evidence =
+    warehouse === null || compared === undefined
+      ? undefined
+      : (await readEvidence(warehouse, [slice], planAt)).get(name);
+  const moved = evidence?.moved ?? [];
   const periods = await read(
     'status/periods',
     storedPeriod,
@@ -84,8 +90,15 @@ export async function sliceStatus(
     restated: await read('status/restatements', restatedMetric, since(RESTATED_DAYS)),
     maturation: await read('status/maturation', maturationAge),
     backtest: await read('status/backtest', backtestAge),
-    histories: await read('status/metric_histories', metricHistory, since(AUDITED_DAYS)),
-    audited: audits === undefined || audits.cells === 0 ? null : audits,
+    histories: await read('status/metric_histories', metricHistory, since(REFETCHED_DAYS)),
+    control:
+      compared === undefined
+        ? null
+        : {
+            ...compared,
+            moved: moved.length,
+            moved_final: moved.filter(({ isFinal }) => isFinal).length,
+          },
     curves: warehouse === null || !hasCurves ? [] : await readCurves(warehouse, slice, expected),
     metrics,
     ages,

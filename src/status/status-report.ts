@@ -2,7 +2,6 @@
 
 import * as z from 'zod';
 
-import { faultyShareBelow } from '../model/sampling.ts';
 import { count, jsonOf } from '../warehouse/sql.ts';
 
 /** `cut`: the date period begins or ends inside the period; `empty`: one answer had no rows, a later run must confirm it. */
@@ -111,27 +110,14 @@ export const metricHistory = z.object({
 });
 
 /** Older fetches say little about the configured horizon. */
-export const AUDITED_DAYS = 90;
+export const REFETCHED_DAYS = 90;
 
-/** A row of `status/audits`. A drawn period is one draw, regardless of its cells. */
-export const auditedCells = z
-  .object({
-    periods: count,
-    cells: count,
-    changed: count,
-    /** Drawn at random by audits, each with a chance in proportion to its final cells. */
-    drawn_periods: count,
-    /** Sum of the shares of the drawn periods' final cells that had changed. */
-    drawn_changed: z.number(),
-  })
-  .transform((cells) => {
-    const { drawn_periods: drawn, drawn_changed: changed } = cells;
-    // With 95 % confidence, fewer than this share of all final cells drawn from were wrong; null before the first draw.
-    return {
-      ...cells,
-      wrong_share_below: drawn === 0 ? null : faultyShareBelow(Math.ceil(changed), drawn),
-    };
-  });
+/** A row of `status/control`. */
+export const comparedTotals = z.object({
+  read_at: z.string(),
+  /** Values of loaded periods that the service was asked for again. */
+  totals: count,
+});
 
 export const curvePoint = z.object({
   month: z.string(),
@@ -170,8 +156,14 @@ export interface SliceStatus {
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
   readonly histories: readonly z.infer<typeof metricHistory>[];
-  /** Null before the first. */
-  readonly audited: z.infer<typeof auditedCells> | null;
+  /** Null before the first control totals, and without any. */
+  readonly control:
+    | (z.infer<typeof comparedTotals> & {
+        /** Those that differ from what is loaded. */
+        readonly moved: number;
+        readonly moved_final: number;
+      })
+    | null;
   /** Of a cube: the first keys whose values add up. */
   readonly curves: readonly CohortCurve[];
   readonly metrics: readonly MetricStatus[];

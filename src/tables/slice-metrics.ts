@@ -24,7 +24,7 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   const ageOf = ageIn(slice);
   const now = metrics.map(
     (
-      { id, type, kind, horizonFrom, additive, additivity, horizonMs },
+      { id, type, kind, horizonFrom, additive, additivity, horizonMs, comparableMs },
       position,
     ): RecordedMetric => {
       const { name = null, ageDays = null } = cohorts.get(id) ?? {};
@@ -38,6 +38,7 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
         additivity,
         horizon_seconds: horizonMs === null ? null : horizonMs / 1000,
         settle_seconds: settleSeconds,
+        comparable_seconds: comparableMs === null ? null : comparableMs / 1000,
         cohort_metric: name,
         age_days: ageDays,
         age: ageOf(id),
@@ -82,6 +83,7 @@ const recordedMetric = z.object({
   additivity: z.string(),
   horizon_seconds: z.number().nullable(),
   settle_seconds: z.number(),
+  comparable_seconds: z.number().nullable(),
   cohort_metric: z.string().nullable(),
   age_days: z.number().nullable(),
   age: z.string(),

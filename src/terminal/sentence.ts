@@ -52,6 +52,8 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
     `${at(event)}joined ${countText(event.from, 'waiting window')} into ${event.into}, by the size of the first answer`,
   periods_deleted: (event) =>
     `${at(event)}removed ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}, as retain says`,
+  totals_moved: ({ slice, message, waiting }) =>
+    `${slice}: ${message}${waiting === 0 ? '' : `; ${waiting} final periods wait for a later night`}`,
   failed: (event) => `failed: ${at(event)}${event.code}: ${event.message}`,
   warning: (event) => `warning: ${at(event)}${event.code}: ${event.message}`,
   catalog_loaded: ({ items }) => `catalog: ${countText(items, 'item')}`,

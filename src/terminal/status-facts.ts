@@ -1,7 +1,6 @@
 /** The facts of a status report, as sentences and tables for both the text and the page; pure. */
 
 import { MIN_PERIODS } from '../insight/ripening.ts';
-import { AUDITED_DAYS } from '../status/status-report.ts';
 import type { CellState, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
   amountText,
@@ -88,17 +87,15 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   return facts;
 }
 
-/** Returns the sentence about final cells that were fetched again, if there are any. */
-export function auditText({ audited }: SliceStatus): string[] {
-  if (audited === null) return [];
-  const { cells, periods, changed, wrong_share_below: below } = audited;
-  const { drawn_periods: drawn, drawn_changed: wrong } = audited;
-  const counted = `final cells fetched again in ${AUDITED_DAYS} days: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed`;
-  if (below === null) return [counted];
-  // Rounded up: never below the bound.
-  const share = `fewer than ${Math.ceil(1000 * below) / 10} % of the final cells drawn from were wrong`;
+/** Returns the sentence that says whether the loaded totals agree with the service. */
+export function agreementText({ control }: SliceStatus): string[] {
+  if (control === null) return [];
+  const { totals, moved, read_at: readAt } = control;
+  const at = `as of ${minuteText(readAt)}`;
   return [
-    `${counted}; of ${countText(drawn, 'period')} drawn at random ${percentText(wrong, drawn)}: with 95 % confidence ${share}`,
+    moved === 0
+      ? `all ${countText(totals, 'total')} agree with the service, ${at}`
+      : `${groupedText(moved)} of ${countText(totals, 'total')} differ from the service, ${at}`,
   ];
 }
 

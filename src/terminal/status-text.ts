@@ -9,7 +9,7 @@ import {
 import { countText } from './measure.ts';
 import { oneLine } from './printable.ts';
 import {
-  auditText,
+  agreementText,
   crawlsText,
   backtestTable,
   cellWords,
@@ -103,7 +103,7 @@ function sliceLines(
   const lines = [
     ...sliceFacts(slice, asOf),
     ...finalityLines(slice, Math.min(terminal ?? USUAL_COLUMNS, MAX_COLUMNS) - INDENT),
-    ...auditText(slice),
+    ...agreementText(slice),
     ...tableLines(restatedTable(slice), terminal),
     ...ripening(shown.maturation, maturationTable(slice)),
     ...ripening(shown.backtest, backtestTable(slice)),

@@ -27,41 +27,39 @@ const setting = nightsFromStart(NIGHTS);
 test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what it calls final is final`, async () => {
   const outcomes = passNights(
     [
-      ripen('ripen, one audit', 'milestones', 1),
-      ripen('ripen without audits', 'milestones'),
+      ripen('ripen', 'milestones'),
       lookback(LOOKBACK_DAYS),
       everythingImmature(),
       ripen('ripen, `refresh: nightly`', 'nightly'),
     ],
     setting,
   );
-  const [audited, milestones, recent, immature, nightly] = outcomes;
+  const [milestones, recent, immature, nightly] = outcomes;
   const usual = passNights(
-    [ripen('ripen, one audit', 'milestones', 1), lookback(LOOKBACK_DAYS)],
+    [ripen('ripen', 'milestones'), lookback(LOOKBACK_DAYS)],
     nightsFromStart(NIGHTS, usualMetrics),
   );
-  const [usualAudited, usualRecent] = usual;
+  const [usualMilestones, usualRecent] = usual;
   const synced = await syncNights(setting, setting.nights.slice(0, SYNCED_NIGHTS));
 
-  const shareOfImmature = audited.rows / immature.rows;
-  const shareOfLookback = audited.rows / recent.rows;
-  const usualShare = usualAudited.rows / usualRecent.rows;
+  const shareOfImmature = milestones.rows / immature.rows;
+  const shareOfLookback = milestones.rows / recent.rows;
+  const usualShare = usualMilestones.rows / usualRecent.rows;
   publishSection({
     name: 'maturity',
     title: 'What a night fetches, and whether final means final',
     paragraphs: [
       ...paragraphs(setting, synced, { milestones, recent, immature }),
-      `With the metrics of an ordinary report by network (${usualMetrics.join(', ')}), the latest of which is final after 31 days, ripen requested ${percentText(usualAudited.rows, usualRecent.rows)} of the rows of the last ${LOOKBACK_DAYS} days, one audit a night included.`,
+      `With the metrics of an ordinary report by network (${usualMetrics.join(', ')}), the latest of which is final after 31 days, ripen requested ${percentText(usualMilestones.rows, usualRecent.rows)} of the rows of the last ${LOOKBACK_DAYS} days.`,
     ],
     tables: [
       policiesTable(outcomes, immature, recent),
       frozenTable(recent),
-      reasonsTable(audited),
-      agesTable(audited),
+      reasonsTable(milestones),
+      agesTable(milestones),
     ],
     figures: {
-      ripen_rows: audited.rows,
-      ripen_rows_without_audits: milestones.rows,
+      ripen_rows: milestones.rows,
       immature_rows: immature.rows,
       lookback_rows: recent.rows,
       ripen_share_of_immature: rounded(shareOfImmature, 4),
@@ -69,8 +67,8 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
       usual_share_of_lookback: rounded(usualShare, 4),
       late_share_of_immature: rounded(lateRows(milestones) / lateRows(immature), 4),
       late_share_of_lookback: rounded(lateRows(milestones) / lateRows(recent), 4),
-      final_cells: audited.finalCells,
-      wrong_final_cells: audited.wrongFinalCells + synced.wrongFinalCells,
+      final_cells: milestones.finalCells,
+      wrong_final_cells: milestones.wrongFinalCells + synced.wrongFinalCells,
       lookback_frozen_cells: total(recent.frozenCells),
       lookback_settled_cells: recent.settledCells,
     },

@@ -43,7 +43,7 @@ const configure = (): Promise<void> =>
     service: small,
     warehouse: 'w.duckdb',
     partners: false,
-    audit: 0,
+    control: 'off',
     defaults: { reattributed: 'all' },
     slices: [daily],
   });

@@ -98,6 +98,7 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
   fetchedAt: null,
   acceptLoss: false,
   lost: new Map(),
+  control: null,
   read: { readAll: async () => {}, of: ({ path }) => readOf(path) },
 });
 

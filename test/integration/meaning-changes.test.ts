@@ -271,7 +271,7 @@ async function standing(
   const slices = [{ ...accountSlice, date_period: '2026-05-28:2026-05-31' }];
   const rest = {
     warehouse: scenario.config.warehouse,
-    audit: 0,
+    control: 'off',
     partners: false,
     archive: '30d',
     slices,

@@ -30,7 +30,7 @@ async function configure(name: string, change: object): Promise<void> {
     warehouse: `${name}.duckdb`,
     publish: [{ delta: `mobile/${name}` }],
     partners: false,
-    audit: 0,
+    control: 'off',
     slices: slices(['installs']),
     ...change,
   };

@@ -39,7 +39,12 @@ test.each([
   const installation = await openInstallation();
   const server = await startAccount({ apps: [], events: [], ages: ['d0', 'd7'] });
   const configured = async (slice: object): Promise<Config> => {
-    const rest = { warehouse: 'w.duckdb', audit: 0, partners: false, slices: [loadable, slice] };
+    const rest = {
+      warehouse: 'w.duckdb',
+      control: 'off',
+      partners: false,
+      slices: [loadable, slice],
+    };
     await installation.configure({ service: serviceAt(server.origin), ...rest });
     return readConfig({ directory: installation.directory, environment: { RIPEN_TOKEN: TOKEN } });
   };

@@ -40,7 +40,7 @@ async function configured(metrics: readonly string[], slice: object = {}): Promi
   };
   const rest = {
     warehouse: 'w.duckdb',
-    audit: 0,
+    control: 'off',
     partners: false,
     archive: '30d',
     slices: [daily],

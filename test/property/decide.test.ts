@@ -330,6 +330,7 @@ function settle(
       completeness: 'require',
       acceptLoss: false,
       stored: new Map(),
+      totals: new Map(),
     });
     if (fate?.kind === 'replace') return { replacement: fate, stored };
     if (fate?.kind !== 'again') return null;

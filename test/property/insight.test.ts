@@ -10,7 +10,6 @@ import {
   scoresOf,
   standings,
 } from '../../src/insight/ripening.ts';
-import { faultyShareBelow } from '../../src/model/sampling.ts';
 import { property } from '../support/property.ts';
 
 const runs = { numRuns: 60 };
@@ -117,17 +116,5 @@ test(
     }
     for (const { share_median: median } of maturationOf(own, standingOn(Infinity).ages))
       expect(Number.isFinite(median)).toBe(true);
-  }),
-);
-
-test(
-  'the wrong share of all lies above that of the sample, falls with more clean cells, and is 3 over their count where none is wrong',
-  property([fc.nat(20), fc.integer({ min: 21, max: 5000 })], runs, (wrong, cells) => {
-    const below = faultyShareBelow(wrong, cells);
-    expect(below).toBeGreaterThan(wrong / cells);
-    expect(faultyShareBelow(wrong, cells + 100)).toBeLessThan(below);
-    expect(faultyShareBelow(wrong + 1, cells)).toBeGreaterThan(below);
-    expect(faultyShareBelow(0, cells) * cells).toBeLessThan(3);
-    expect(faultyShareBelow(0, cells) * cells).toBeGreaterThan(2.75);
   }),
 );

@@ -72,7 +72,7 @@ export async function openScenario(
     publish: [],
     archiveMs: null,
     notify: [],
-    audit: 0,
+    controlMs: null,
     partners: false,
     links: null,
     slices,

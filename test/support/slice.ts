@@ -51,6 +51,7 @@ export function countMetric(id: string, days: number | null): Metric {
     kind: 'plain',
     horizonFrom: 'documented',
     horizonMs: days === null ? null : days * MS_PER_DAY,
+    comparableMs: days === null ? null : 0,
     cohort: null,
     additive: true,
     additivity: 'documented',

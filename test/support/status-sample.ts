@@ -73,7 +73,7 @@ export function sampleSlice(given: {
     maturation: [],
     backtest: [],
     histories: [],
-    audited: null,
+    control: null,
     metrics,
     ages,
     ...given.change,

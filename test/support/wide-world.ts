@@ -142,7 +142,7 @@ export function wideConfig(given: {
 warehouse: warehouse.duckdb
 partners: false
 links: false
-audit: 0
+control: off
 defaults:
   refresh: nightly
 slices:

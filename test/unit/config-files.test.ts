@@ -169,7 +169,7 @@ describe('a configuration', () => {
       warehouse: '/somewhere/data/warehouse.duckdb',
       publish: [],
       archiveMs: null,
-      audit: 1,
+      controlMs: 400 * 86_400_000,
       partners: true,
       links: null,
       slices: [],
@@ -328,7 +328,7 @@ publish:
   - duckdb: a
     mode: "0644"
 archive: off
-audit: 1
+control: 400d
 notify:
   url: https://***
   on: [ failed, recovered ]

@@ -40,6 +40,13 @@ const events: ByType = {
   window_fetched: { type: 'window_fetched', ...window, bytes: 1536, ms: 340 },
   window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
   window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
+  totals_moved: {
+    type: 'totals_moved',
+    slice: 'network_daily',
+    periods: 3,
+    waiting: 2,
+    message: 'control totals of 3 periods moved, such as installs of 2026-01-04 from 120 to 123',
+  },
   windows_joined: { type: 'windows_joined', slice: 'network_daily', from: 12, into: 3 },
   periods_deleted: {
     type: 'periods_deleted',

@@ -14,13 +14,8 @@ import { type PeriodRecord, type SliceLedger, type SliceTable } from '../../src/
 import { emptyLedger } from '../support/plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
-import {
-  swapBlockedBy,
-  planSlice,
-  rowsPerDay,
-  type SlicePlan,
-  windowDays,
-} from '../../src/plan/plan.ts';
+import { swapBlockedBy, planSlice, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
+import { rowsPerDay } from '../../src/model/ledger.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { healthOf } from '../../src/status/health.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
 import { textWidth } from '../../src/terminal/table.ts';
-import { faultyShareBelow } from '../../src/model/sampling.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
 import type { RunFailure } from '../../src/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
@@ -268,14 +267,6 @@ describe('how a slice ripens', () => {
     coverage: 0.8,
     is_projected: false,
   };
-  const audited = {
-    periods: 410,
-    cells: 12_480,
-    changed: 17,
-    drawn_periods: 88,
-    drawn_changed: 5,
-    wrong_share_below: 0.1161,
-  };
   const seen = {
     metric: 'installs',
     horizon_days: 7,
@@ -314,12 +305,12 @@ describe('how a slice ripens', () => {
     ).not.toMatch(/95 %/);
   });
 
-  test('says how many final cells had changed, and of the periods drawn at random which share, with its bound', () => {
-    expect(textOf({ audited })).toContain(
-      'final cells fetched again in 90 days: 12,480 of 410 periods, 17 changed; of 88 periods drawn at random 5.7 %: with 95 % confidence fewer than 11.7 % of the final cells drawn from were wrong',
+  test('says whether the loaded totals agree with the service', () => {
+    const control = { read_at: '2026-02-14T02:30:00Z', totals: 1240, moved: 0, moved_final: 0 };
+    expect(textOf({ control })).toContain('all 1,240 totals agree with the service, as of');
+    expect(textOf({ control: { ...control, moved: 3 } })).toContain(
+      '3 of 1,240 totals differ from the service, as of',
     );
-    const undrawn = { ...audited, drawn_periods: 0, drawn_changed: 0, wrong_share_below: null };
-    expect(textOf({ audited: undrawn })).toMatch(/17 changed$/m);
   });
 
   test('proposes a horizon for a metric that never becomes final once later looks confirmed its last change', () => {
@@ -332,13 +323,5 @@ describe('how a slice ripens', () => {
       message: 'daily: installs never becomes final; its last change was seen at age 11.',
       hint: 'State `horizons: { installs: 12d }`; 9 later looks found no change.',
     });
-  });
-});
-
-describe('what a sample says of all', () => {
-  test('is the limit of Clopper and Pearson with some: 1 of 10 says below 39.4 %, 5 of 50 below 19.9 %', () => {
-    expect(faultyShareBelow(1, 10)).toBeCloseTo(0.3942, 4);
-    expect(faultyShareBelow(5, 50)).toBeCloseTo(0.1991, 3);
-    expect(faultyShareBelow(3, 3)).toBe(1);
   });
 });

@@ -37,7 +37,7 @@ export async function syncCorpus({
 warehouse: ${name}.duckdb
 partners: false
 links: false
-audit: 0
+control: off
 slices:
   - name: network_daily
     dimensions: [${dimensions.join(', ')}]

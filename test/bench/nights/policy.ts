@@ -7,7 +7,6 @@ import type { Metric } from '../../../src/model/metric.ts';
 import { periodsOf, resolveDatePeriod, type Period } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import type { Window } from '../../../src/model/window.ts';
-import { drawAudits, withAudits } from '../../../src/plan/audit.ts';
 import { planSlice } from '../../../src/plan/plan.ts';
 
 export interface PlannedNight {
@@ -30,21 +29,14 @@ const MONDAY = 1;
 const isFinalPeriod: Policy['isSettled'] = (period, loaded, { metrics, slice }) =>
   stateOf(period, metrics, slice, loaded) === 'final';
 
-/** ripen's planner, with a refresh schedule and so many audits a night. */
-export function ripen(name: string, refresh: Slice['refresh'], audits = 0): Policy {
+/** ripen's planner, with a refresh schedule. */
+export function ripen(name: string, refresh: Slice['refresh']): Policy {
   return {
     name,
     windows({ slice, metrics, table, asOf }) {
       const ledger = { live: table, building: null };
-      const plan = planSlice({
-        slice: { ...slice, refresh },
-        metrics,
-        ledger,
-        planAt: asOf,
-        forced: null,
-      });
-      const drawn = drawAudits([plan], { periods: audits, done: 0 }, asOf);
-      return withAudits([plan], drawn).flatMap(({ windows }) => windows);
+      const request = { slice: { ...slice, refresh }, metrics, ledger, planAt: asOf, forced: null };
+      return planSlice(request).windows;
     },
     isSettled: isFinalPeriod,
   };

@@ -1,0 +1,71 @@
+-- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
+-- themselves. A difference in the last digits of a double is none.
+-- $1 as-of instant (UTC), $2 slices (JSON list of slice and fingerprint)
+-- Returns one row per slice: slice, moved (JSON list of start, age, metric, before, after, isFinal).
+with cells as (
+    select
+        t.slice,
+        t.control,
+        p.start_day,
+        p.age,
+        p.fetched_at,
+        m.metric,
+        coalesce(
+            p.sound_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+            and not coalesce(list_contains(p.immature, m.metric), false),
+            false
+        ) as is_final
+    from ripen.slice_tables as t
+    join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
+    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
+    join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
+    where
+        t.control is not null
+        and (t.slice, t.fingerprint) in (
+            select (s.slice, s.fingerprint)
+            from (select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR"}]'), max_depth := 2)) as s
+        )
+        and p.whole
+        and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
+),
+
+latest as (
+    select
+        control,
+        metric,
+        starts_at,
+        max(seen_at) as seen_at,
+        arg_max_null(value, seen_at) as value
+    from ripen.control_totals
+    group by control, metric, starts_at
+),
+
+later as (
+    select
+        c.*,
+        n.starts_at,
+        n.value as after
+    from latest as n
+    join cells as c
+        on c.control = n.control and c.metric = n.metric and c.start_day = n.starts_at::date and n.seen_at > c.fetched_at
+),
+
+compared as (
+    select
+        l.*,
+        b.value as before
+    from later as l
+    asof join ripen.control_totals as b
+        on b.control = l.control and b.metric = l.metric and b.starts_at = l.starts_at and b.seen_at <= l.fetched_at
+)
+
+select
+    slice,
+    to_json(
+        list({start: start_day::varchar, age: age, metric: metric, before: before, after: after, "isFinal": is_final} order by starts_at)
+    )::varchar as moved
+from compared
+where
+    before is distinct from after
+    and not coalesce(abs(before - after) <= 1e-12 * greatest(abs(before), abs(after)), false)
+group by slice

@@ -1,0 +1,51 @@
+/** What the control totals of a night state of the periods of a window. */
+
+import * as z from 'zod';
+
+import { type Day, type DayInterval, spanOf } from '../model/calendar.ts';
+import { dayShape, statement } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+/** The control totals of a slice that were read in this run. */
+export interface NightControl {
+  readonly name: string;
+  /** Only windows whose answers had rows: an answer without any shows nothing. */
+  readonly days: readonly DayInterval[];
+}
+
+/** By first day of a period that was read, its totals by metric; empty if the service states none. */
+export type NightTotals = ReadonlyMap<Day, ReadonlyMap<string, number>>;
+
+const totalRow = z.object({ start_day: dayShape, metric: z.string(), value: z.number() });
+
+/** Reads tonight's totals of the metrics for the periods that begin on these days. */
+export async function readNightTotals(
+  warehouse: Warehouse,
+  control: NightControl | null,
+  starts: readonly Day[],
+  metrics: readonly string[],
+): Promise<NightTotals> {
+  const [first, ...others] = control?.days ?? [];
+  const totals = new Map<Day, Map<string, number>>();
+  if (control === null || first === undefined) return totals;
+  const { start, end } = spanOf(first, ...others);
+  for (const day of starts) {
+    if (control.days.some((days) => days.start <= day && day < days.end))
+      totals.set(day, new Map());
+  }
+  const request = [control.name, start, end, JSON.stringify(metrics)];
+  for (const row of await warehouse.rows(statement('control/night_totals'), request, totalRow))
+    totals.get(row.start_day)?.set(row.metric, row.value);
+  return totals;
+}
+
+/**
+ * Returns whether control totals state values of a period; null if they show nothing. In a night without answers they state
+ * nothing of any period.
+ */
+export function isStated(totals: NightTotals, start: Day): boolean | null {
+  const hasValue = (period: Day): boolean =>
+    [...(totals.get(period)?.values() ?? [])].some((value) => value !== 0);
+  if (hasValue(start)) return true;
+  return totals.has(start) && [...totals.keys()].some(hasValue) ? false : null;
+}

@@ -1,0 +1,122 @@
+/**
+ * Control totals: what the service states for each value of the date dimension and metric, without any other dimension. One
+ * light report serves all slices whose totals mean the same. It is an internal slice, read, proven and split like any other.
+ */
+
+import { type Day, dayAt, type DayInterval, MS_PER_DAY, spanOf } from './calendar.ts';
+import { filtersMetric } from './dimension.ts';
+import type { Metric } from './metric.ts';
+import { coverageOf, daysEarlier, type Period } from './period.ts';
+import { fingerprintOf, MAX_URL_BYTES, type Slice } from './slice.ts';
+
+export interface Control {
+  readonly slice: Slice;
+  /** The slices whose totals it states. */
+  readonly members: readonly Slice[];
+}
+
+/** Parameters that order or cut an answer. */
+const ordering: ReadonlySet<string> = new Set(['sort', 'index', 'limit']);
+
+/**
+ * Groups slices of equal grain, filters, parameters and headers. A filter of a metric limits grouped rows, so that a slice with
+ * one has no totals without its dimensions, nor has one without a date dimension.
+ */
+export function controlsOf(slices: readonly Slice[]): Control[] {
+  const groups = new Map<string, [Slice, ...Slice[]]>();
+  for (const slice of slices) {
+    const name = controlName(slice);
+    if (name === null) continue;
+    const members = groups.get(name);
+    if (members === undefined) groups.set(name, [slice]);
+    else members.push(slice);
+  }
+  return [...groups].map(([name, members]) => ({ slice: internalSlice(name, members), members }));
+}
+
+/** Returns the name of a slice's control totals. It contains a hyphen, so that no configured slice has it. */
+export function controlName(slice: Slice): string | null {
+  const { grain, headers, weekStartsOn } = slice;
+  if (grain === null || Object.keys(slice.parameters).some(filtersMetric)) return null;
+  const week = grain === 'week' ? `-${weekStartsOn}` : '';
+  return `control-${fingerprintOf({ dimensions: [grain], parameters: parametersOf(slice), headers })}${week}`;
+}
+
+const parametersOf = ({ parameters }: Slice): Slice['parameters'] =>
+  Object.fromEntries(Object.entries(parameters).filter(([name]) => !ordering.has(name)));
+
+function internalSlice(name: string, members: readonly [Slice, ...Slice[]]): Slice {
+  const [first] = members;
+  // A metric adds up only if every slice that states it says so.
+  const additive = members.flatMap((member) => Object.entries(member.additive));
+  return {
+    name,
+    control: name,
+    dimensions: first.grain === null ? [] : [first.grain],
+    metrics: [...new Set(members.flatMap(({ metrics }) => metrics))],
+    grain: first.grain,
+    datePeriod: first.datePeriod,
+    utcOffset: first.utcOffset,
+    weekStartsOn: first.weekStartsOn,
+    parameters: parametersOf(first),
+    headers: first.headers,
+    maxUrlBytes: Math.min(...members.map(({ maxUrlBytes = MAX_URL_BYTES }) => maxUrlBytes)),
+    refresh: 'nightly',
+    horizons: [],
+    settleMs: 0,
+    lifetimeMs: 0,
+    types: Object.fromEntries(members.flatMap(({ types }) => Object.entries(types))),
+    additive: Object.fromEntries(
+      additive.toSorted(([, one], [, other]) => Number(other) - Number(one)),
+    ),
+    completeness: 'require',
+    retainDays: null,
+    maxRejects: 0,
+  };
+}
+
+/** A member with its metrics and what is stored of it. */
+export interface ControlledSlice {
+  readonly slice: Slice;
+  readonly metrics: readonly Metric[];
+  readonly stored: readonly Pick<Period, 'requested'>[];
+}
+
+/** Returns the days that some member covers and that may still change, or are at most `controlMs` old. */
+export function controlledDays(
+  members: readonly ControlledSlice[],
+  controlMs: number,
+  planAt: Date,
+): DayInterval | null {
+  const [first, ...others] = members.flatMap(({ slice, metrics, stored }) => {
+    const covered = coverageOf(slice, stored, planAt);
+    if (covered === null) return [];
+    const changingMs = metrics.map(({ horizonMs }) => horizonMs ?? slice.lifetimeMs);
+    const backMs = Math.max(controlMs, ...changingMs) + slice.settleMs;
+    const oldest: Day = daysEarlier(
+      dayAt(planAt, slice.utcOffset),
+      Math.ceil(backMs / MS_PER_DAY) + 1,
+    );
+    const start = oldest > covered.start ? oldest : covered.start;
+    return start < covered.end ? [{ start, end: covered.end }] : [];
+  });
+  return first === undefined ? null : spanOf(first, ...others);
+}
+
+/** A total that differs from the one its period was loaded with. */
+export interface Moved {
+  readonly start: Day;
+  /** Of a cube; else empty. */
+  readonly age: string;
+  readonly metric: string;
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly isFinal: boolean;
+}
+
+/** What the control totals of a night show of a slice. */
+export interface ControlEvidence {
+  readonly moved: readonly Moved[];
+  /** Metrics most of whose final totals moved in several nights running. */
+  readonly restless: ReadonlySet<string>;
+}

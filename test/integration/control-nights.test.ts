@@ -1,0 +1,156 @@
+/** Control totals: what the service states tonight is asked first, and decides what else is asked. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { MS_PER_DAY } from '../../src/model/calendar.ts';
+import {
+  type AnsweringWorld,
+  countAsked,
+  gridOf,
+  openAnswering,
+  withCells,
+} from '../support/answering.ts';
+import { column, query } from '../support/contents.ts';
+import { slice } from '../support/slice.ts';
+
+let world: AnsweringWorld;
+
+afterEach(() => world.scenario.close());
+
+const metrics = ['installs', 'clicks', 'cost', 'ecpi'];
+const values = { app_token: ['a', 'b'], network: ['x', 'y'] };
+const config = { controlMs: 400 * MS_PER_DAY };
+const days = ['2026-05-01', '2026-05-02', '2026-05-31', '2026-06-01'];
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'network'],
+  metrics,
+  datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
+});
+
+const rows = gridOf(days, values, metrics);
+
+const raised = (date: string, metric: string, by: number) =>
+  rows.map((row, at) =>
+    row.day === date && at === rows.findIndex((each) => each.day === date)
+      ? withCells(row, { [metric]: String(Number(row[metric]) + by) })
+      : row,
+  );
+
+test('a quiet night asks for the control totals and what is new, and nothing else', async () => {
+  world = await openAnswering([daily], rows);
+  expect((await world.night(1, { config })).failures).toEqual([]);
+  world.asked = [];
+  world.rows = [...rows, ...gridOf(['2026-06-02'], values, metrics)];
+  const slices = [{ ...daily, refresh: [] }];
+  expect((await world.night(3, { config, slices })).failures).toEqual([]);
+  expect(
+    world.asked.map(({ part, firstDay, lastDay }) => `${part} ${firstDay}:${lastDay}`),
+  ).toEqual([
+    'whole 2026-05-01:2026-06-02',
+    'undivided 2026-06-01:2026-06-02',
+    // Became final.
+    'undivided 2026-05-18:2026-05-26',
+  ]);
+});
+
+test('a final day corrected upstream is loaded again the next night, and told with both totals', async () => {
+  world = await openAnswering([daily], rows);
+  await world.night(1, { config });
+  await world.night(2, { config });
+  world.rows = raised('2026-05-02', 'installs', 5);
+  world.asked = [];
+  const summary = await world.night(3, { config });
+  expect(summary.failures).toEqual([]);
+  expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(1);
+  expect(countAsked(world, { part: 'undivided', day: '2026-05-01' })).toBe(0);
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
+  expect(summary.slices[0]?.periods['moved']).toBe(1);
+  expect(world.scenario.events).toContainEqual(
+    expect.objectContaining({ type: 'totals_moved', slice: 'daily', periods: 1, waiting: 0 }),
+  );
+  expect(world.warnings().filter((text) => text.startsWith('FINAL_CHANGED'))).toHaveLength(1);
+  world.asked = [];
+  await world.night(4, { config });
+  expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(0);
+});
+
+test('rows that move between campaigns while their sum stays are asked by the schedule alone', async () => {
+  world = await openAnswering([daily], rows);
+  await world.night(1, { config });
+  const moved = raised('2026-05-02', 'installs', 5).map((row, at) =>
+    at === 5 ? withCells(row, { installs: String(Number(row['installs']) - 5) }) : row,
+  );
+  world.rows = moved;
+  world.asked = [];
+  await world.night(2, { config });
+  expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(0);
+});
+
+test('a hole that the control totals leave out needs no second answer; a value there refutes an empty one', async () => {
+  world = await openAnswering([daily], rows);
+  const summary = await world.night(2, { config });
+  expect(summary.failures).toEqual([]);
+  expect(countAsked(world, { part: 'undivided', day: '2026-05-10' })).toBe(1);
+  expect(
+    await column(world.scenario, "select state from ripen.periods where start_day = '2026-05-10'"),
+  ).toEqual(['final']);
+});
+
+test('an empty answer for a day with a control total is asked again, and then fails by itself', async () => {
+  world = await openAnswering([daily], rows);
+  world.rewrite({ part: 'undivided', day: '2026-05-02' }, (report) => ({
+    status: 200,
+    body: JSON.stringify({
+      ...report,
+      rows: report.rows.filter((row) => row['day'] !== '2026-05-02'),
+      totals: {},
+    }),
+  }));
+  const summary = await world.night(2, { config });
+  expect(summary.failures.map(({ code, window }) => `${code} ${window}`)).toEqual([
+    'DATA_SHRUNK 2026-05-02:2026-05-02',
+  ]);
+});
+
+test('rows that differ from their control total twice are loaded as their own totals show, and told once', async () => {
+  world = await openAnswering([daily], rows);
+  world.rewrite({ part: 'whole' }, (report) => ({
+    status: 200,
+    body: JSON.stringify({
+      rows: report.rows.map((row) => ({ ...row, installs: Number(row['installs']) + 1 })),
+      totals: {},
+    }),
+  }));
+  for (const night of [2, 3, 4]) {
+    expect((await world.night(night, { config })).failures).toEqual([]);
+  }
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
+  expect(world.warnings().filter((text) => text.startsWith('CONTROL_DIFFERS'))).toHaveLength(1);
+});
+
+test('control totals that are refused, or too heavy beyond 10 days, leave the load as it would be, told once', async () => {
+  world = await openAnswering([daily], rows);
+  const restore = world.rewrite({ part: 'whole' }, () => ({ status: 400 }));
+  for (const night of [2, 3]) expect((await world.night(night, { config })).failures).toEqual([]);
+  expect(world.warnings().filter((text) => text.startsWith('CONTROL_UNREAD'))).toHaveLength(1);
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
+  restore();
+  world.rewrite({ part: 'whole' }, (report, { firstDay, lastDay }) =>
+    Date.parse(lastDay) - Date.parse(firstDay) > 10 * MS_PER_DAY
+      ? { status: 504 }
+      : { status: 200, body: JSON.stringify(report) },
+  );
+  expect((await world.night(4, { config })).failures).toEqual([]);
+  expect(
+    await query(world.scenario, 'select count(*)::integer as n from ripen.control_readings'),
+  ).toEqual([
+    // Of 4 windows, 2 have rows.
+    { n: 2 },
+  ]);
+  world.asked = [];
+  expect((await world.night(5, { config })).failures).toEqual([]);
+  expect(countAsked(world, { part: 'whole' })).toBe(4);
+});
