@@ -19,7 +19,7 @@ export const every = [
 export const nightly = [
   'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
   'test/fault/{answers-odd,copies,pages-totals}.test.ts',
-  'test/integration/{insight-nights,wide-worlds}.test.ts',
+  'test/integration/{agreement-nights,control-watch,insight-nights,wide-worlds}.test.ts',
   'test/fuzz/nights.fuzz.ts',
 ];
 

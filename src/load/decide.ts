@@ -246,6 +246,12 @@ function guard(
     totals,
   });
   const first = shares.find(({ fate }) => fate === 'load');
+  // Holes are requested together, periods that lose rows each by themselves.
+  const holes = shares.filter(
+    ({ fate, window }) =>
+      fate === 'doubt' &&
+      window.periods.every(({ period }) => (stored.get(period.bucket.start)?.rows ?? 0) === 0),
+  );
   return shares.flatMap((share): (Replacement | Outcome)[] => {
     const { fate, window } = share;
     if (fate === 'keep') return [];
@@ -274,7 +280,16 @@ function guard(
     }
     const failure = lossFailure(share, counts, subjectOf(window));
     if (fate === 'refuse') return [{ kind: 'failed', window, failure }];
-    return [{ kind: 'again', window, spooled, failure, boxes: null, isConfirmation: true }];
+    const together = holes.includes(share) ? holes : [share];
+    const last = together.at(-1) ?? share;
+    if (share !== together[0]) return [];
+    const span = spooled.window.periods.filter(
+      ({ period: { bucket } }) =>
+        window.replaced.start <= bucket.start && bucket.end <= last.window.replaced.end,
+    );
+    const others =
+      last === share ? window : windowOf(window.slice, window.fingerprint, span, window.parts);
+    return [{ kind: 'again', window: others, spooled, failure, boxes: null, isConfirmation: true }];
   });
 }
 

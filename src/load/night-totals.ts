@@ -39,13 +39,8 @@ export async function readNightTotals(
   return totals;
 }
 
-/**
- * Returns whether control totals state values of a period; null if they show nothing. In a night without answers they state
- * nothing of any period.
- */
+/** Returns whether control totals state values of a period; null if it was not read, or by an answer without any row. */
 export function isStated(totals: NightTotals, start: Day): boolean | null {
-  const hasValue = (period: Day): boolean =>
-    [...(totals.get(period)?.values() ?? [])].some((value) => value !== 0);
-  if (hasValue(start)) return true;
-  return totals.has(start) && [...totals.keys()].some(hasValue) ? false : null;
+  const values = totals.get(start);
+  return values === undefined ? null : [...values.values()].some((value) => value !== 0);
 }

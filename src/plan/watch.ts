@@ -12,35 +12,45 @@ import type { DueReason } from '../model/window.ts';
 /** Identifies the values of one age in a period. */
 export const cellOf = (age: string, { bucket }: Period): string => `${age} ${bucket.start}`;
 
-/** A total that moves every night costs one fetch in so many days. */
-const RESTLESS_MS = 7 * MS_PER_DAY;
+/** A final period is loaded again because of a restless metric once in so many days. */
+const RESTLESS_DAYS = 7;
 
-/** Returns the periods, by age, whose totals moved since they were loaded; of final cells, a restless metric counts once a week. */
+/** In the order in which they count, if several totals of a cell of period and age moved. */
+type Movement = 'maturing' | 'final' | 'restless';
+
+/**
+ * Returns how the totals of periods moved since they were loaded, by age. A restless metric moves every night, so that only its
+ * final totals count, once a week: the others are loaded by the schedule.
+ */
 export function movedCells(
   control: ControlEvidence | null,
   table: SliceTable | null,
   planAt: Date,
-): Map<string, 'maturing' | 'final'> {
-  const cells = new Map<string, 'maturing' | 'final'>();
+): Map<string, Movement> {
+  const cells = new Map<string, Movement>();
+  const order: readonly Movement[] = ['maturing', 'final', 'restless'];
   for (const { age, start, metric, isFinal } of control?.moved ?? []) {
     const cell = `${age} ${start}`;
-    if (!isFinal) cells.set(cell, 'maturing');
+    const isRestless = control?.restless.has(metric) === true;
     const fetchedAt = storedAt(table, age, start)?.fetchedAt ?? planAt;
-    const isRested =
-      control?.restless.has(metric) !== true ||
-      planAt.getTime() - fetchedAt.getTime() >= RESTLESS_MS;
-    if (isFinal && isRested && !cells.has(cell)) cells.set(cell, 'final');
+    const isRested = planAt.getTime() - fetchedAt.getTime() >= RESTLESS_DAYS * MS_PER_DAY;
+    if (isRestless && !(isFinal && isRested)) continue;
+    const movement = isRestless ? 'restless' : isFinal ? 'final' : 'maturing';
+    const other = cells.get(cell);
+    if (other === undefined || order.indexOf(movement) < order.indexOf(other))
+      cells.set(cell, movement);
   }
   return cells;
 }
 
 /**
- * Adds periods whose final totals moved, newest first, as long as they have at most as many rows as the rest of the plan: a
- * service that changes its history every night must not be asked for all of it every night. Returns how many are left.
+ * Adds periods whose final totals moved, newest first, as long as they have at most as many rows as the rest of the plan, of
+ * restless metrics a seventh of that: a service that changes its history every night must not be asked for all of it every
+ * night. At least one is added. Returns how many periods are left.
  */
 export function addFinals(
   due: ReadonlyMap<Period, Map<string, DueReason>>,
-  moved: ReadonlyMap<string, 'maturing' | 'final'>,
+  moved: ReadonlyMap<string, Movement>,
   allAges: readonly string[],
   table: SliceTable | null,
 ): number {
@@ -50,20 +60,25 @@ export function addFinals(
       const average = perDay * daysBetween(requested.start, requested.end);
       return sum + (storedAt(table, age, bucket.start)?.rows ?? average);
     }, 0);
-  const allowed = [...due].reduce((sum, [period, ages]) => sum + rowsOf(period, ages.keys()), 0);
-  let [rows, added, waiting] = [0, 0, 0];
-  for (const [period, ages] of [...due].toReversed()) {
-    const finals = allAges.filter(
-      (age) => moved.get(cellOf(age, period)) === 'final' && !ages.has(age),
-    );
-    if (finals.length === 0) continue;
-    rows += rowsOf(period, finals);
-    if (added > 0 && rows > allowed) {
-      waiting += 1;
-      continue;
+  const rest = [...due].reduce((sum, [period, ages]) => sum + rowsOf(period, ages.keys()), 0);
+  let waiting = 0;
+  for (const [movement, allowed] of [
+    ['final', rest],
+    ['restless', rest / RESTLESS_DAYS],
+  ] as const) {
+    let rows = 0;
+    for (const [period, ages] of [...due].toReversed()) {
+      const added = allAges.filter(
+        (age) => moved.get(cellOf(age, period)) === movement && !ages.has(age),
+      );
+      if (added.length === 0) continue;
+      const more = rowsOf(period, added);
+      if (rows > 0 && rows + more > allowed) waiting += movement === 'final' ? 1 : 0;
+      else {
+        rows += Math.max(more, 1);
+        for (const age of added) ages.set(age, 'moved');
+      }
     }
-    added += 1;
-    for (const age of finals) ages.set(age, 'moved');
   }
   return waiting;
 }

@@ -169,11 +169,13 @@ async function warnedSlices(
   { warehouse, planAt }: Pick<Run, 'warehouse' | 'planAt'>,
   code: 'CONTROL_DIFFERS' | 'CONTROL_UNREAD' | 'METRIC_RESTLESS',
 ): Promise<ReadonlySet<string>> {
-  const request = [code, timestamp(new Date(planAt.getTime() - UNCOMPARED_MS))];
+  // Restless metrics stay so for months.
+  const since = code === 'METRIC_RESTLESS' ? 0 : planAt.getTime() - UNCOMPARED_MS;
+  const request = [code, timestamp(new Date(since))];
   return new Set(await warehouse.rows(statement('control/warned_slices'), request, slicesRow));
 }
 
-/** Warns of slices, unless each was warned of in the last 7 days. */
+/** Warns of slices, unless each was warned of lately. */
 async function warnOnce(
   run: Run,
   code: 'CONTROL_UNREAD' | 'METRIC_RESTLESS',
@@ -223,6 +225,6 @@ export async function reportMoved(
   }
   if (restless.size === 0) return;
   await warnOnce(run, 'METRIC_RESTLESS', [slice], () => {
-    return `Most final totals of ${[...restless].join(', ')} moved in each of the last ${RESTLESS_NIGHTS} nights: final periods are loaded again because of them once a week at most.`;
+    return `Most final totals of ${[...restless].join(', ')} moved in each of the last ${RESTLESS_NIGHTS} nights, as if money were converted at the rate of the day: they make no period due, and final periods are loaded again because of them once a week at most.`;
   });
 }

@@ -1,0 +1,136 @@
+/** What the watch over final totals costs: its price limit, slices with lifetime values, many filters, one bad metric. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { addDays, day, MS_PER_DAY } from '../../src/model/calendar.ts';
+import {
+  type AnsweringWorld,
+  countAsked,
+  gridOf,
+  openAnswering,
+  type TrueRow,
+  withCells,
+} from '../support/answering.ts';
+import { slice } from '../support/slice.ts';
+
+let world: AnsweringWorld;
+
+afterEach(() => world.scenario.close());
+
+const config = { controlMs: 400 * MS_PER_DAY };
+const FIRST = day('2026-03-01');
+const metrics = ['installs', 'cost', 'all_revenue_total_d7', 'all_revenue_total_d30'];
+const values = { network: ['x', 'y', 'z'] };
+
+const datesTo = (last: string): string[] => {
+  const dates: string[] = [];
+  for (let date = FIRST; date <= last; date = addDays(date, 1)) dates.push(date);
+  return dates;
+};
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'network'],
+  metrics,
+  datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
+});
+
+/** The rows up to the day before a night of June, with money that is worth so much more each night. */
+function rowsOn(night: number, drift: number): TrueRow[] {
+  const calm = gridOf(datesTo(addDays(day('2026-06-01'), night - 2)), values, metrics);
+  return calm.map((row) =>
+    withCells(
+      row,
+      Object.fromEntries(
+        metrics
+          .slice(1)
+          .map((metric) => [metric, (Number(row[metric]) * (1 + night * drift)).toFixed(6)]),
+      ),
+    ),
+  );
+}
+
+/** The rows that each of some nights loads. */
+async function rowsOf(nights: readonly number[], drift: number): Promise<number[]> {
+  const rows: number[] = [];
+  for (const night of nights) {
+    world.rows = rowsOn(night, drift);
+    const summary = await world.night(night, { config });
+    expect(summary.failures).toEqual([]);
+    rows.push(summary.slices[0]?.rows.fetched ?? 0);
+  }
+  return rows;
+}
+
+const total = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);
+
+test('money that drifts by a millionth for every day, every night, costs at most 1.3 times the rows from the fourth night on, told once', async () => {
+  const nights = Array.from({ length: 18 }, (_, at) => at + 1);
+  world = await openAnswering([daily], []);
+  const calm = await rowsOf(nights, 0);
+  await world.scenario.close();
+  world = await openAnswering([daily], []);
+  const drifting = await rowsOf(nights, 1e-6);
+  expect(total(drifting.slice(4))).toBeLessThanOrEqual(1.3 * total(calm.slice(4)));
+  expect(world.warnings().filter((text) => text.startsWith('METRIC_RESTLESS'))).toHaveLength(1);
+}, 300_000);
+
+test('a slice with a lifetime value asks for no more rows than without it', async () => {
+  const growing = (night: number): TrueRow[] =>
+    rowsOn(night, 0).map((row, at) => withCells(row, { cohort_revenue: `${1000 * night + at}` }));
+  const fetched = async (of: typeof daily): Promise<number> => {
+    let rows = 0;
+    world = await openAnswering([of], []);
+    for (const night of [1, 2, 3, 4]) {
+      world.rows = growing(night);
+      const summary = await world.night(night, { config });
+      expect(summary.failures).toEqual([]);
+      rows += summary.slices[0]?.rows.fetched ?? 0;
+    }
+    return rows;
+  };
+  const without = await fetched(daily);
+  await world.scenario.close();
+  const lasting = { ...daily, metrics: [...metrics, 'cohort_revenue'], lifetimeMs: 0 };
+  expect(await fetched(lasting)).toBe(without);
+});
+
+test('20 slices with 20 filters ask 20 control totals; of equal filters one', async () => {
+  const filtered = (at: number, network: string) =>
+    slice({
+      ...daily,
+      name: `slice_${at}`,
+      parameters: { network__in: network },
+      datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } },
+    });
+  const numbers = Array.from({ length: 20 }, (_, at) => at);
+  const networks = numbers.map((at) => `n${at}`);
+  const rows = gridOf(datesTo('2026-05-31').slice(-10), { network: networks }, metrics);
+  const apart = numbers.map((at) => filtered(at, `n${at}`));
+  world = await openAnswering(apart, rows);
+  expect((await world.night(1, { config })).failures).toEqual([]);
+  expect(countAsked(world, { part: 'whole' })).toBe(20);
+  await world.scenario.close();
+  const alike = numbers.map((at) => filtered(at, 'n1'));
+  world = await openAnswering(alike, rows);
+  expect((await world.night(1, { config })).failures).toEqual([]);
+  expect(countAsked(world, { part: 'whole' })).toBe(1);
+});
+
+test('a metric that the service refuses costs its own slice the control totals, not the others', async () => {
+  const good = { ...daily, name: 'good', metrics: ['installs', 'cost'] };
+  const bad = { ...daily, name: 'bad', metrics: ['installs', 'no_such_metric'] };
+  world = await openAnswering([good, bad], rowsOn(1, 0));
+  world.rewrite({ metric: 'no_such_metric' }, () => ({ status: 400 }));
+  const summary = await world.night(1, { config });
+  expect(summary.failures.map(({ slice: name }) => name)).toContain('bad');
+  expect(summary.failures.map(({ slice: name }) => name)).not.toContain('good');
+  const warned = world.warnings().filter((text) => text.startsWith('CONTROL_UNREAD'));
+  expect(warned).toHaveLength(1);
+  world.rows = rowsOn(2, 0).map((row) =>
+    row.day === FIRST ? withCells(row, { installs: '7' }) : row,
+  );
+  world.asked = [];
+  await world.night(2, { config, slices: [good, bad] });
+  expect(await world.cells(good)).toEqual(world.truth(good));
+}, 120_000);
