@@ -16,7 +16,7 @@ import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
-import { MEMORY_LIMIT, isUnknownToEngine, RELEASE, storageFailure } from './warehouse.ts';
+import { isUnknownToEngine, storageFailure } from './warehouse.ts';
 import { warehouseOn, type Warehouse } from './warehouse.ts';
 
 export interface OpenRequest {
@@ -25,6 +25,9 @@ export interface OpenRequest {
   readonly emit: Emit;
   readonly signal?: AbortSignal;
 }
+
+/** Enough for one 60 MB document; keeps the process below a gigabyte. */
+const MEMORY_LIMIT = '400MB';
 
 /** The engine's settings that do not depend on the file. */
 const engineSettings = {
@@ -65,6 +68,8 @@ export async function setThreadsFor(
 const MANY_ROWS = 20_000;
 /** From this many rows on, more than one of the engine's row groups, the pages of an insertion are worth their release. */
 const MANY_PAGES_ROWS = 150_000;
+/** The engine refuses a limit below what is in use, but first releases everything it can. */
+const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
 
 /**
  * Runs `work` in one transaction, and in one thread if it inserts many rows: two threads are 50 % slower, as one spins and

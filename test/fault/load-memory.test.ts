@@ -1,6 +1,7 @@
 /** What becomes of a batch that the engine has too little memory for (FAULTS 39). */
 
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { Failure } from '../../src/errors.ts';
 import { loadBatch } from '../../src/load/load.ts';
@@ -8,6 +9,7 @@ import type { PageRead } from '../../src/load/read-pages.ts';
 import { boxesOf } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 import { slice, windowOfDays } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day', 'network'], metrics: ['installs'] });
@@ -123,4 +125,25 @@ test('a window of 9 MB that the engine has no memory for by itself is split as t
   expect(last !== undefined && 'failure' in last ? last.failure.message : '').toContain(
     'an answer of 9 MB',
   );
+});
+
+const bytesRow = z.object({ unsaved: z.number(), spilled: z.number() });
+const memorySql = `select
+    sum(memory_usage_bytes) filter (tag = 'IN_MEMORY_TABLE')::double as unsaved,
+    sum(temporary_storage_bytes)::double as spilled
+from duckdb_memory()`;
+
+test('rows added to 60 tables of 20 columns, 100 MB in memory, are checkpointed on the way: less than 80 MB stay, and none are spilled', async () => {
+  const { warehouse, close } = await openScratch();
+  const columns = Array.from({ length: 20 }, (_, column) => `c${column}`);
+  for (let table = 0; table < 60; table += 1)
+    await warehouse.transact(async () => {
+      await warehouse.run(`create table main.t${table} (${columns.join(' double, ')} double)`);
+      const values = columns.map(() => 'random()').join(', ');
+      await warehouse.run(`insert into main.t${table} select ${values} from range(4000)`);
+    });
+  const [memory] = await warehouse.rows(memorySql, [], bytesRow);
+  await close();
+  expect(memory?.unsaved).toBeLessThan(80_000_000);
+  expect(memory?.spilled).toBe(0);
 });
