@@ -4,7 +4,7 @@
 update ripen.periods
 set
     verdict = 'unproven',
-    sound_at = null,
+    trusted_at = null,
     state = case when state = 'final' then 'maturing' else state end,
     next_refresh_at = fetched_at
 where load_id in (

@@ -11,7 +11,7 @@ with cells as (
         p.fetched_at,
         m.metric,
         coalesce(
-            p.sound_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+            p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
             and not coalesce(list_contains(p.immature, m.metric), false),
             false
         ) as is_final

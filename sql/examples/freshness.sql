@@ -4,8 +4,8 @@
 with periods as (
     select
         p.slice,
-        min(p.asked_start) as asked_start,
-        max(p.asked_end) as asked_end,
+        min(p.requested_start) as requested_start,
+        max(p.requested_end) as requested_end,
         max(p.fetched_at) as fetched_at,
         sum(p.rows) as rows,
         arg_min(p.state, list_position(['open', 'cut', 'empty', 'maturing', 'final'], p.state)) as state,
@@ -17,8 +17,8 @@ with periods as (
 
 select
     slice,
-    min(asked_start) as first_day,
-    max(asked_end) - 1 as last_day,
+    min(requested_start) as first_day,
+    max(requested_end) - 1 as last_day,
     max(fetched_at) as last_fetched_at,
     sum(rows)::bigint as rows,
     count(*) filter (where state = 'open') as open_periods,

@@ -40,7 +40,7 @@ fetches as (
         p.start_day,
         p.end_day,
         p.ends_at,
-        p.sound_at,
+        p.trusted_at,
         p.immature,
         p.held_load_id,
         l.load_id,
@@ -102,7 +102,7 @@ readings as (
         date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date)::integer + 1 as age,
         coalesce(value, 0)::double as value,
         coalesce(
-            sound_at >= ends_at + to_seconds(settles_after)
+            trusted_at >= ends_at + to_seconds(settles_after)
             and fetched_at >= ends_at + to_seconds(settles_after)
             and not (load_id = held_load_id and coalesce(list_contains(immature, metric), false)),
             false

@@ -5,7 +5,7 @@
 update ripen.periods
 set
     fetched_at = least(ends_at - to_days((end_day - start_day)::integer), $2::timestamp),
-    sound_at = null,
+    trusted_at = null,
     state = 'open',
     next_refresh_at = ends_at
 where slice = $1 and fetched_at > $2::timestamp

@@ -5,4 +5,4 @@ delete from ripen.periods
 where
     fetched_at > $1::timestamp
     and rows = 0
-    and asked_start > ($1::timestamp + (end_day::timestamp - ends_at))::date
+    and requested_start > ($1::timestamp + (end_day::timestamp - ends_at))::date

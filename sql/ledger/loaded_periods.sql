@@ -1,10 +1,10 @@
--- The periods of slices under each meaning, with the metrics their newest load brought. One text is read several times
--- faster than ten columns of a thousand rows.
+-- The periods of slices under each meaning, and their newest loads. One text is read several times faster than twenty columns of
+-- a thousand rows.
 -- $1 slices (JSON list)
--- Returns one row per slice and fingerprint that has any: periods, a JSON list in order of their first days; loads, a JSON list of
--- load_id and metrics of each load that a period names.
+-- Returns one row per slice and fingerprint that has any: periods, a JSON list of rows of ripen.periods in order of their first
+-- days; loads, a JSON list of load_id, requested_at and metrics of each load that a period names.
 with periods as (
-    select p.*, l.requested_at
+    select p.*
     from ripen.periods as p
     join ripen.loads as l on l.load_id = p.load_id
     where p.slice in (select unnest(from_json($1::json, '["VARCHAR"]')))
@@ -14,7 +14,7 @@ loads as (
     select
         l.slice,
         l.fingerprint,
-        to_json(list({load_id: l.load_id, metrics: l.metrics}))::varchar as loads
+        to_json(list({load_id: l.load_id, requested_at: l.requested_at, metrics: l.metrics}))::varchar as loads
     from ripen.loads as l
     where l.load_id in (select load_id from periods)
     group by l.slice, l.fingerprint
@@ -23,27 +23,7 @@ loads as (
 select
     p.slice,
     p.fingerprint,
-    to_json(
-        list(
-            {
-                age: p.age,
-                start_day: p.start_day,
-                end_day: p.end_day,
-                asked_start: p.asked_start,
-                asked_end: p.asked_end,
-                fetched_at: p.fetched_at,
-                requested_at: p.requested_at,
-                rows: p.rows,
-                rejected: p.rejected,
-                empty_runs: p.empty_runs,
-                verdict: p.verdict,
-                computed_at: p.computed_at,
-                immature: p.immature,
-                load_id: p.load_id
-            }
-            order by p.start_day
-        )
-    )::varchar as periods,
+    to_json(list(p order by p.start_day))::varchar as periods,
     any_value(l.loads) as loads
 from periods as p
 join loads as l on l.slice = p.slice and l.fingerprint = p.fingerprint

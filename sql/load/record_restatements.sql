@@ -39,7 +39,7 @@ select
     i.seen_at,
     i.load_id,
     coalesce(
-        h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds)
+        h.trusted_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds)
         and not coalesce(list_contains(h.immature, t.metric), false),
         false
     ) as after_final,

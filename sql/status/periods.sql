@@ -6,8 +6,8 @@
 select
     p.start_day,
     max(p.end_day) as end_day,
-    min(p.asked_start) as asked_start,
-    max(p.asked_end) as asked_end,
+    min(p.requested_start) as requested_start,
+    max(p.requested_end) as requested_end,
     strftime(max(p.fetched_at), '%Y-%m-%dT%H:%M:%S.%gZ') as fetched_at,
     sum(p.rows)::bigint as rows,
     sum(p.rejected)::bigint as rejected,

@@ -14,7 +14,7 @@ import {
   meet,
   parseDay,
 } from '../model/calendar.ts';
-import type { Evidence } from '../model/ledger.ts';
+import type { FetchedPeriod } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import { type Box, subjectOf, type Window } from '../model/window.ts';
 import type { BodyRead } from '../spool/columns/reading.ts';
@@ -239,17 +239,17 @@ function labelledDays(label: string): DayInterval | null {
   return day === null ? null : bucketOf(day, bucket, 1);
 }
 
-/** What the answers state against the finality of a period's cells; without `evidence` if they state nothing. */
+/** Returns what the answers state against the finality of a period's cells. */
 export function evidenceOf(
   { computedAt, immature }: WindowMaturity,
   { bucket }: Period,
   fetchedAt: Date,
-): { readonly evidence?: Evidence } {
-  const metrics = [
-    ...new Set(immature.flatMap(({ metric, days }) => (meet(days, bucket) ? [metric] : []))),
-  ];
-  const earlier = computedAt !== null && computedAt < fetchedAt ? computedAt : null;
-  return earlier === null && metrics.length === 0
-    ? {}
-    : { evidence: { computedAt: earlier, immature: metrics } };
+): Pick<FetchedPeriod, 'computedAt' | 'immature'> {
+  const metrics = new Set(
+    immature.flatMap(({ metric, days }) => (meet(days, bucket) ? [metric] : [])),
+  );
+  return {
+    computedAt: computedAt !== null && computedAt < fetchedAt ? computedAt : null,
+    immature: metrics.size === 0 ? null : [...metrics],
+  };
 }

@@ -5,18 +5,14 @@ import * as z from 'zod';
 import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, spanOf, startOfDayAt } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import {
-  basisAt,
-  computedAt,
-  nextRefreshAt,
-  RUNS_TO_BELIEVE_EMPTY,
-  stateOf,
-} from '../model/maturity.ts';
+import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY } from '../model/maturity.ts';
+import type { PeriodRecord } from '../model/ledger.ts';
 import type { Metric } from '../model/metric.ts';
-import { endOf, isWhole, type Period } from '../model/period.ts';
+import { endOf, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
-import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { periodRow } from '../warehouse/ledger.ts';
+import { bound, count, dayShape, insertion, instant, statement } from '../warehouse/sql.ts';
 import { receivedAtOf, requestedAtOf } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
@@ -108,69 +104,76 @@ export interface StoredCounts {
 export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): number =>
   periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
 
-/** Statements that record the loads of a slice, and replace the entries of their periods. */
-export function recordLoads(
-  target: Target,
+interface Recording {
+  readonly warehouse: Warehouse;
+  readonly runId: string;
+}
+
+/** Returns statements that record the loads of a slice, and replace the entries of their periods. */
+export async function recordLoads(
+  { slice, columns, fingerprint }: Target,
   loads: readonly Load[],
   counted: StoredCounts,
-  runId: string,
-): string[] {
-  const { slice, fingerprint } = target;
-  const items = loads.map((load) => {
+  { warehouse, runId }: Recording,
+): Promise<string[]> {
+  const table = { slice: slice.name, fingerprint };
+  const loadRows = loads.map((load) => {
     const { window, rejects, verdict, comparisons, answered } = load;
     const { spooled, maturity, fetchedAt } = answered;
     const { answers } = spooled;
     const rejected = rejects.days.length;
     return {
+      ...table,
+      run_id: runId,
       load_id: load.loadId,
+      metrics: slice.metrics,
       start_day: window.requested.start,
       end_day: window.requested.end,
       reasons: [...new Set(window.periods.map(({ reason }) => reason))],
-      parameters: JSON.stringify(reportParameters(window)),
+      parameters: reportParameters(window),
       requests: answers.reduce((sum, answer) => sum + answer.requests, 0),
       bytes: answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
       rows_fetched: rowsIn(window, answered.periodRows) + rejected,
       rows_loaded: rowsIn(window, counted.rows),
       rows_rejected: rejected,
       verdict,
-      proof: JSON.stringify(comparisons),
-      requested_at: timestamp(requestedAtOf(answers)),
-      received_at: timestamp(receivedAtOf(answers)),
-      known_at: timestamp(computedAt(fetchedAt, maturity.computedAt)),
+      proof: comparisons,
+      requested_at: requestedAtOf(answers),
+      received_at: receivedAtOf(answers),
+      loaded_at: new Date(),
+      known_at: computedAt(fetchedAt, maturity.computedAt),
     };
   });
-  const byAge = metricsByAge(slice, target.columns.metrics);
+  const byAge = metricsByAge(slice, columns.metrics);
   const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
   const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
+  const periodRows = periods.map((period) => periodRow(table, period));
   const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) =>
     ledgerBounds(slice.grain, days),
   );
-  const of = [slice.name, fingerprint];
   return [
-    bound('load/record_loads', [
-      runId,
-      ...of,
-      JSON.stringify(slice.metrics),
-      JSON.stringify(items),
-    ]),
-    ...replaced.map((days) => bound('load/delete_periods', [...of, ...days, ages])),
-    bound('load/record_periods', [...of, JSON.stringify(periods)]),
+    await insertion(warehouse, 'ripen.loads', loadRows),
+    ...replaced.map((days) =>
+      bound('load/delete_periods', [slice.name, fingerprint, ...days, ages]),
+    ),
+    await insertion(warehouse, 'ripen.periods', periodRows),
   ];
 }
 
-/** The ledger's entries for the periods of a load: one per period, in a cube one per period and age. */
+/** The ledger's records of the periods of a load: one per period, in a cube one per period and age. */
 function periodsOf(
-  { loadId, answered, verdict, window, rejects, totals, stored: storedBefore }: Load,
+  { loadId, answered, verdict, window, rejects, totals, stored }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
   counted: StoredCounts,
-): Readonly<Record<string, unknown>>[] {
+): PeriodRecord[] {
   const { periodRows, maturity, fetchedAt } = answered;
+  const requestedAt = requestedAtOf(answered.spooled.answers);
   return window.periods.flatMap(({ period }) => {
-    const { start, end } = period.bucket;
-    const all = counted.rows.get(start) ?? 0;
+    const { start } = period.bucket;
+    const rows = counted.rows.get(start) ?? 0;
     // An age whose values are all zero is not empty.
-    const isEmpty = slice.cube === undefined ? all === 0 : !periodRows.has(start);
+    const isEmpty = slice.cube === undefined ? rows === 0 : !periodRows.has(start);
     // Control totals that state nothing of the period are the second answer that an empty one needs.
     const isConfirmed =
       isStated(totals, start) === false && fetchedAt >= endOf(period, slice.utcOffset);
@@ -178,38 +181,30 @@ function periodsOf(
       ? 0
       : isConfirmed
         ? RUNS_TO_BELIEVE_EMPTY
-        : emptyRunsAfter(storedBefore.get(start), period, fetchedAt, slice);
-    const rejected = rejectedIn(period, rejects.days);
-    const stated = evidenceOf(maturity, period, fetchedAt);
-    const immature = stated.evidence?.immature ?? [];
-    const stored = {
+        : emptyRunsAfter(stored.get(start), period, fetchedAt, slice);
+    const fetched = {
+      bucket: period.bucket,
+      requested: period.requested,
+      loadId: Number(loadId),
       fetchedAt,
+      requestedAt,
       metrics: window.slice.metrics,
-      rejected,
+      rejected: rejectedIn(period, rejects.days),
       emptyRuns,
       verdict,
-      ...stated,
+      ...evidenceOf(maturity, period, fetchedAt),
     };
-    return [...byAge].map(([age, metrics]) => ({
-      age,
-      load_id: loadId,
-      fetched_at: timestamp(fetchedAt),
-      verdict,
-      start_day: start,
-      end_day: end,
-      asked_start: period.requested.start,
-      asked_end: period.requested.end,
-      ends_at: timestamp(endOf(period, slice.utcOffset)),
-      whole: isWhole(period),
-      rows: slice.cube === undefined ? all : (counted.ages.get(age)?.get(start) ?? 0),
-      rejected,
-      empty_runs: emptyRuns,
-      state: stateOf(period, metrics, slice, stored),
-      sound_at: instantOrNull(basisAt(period, stored)),
-      computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
-      immature: immature.length === 0 ? null : immature,
-      next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, stored)),
-    }));
+    return [...byAge].map(([age, metrics]) =>
+      recordOf(
+        {
+          ...fetched,
+          age,
+          rows: slice.cube === undefined ? rows : (counted.ages.get(age)?.get(start) ?? 0),
+        },
+        metrics,
+        slice,
+      ),
+    );
   });
 }
 
@@ -233,8 +228,6 @@ function rejectedIn({ bucket }: Period, days: readonly (Day | null)[]): number {
   return days.filter((day) => day === null || isWithin(day, bucket)).length;
 }
 
-const instantOrNull = (at: Date | null): string | null => (at === null ? null : timestamp(at));
-
 /** The intervals in order of time; those that touch or overlap become one. */
 export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   const ranges: { start: Day; end: Day }[] = [];
@@ -247,14 +240,19 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-export function recordRejects(rejects: readonly Reject[], runId: string): string[] {
+export async function recordRejects(
+  rejects: readonly Reject[],
+  { warehouse, runId }: Recording,
+): Promise<string[]> {
   if (rejects.length === 0) return [];
   const rows = rejects.map(({ slice, days, reason, row }) => ({
+    run_id: runId,
     slice,
     start_day: days.start,
     end_day: days.end,
     reason: scrub(reason),
-    row_text: row,
+    row,
+    seen_at: new Date(),
   }));
-  return [bound('load/record_rejects', [runId, JSON.stringify(rows)])];
+  return [await insertion(warehouse, 'ripen.rejected_rows', rows)];
 }

@@ -171,7 +171,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
       } else outcomes.push(fate);
     }
     if (answered.failure === null) continue;
-    for (const sql of recordRejects(answered.rejects?.recorded ?? [], runId))
+    for (const sql of await recordRejects(answered.rejects?.recorded ?? [], { warehouse, runId }))
       await warehouse.run(sql);
   }
   const [first] = replacements;

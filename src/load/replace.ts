@@ -91,8 +91,12 @@ export async function replaceWindows(
         }
       : await countStored(warehouse);
     const rejects = loads.flatMap((load) => load.rejects.recorded);
+    const recording = { warehouse, runId };
     await warehouse.run(
-      asScript([...recordRejects(rejects, runId), ...recordLoads(wider, loads, counted, runId)]),
+      asScript([
+        ...(await recordRejects(rejects, recording)),
+        ...(await recordLoads(wider, loads, counted, recording)),
+      ]),
     );
     const loaded = loads.map((load): Loaded => {
       const { window, answered, empty, warnings } = load;

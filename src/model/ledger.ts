@@ -1,7 +1,9 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
+import * as z from 'zod';
+
+import { type Day, day, daysBetween, MS_PER_DAY } from './calendar.ts';
 import type { Part } from './window.ts';
-import { type Day, type DayInterval, daysBetween, MS_PER_DAY } from './calendar.ts';
 
 /**
  * `proven` by the service's totals; `unverifiable` if none adds up or all agree only within rounding; `unproven` if something
@@ -11,28 +13,58 @@ export const verdicts = ['proven', 'unverifiable', 'unproven'] as const;
 
 export type CompletenessVerdict = (typeof verdicts)[number];
 
-/** What an answer states against the finality of its own cells. */
-export interface Evidence {
-  /** Null unless the answer was computed before it was requested. */
-  readonly computedAt: Date | null;
-  /** Metrics that the answer calls immature. */
-  readonly immature: readonly string[];
-}
+/** Not over when fetched; requested in part; empty, not confirmed by a second run; may still change; final. Least settled first. */
+export const periodStates = ['open', 'cut', 'empty', 'maturing', 'final'] as const;
 
-export interface PeriodRecord {
-  readonly bucket: DayInterval;
-  readonly requested: DayInterval;
-  readonly fetchedAt: Date;
-  /** `fetchedAt` may be a stated as-of instant instead. */
-  readonly requestedAt: Date;
-  readonly metrics: readonly string[];
-  readonly rows: number;
-  readonly rejected: number;
+export type PeriodState = (typeof periodStates)[number];
+
+const days = z.object({ start: z.string().transform(day), end: z.string().transform(day) });
+
+/**
+ * The columns of `ripen.periods` but for the key of its table: `fetchedAt` is the column `fetched_at`. A column that older rows
+ * lack has a default.
+ */
+export const periodColumns = z.object({
+  /** The whole calendar bucket: `start_day`, `end_day`. */
+  bucket: days,
+  /** The days of it inside the date period: `requested_start`, `requested_end`. */
+  requested: days,
+  /** Of the cohorts in a cube; otherwise empty. */
+  age: z.string(),
+  loadId: z.number(),
+  fetchedAt: z.date(),
+  rows: z.number(),
+  rejected: z.number(),
   /** Consecutive runs whose answer had no rows for it. */
-  readonly emptyRuns: number;
-  readonly verdict: CompletenessVerdict;
-  readonly evidence?: Evidence;
-}
+  emptyRuns: z.number(),
+  verdict: z.enum(verdicts),
+  /** Null unless the answer was computed before it was requested. */
+  computedAt: z.date().nullable(),
+  /** Metrics that the answer calls immature; null if there are none. */
+  immature: z.array(z.string()).nullable(),
+  endsAt: z.date(),
+  whole: z.boolean(),
+  state: z.enum(periodStates),
+  /** The instant that counts as the fetch for finality; null if nothing of the period can be final. */
+  trustedAt: z.date().nullable(),
+  /** From when new values can be expected; null if none are. */
+  nextRefreshAt: z.date().nullable(),
+});
+
+export const periodRecord = periodColumns.extend({
+  /** `fetchedAt` may be a stated as-of instant instead. */
+  requestedAt: z.date(),
+  metrics: z.custom<readonly string[]>((metrics) => Array.isArray(metrics)),
+});
+
+/** A row of `ripen.periods`, and what planning reads of its load. */
+export type PeriodRecord = Readonly<z.infer<typeof periodRecord>>;
+
+/** What a fetch brought of a period; the rest of its record follows from it. */
+export type FetchedPeriod = Omit<
+  PeriodRecord,
+  'endsAt' | 'whole' | 'state' | 'trustedAt' | 'nextRefreshAt'
+>;
 
 /** How much one request may cover, learned from requests that were too heavy. */
 export interface LearnedSize {
@@ -86,7 +118,7 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
   return new Map(inOrder.map(([start, entries]) => [start, asOneLoad(entries)]));
 }
 
-/** Takes the oldest fetch, the worst verdict, and all rows and metrics. */
+/** Takes the oldest fetch, the worst verdict, the least settled state, and all rows and metrics. */
 function asOneLoad(entries: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
   const [first] = entries;
   const oldest = entries.reduce(
@@ -96,6 +128,8 @@ function asOneLoad(entries: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodR
   const sumOf = (count: (entry: PeriodRecord) => number): number =>
     entries.reduce((sum, each) => sum + count(each), 0);
   const worst = Math.max(...entries.map(({ verdict }) => verdicts.indexOf(verdict)));
+  const least = Math.min(...entries.map(({ state }) => periodStates.indexOf(state)));
+  const refreshes = entries.flatMap(({ nextRefreshAt: at }) => (at === null ? [] : [Number(at)]));
   return {
     ...oldest,
     // The ages of one load share its list.
@@ -104,6 +138,8 @@ function asOneLoad(entries: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodR
     rejected: sumOf(({ rejected }) => rejected),
     emptyRuns: Math.max(...entries.map(({ emptyRuns }) => emptyRuns)),
     verdict: verdicts[worst] ?? oldest.verdict,
+    state: periodStates[least] ?? oldest.state,
+    nextRefreshAt: refreshes.length === 0 ? null : new Date(Math.min(...refreshes)),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Maturity: when a cell is final, and when a period is due. Pure: slice, ledger and clock are arguments. */
 
 import { addDays, lastDay, MS_PER_DAY, startOfDayAt } from './calendar.ts';
-import type { PeriodRecord } from './ledger.ts';
+import type { FetchedPeriod, PeriodRecord, PeriodState } from './ledger.ts';
 import type { Metric } from './metric.ts';
 import { ageOf, endOf, isWhole, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
@@ -10,17 +10,7 @@ import type { DueReason } from './window.ts';
 /** In days; after the last, only finality counts. */
 export const milestoneAges: readonly number[] = [1, 2, 3, 4, 5, 7, 10, 14];
 
-/** Not over when fetched; may still change; final; requested in part; empty, not confirmed by a second run. */
-export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as const;
-
-export type PeriodState = (typeof periodStates)[number];
-
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
-
-export type LoadFacts = Pick<
-  PeriodRecord,
-  'fetchedAt' | 'metrics' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'
->;
 
 /** Consecutive runs after which an empty answer is accepted. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
@@ -35,18 +25,34 @@ function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): nu
   return horizonMs === null ? null : endAt.getTime() + horizonMs + settleMs;
 }
 
-export function isDoubtfullyEmpty({ emptyRuns }: Pick<LoadFacts, 'emptyRuns'>): boolean {
+export function isDoubtfullyEmpty({ emptyRuns }: Pick<FetchedPeriod, 'emptyRuns'>): boolean {
   return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
+/** Returns the record of a fetched period, which states what follows from the fetch for some metrics. */
+export function recordOf(
+  fetched: FetchedPeriod,
+  metrics: readonly Metric[],
+  slice: Settling,
+): PeriodRecord {
+  return {
+    ...fetched,
+    endsAt: endOf(fetched, slice.utcOffset),
+    whole: isWhole(fetched),
+    state: stateOf(fetched, metrics, slice),
+    trustedAt: trustedAt(fetched),
+    nextRefreshAt: nextRefreshAt(fetched, metrics, slice),
+  };
+}
+
 /** Returns the instant that finality takes for a period's fetch. */
-export function basisAt(period: Period, stored: Omit<LoadFacts, 'metrics'>): Date | null {
+export function trustedAt(fetched: FetchedPeriod): Date | null {
   const isSound =
-    isWhole(period) &&
-    stored.rejected === 0 &&
-    stored.verdict !== 'unproven' &&
-    !isDoubtfullyEmpty(stored);
-  return isSound ? computedAt(stored.fetchedAt, stored.evidence?.computedAt ?? null) : null;
+    isWhole(fetched) &&
+    fetched.rejected === 0 &&
+    fetched.verdict !== 'unproven' &&
+    !isDoubtfullyEmpty(fetched);
+  return isSound ? computedAt(fetched.fetchedAt, fetched.computedAt) : null;
 }
 
 /** Returns when values were computed: at their fetch, or earlier if the answer states so. */
@@ -54,51 +60,42 @@ export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
   return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
 }
 
-export function isFinal(
-  period: Period,
-  metric: Metric,
-  slice: Settling,
-  stored: LoadFacts,
-): boolean {
-  return finalMetrics(period, [metric], slice, stored).length > 0;
+export function isFinal(fetched: FetchedPeriod, metric: Metric, slice: Settling): boolean {
+  return finalMetrics(fetched, [metric], slice).length > 0;
 }
 
 /** Returns the metrics whose stored cells are final. A metric that the load lacked is not stored. */
 export function finalMetrics(
-  period: Period,
+  fetched: FetchedPeriod,
   metrics: readonly Metric[],
   slice: Settling,
-  stored: LoadFacts,
 ): Metric[] {
-  const fetchedMs = basisAt(period, stored)?.getTime();
+  const fetchedMs = trustedAt(fetched)?.getTime();
   if (fetchedMs === undefined) return [];
-  const endAt = endOf(period, slice.utcOffset);
+  const endAt = endOf(fetched, slice.utcOffset);
   return metrics.filter((metric) => {
     const at = finalMs(endAt, metric, slice);
     return (
       at !== null &&
       at <= fetchedMs &&
-      stored.metrics.includes(metric.id) &&
-      !isCalledImmature(metric, stored)
+      fetched.metrics.includes(metric.id) &&
+      !isCalledImmature(metric, fetched)
     );
   });
 }
 
-const isCalledImmature = ({ id }: Metric, { evidence }: Pick<LoadFacts, 'evidence'>): boolean =>
-  evidence?.immature.includes(id) === true;
+const isCalledImmature = ({ id }: Metric, { immature }: FetchedPeriod): boolean =>
+  immature?.includes(id) === true;
 
 export function stateOf(
-  period: Period,
+  fetched: FetchedPeriod,
   metrics: readonly Metric[],
   slice: Settling,
-  stored: LoadFacts,
 ): PeriodState {
-  if (stored.fetchedAt < endOf(period, slice.utcOffset)) return 'open';
-  if (!isWhole(period)) return 'cut';
-  if (isDoubtfullyEmpty(stored)) return 'empty';
-  return finalMetrics(period, metrics, slice, stored).length === metrics.length
-    ? 'final'
-    : 'maturing';
+  if (fetched.fetchedAt < endOf(fetched, slice.utcOffset)) return 'open';
+  if (!isWhole(fetched)) return 'cut';
+  if (isDoubtfullyEmpty(fetched)) return 'empty';
+  return finalMetrics(fetched, metrics, slice).length === metrics.length ? 'final' : 'maturing';
 }
 
 /** When one more fetch is worth it, in milliseconds: as each metric becomes final, or its lifetime ends. */
@@ -112,14 +109,14 @@ function retriesMs(
   endAt: Date,
   metrics: readonly Metric[],
   slice: Settling,
-  stored: LoadFacts,
+  fetched: FetchedPeriod,
 ): number[] {
-  if (stored.evidence === undefined) return [];
-  const computedMs = computedAt(stored.fetchedAt, stored.evidence.computedAt).getTime();
+  if (fetched.computedAt === null && fetched.immature === null) return [];
+  const computedMs = computedAt(fetched.fetchedAt, fetched.computedAt).getTime();
   const late = metrics.flatMap((metric) => {
     const at = finalMs(endAt, metric, slice);
-    const isKept = at !== null && (computedMs < at || isCalledImmature(metric, stored));
-    return isKept && at <= stored.fetchedAt.getTime() ? [at] : [];
+    const isKept = at !== null && (computedMs < at || isCalledImmature(metric, fetched));
+    return isKept && at <= fetched.fetchedAt.getTime() ? [at] : [];
   });
   if (computedMs < endAt.getTime()) late.push(endAt.getTime());
   const milestones = late.flatMap((from) => milestoneAges.map((age) => from + age * MS_PER_DAY));
@@ -134,7 +131,7 @@ const agesOf = ({ refresh }: Settling): readonly number[] =>
 /** Returns why a loaded period is due at an instant. A period that was fetched later is never due. */
 export function dueReason(
   period: Period,
-  loaded: PeriodRecord,
+  loaded: FetchedPeriod,
   metrics: readonly Metric[],
   slice: Settling,
   planAt: Date,
@@ -173,27 +170,29 @@ export function dueReason(
 
 /** Returns the instant from which new values are expected. Open and `nightly` maturing periods refresh earlier. */
 export function nextRefreshAt(
-  period: Period,
+  fetched: FetchedPeriod,
   metrics: readonly Metric[],
   slice: Settling,
-  stored: LoadFacts,
 ): Date | null {
-  const { fetchedAt } = stored;
-  const endAt = endOf(period, slice.utcOffset);
+  const { fetchedAt } = fetched;
+  const endAt = endOf(fetched, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;
-  const isIncomplete = metrics.some(({ id }) => !stored.metrics.includes(id));
+  const isIncomplete = metrics.some(({ id }) => !fetched.metrics.includes(id));
   if (
     isIncomplete ||
-    stored.rejected > 0 ||
-    stored.verdict === 'unproven' ||
-    isDoubtfullyEmpty(stored)
+    fetched.rejected > 0 ||
+    fetched.verdict === 'unproven' ||
+    isDoubtfullyEmpty(fetched)
   )
     return fetchedAt;
-  const looks = [...settlingMs(endAt, metrics, slice), ...retriesMs(endAt, metrics, slice, stored)];
+  const looks = [
+    ...settlingMs(endAt, metrics, slice),
+    ...retriesMs(endAt, metrics, slice, fetched),
+  ];
   const settling = looks.filter((at) => at > fetchedAt.getTime());
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);
-  const last = lastDay(period.bucket);
+  const last = lastDay(fetched.bucket);
   const milestones = agesOf(slice)
     .map((age) => startOfDayAt(addDays(last, age), slice.utcOffset))
     .filter((at) => at > fetchedAt);

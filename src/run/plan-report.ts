@@ -167,7 +167,7 @@ function unfinalPeriods({ slice, metrics, periods, table }: SlicePlan): Period[]
   return periods.filter((period) =>
     [...ages].some(([age, some]) => {
       const loaded = storedAt(table, age, period.bucket.start);
-      return loaded === undefined || stateOf(period, some, slice, loaded) !== 'final';
+      return loaded === undefined || stateOf({ ...loaded, ...period }, some, slice) !== 'final';
     }),
   );
 }

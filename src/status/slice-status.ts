@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { addDays, dayAt, lastDay, MS_PER_DAY, startOfDayAt } from '../model/calendar.ts';
-import { periodStates as ledgerStates } from '../model/maturity.ts';
+import { periodStates as ledgerStates } from '../model/ledger.ts';
 import { ageOf, coveredPeriods } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { columnsOf } from '../warehouse/relations.ts';
@@ -162,8 +162,8 @@ order by month, age_days`;
 export const storedPeriod = z.object({
   start_day: dayShape,
   end_day: dayShape,
-  asked_start: dayShape,
-  asked_end: dayShape,
+  requested_start: dayShape,
+  requested_end: dayShape,
   fetched_at: z.string(),
   rows: count,
   rejected: count,
@@ -199,7 +199,7 @@ export function expectedPeriods(
 ): Expected[] {
   const byStart = new Map(stored.map((period) => [period.start_day, period]));
   const loaded = stored.map((period) => ({
-    requested: { start: period.asked_start, end: period.asked_end },
+    requested: { start: period.requested_start, end: period.requested_end },
   }));
   return coveredPeriods(slice, loaded, planAt).map((period) => {
     const sameStart = byStart.get(period.bucket.start);

@@ -66,7 +66,7 @@ from ${table} as s`;
 join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
 join ripen.periods as p
     on ${periodOf(target)} and p.age = s.age
-where p.sound_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_contains(p.immature, s.metric), false)`;
+where p.trusted_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_contains(p.immature, s.metric), false)`;
 }
 
 function tableComment({ slice, columns }: Target): string {
@@ -139,7 +139,7 @@ export function finalView(target: Target): string {
     const column = identifier(id);
     if (horizonMs === null) return `case when false then s.${column} end as ${column}`;
     const seconds = (horizonMs + slice.settleMs) / 1000;
-    return `case when p.sound_at >= p.ends_at + to_seconds(${seconds}) and not coalesce(list_contains(p.immature, ${literal(id)}), false) then s.${column} end as ${column}`;
+    return `case when p.trusted_at >= p.ends_at + to_seconds(${seconds}) and not coalesce(list_contains(p.immature, ${literal(id)}), false) then s.${column} end as ${column}`;
   });
   return `create or replace view ${viewName(target, 'final')} as
 select
@@ -191,7 +191,7 @@ select * from (
         c.metric,
         c.age_days::integer as age_days,
         case c.place ${values.join(' ')} end as "value",
-        coalesce(p.sound_at >= p.ends_at + to_seconds(c.seconds), false)
+        coalesce(p.trusted_at >= p.ends_at + to_seconds(c.seconds), false)
             and not coalesce(list_contains(p.immature, c.id), false) as is_final
     from ${table} as s
     left join ripen.periods as p

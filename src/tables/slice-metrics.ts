@@ -4,12 +4,12 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
-import { nextRefreshAt, stateOf } from '../model/maturity.ts';
+import { recordOf } from '../model/maturity.ts';
 import { isCertain, type Metric, type SeenAdditivity } from '../model/metric.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import { tableOf } from '../model/ledger.ts';
 import type { Window } from '../model/window.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { periodRow, readSliceLedger } from '../warehouse/ledger.ts';
 import { rememberingEach } from '../warehouse/remembering.ts';
 import { dayShape, insertRows, jsonOf, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -159,15 +159,9 @@ async function recordStates(
   const states = [...metricsByAge(slice, columns.metrics)].flatMap(([age, some]) => {
     const periods = age === '' ? table?.periods : table?.ages?.get(age);
     const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));
-    return meant.map((stored) => {
-      const next = nextRefreshAt(stored, some, slice, stored);
-      return {
-        age,
-        start_day: stored.bucket.start,
-        state: stateOf(stored, some, slice, stored),
-        next_refresh_at: next === null ? null : timestamp(next),
-      };
-    });
+    return meant.map((stored) =>
+      periodRow({ slice: slice.name, fingerprint }, recordOf(stored, some, slice)),
+    );
   });
   if (states.length === 0) return;
   const rows = JSON.stringify(states);

@@ -3,17 +3,18 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { day, lastDay, type Day } from '../model/calendar.ts';
+import { lastDay, type Day } from '../model/calendar.ts';
 import { resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Part } from '../model/window.ts';
 import {
+  periodColumns,
   type PeriodRecord,
+  periodRecord,
   periodsTogether,
   sizesKeptSince,
   type SliceLedger,
   type SliceTable,
-  verdicts,
 } from '../model/ledger.ts';
 import { rememberingEach } from './remembering.ts';
 import { count, dayShape, instant, instantOf, jsonOf, statement, timestamp } from './sql.ts';
@@ -35,29 +36,27 @@ const tableRow = z.object({
   sized_at: instant.nullable(),
 });
 
-/** Has no transforms: for thousands of periods, they would take most of a plan's time. */
-const periodShape = z.object({
-  age: z.string(),
-  start_day: z.string(),
-  end_day: z.string(),
-  asked_start: z.string(),
-  asked_end: z.string(),
-  fetched_at: z.string(),
-  requested_at: z.string(),
-  rows: z.number(),
-  rejected: z.number(),
-  empty_runs: z.number(),
-  verdict: z.enum(verdicts),
-  computed_at: z.string().nullable(),
-  immature: z.array(z.string()).nullable(),
-  load_id: z.number(),
+/** The column of each field but of those that are days, as `fetched_at` of `fetchedAt`. */
+const columnsOfFields = Object.keys(
+  periodColumns.omit({ bucket: true, requested: true }).shape,
+).map(
+  (field) => [field, field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] as const,
+);
+
+/** `z.record` looks at every value, which took most of a plan's time (measured). */
+const rowShape = z.custom<Readonly<Record<string, unknown>>>((row) => Object(row) === row);
+
+const loadRow = z.object({
+  load_id: z.unknown(),
+  requested_at: instant,
+  metrics: z.array(z.string()),
 });
 
 const periodsRow = z.object({
   slice: z.string(),
   fingerprint: z.string(),
-  periods: jsonOf(z.array(periodShape)),
-  loads: jsonOf(z.array(z.object({ load_id: z.number(), metrics: z.array(z.string()) }))),
+  periods: jsonOf(z.array(rowShape)),
+  loads: jsonOf(z.array(loadRow)),
 });
 
 export const readSliceLedger = rememberingEach(
@@ -81,33 +80,48 @@ export const readSliceLedger = rememberingEach(
   },
 );
 
-function periodsIn(loaded?: z.infer<typeof periodsRow>): Pick<SliceTable, 'periods' | 'ages'> {
-  const metrics = new Map(loaded?.loads.map((load) => [load.load_id, load.metrics]));
+function periodsIn(stored?: z.infer<typeof periodsRow>): Pick<SliceTable, 'periods' | 'ages'> {
+  const loads = new Map(stored?.loads.map((load) => [load.load_id, load]));
+  const instants = new Map<unknown, Date>();
   const ages = new Map<string, Map<Day, PeriodRecord>>();
-  for (const row of loaded?.periods ?? []) {
-    const start = day(row.start_day);
-    const { computed_at: at, immature } = row;
-    const computedAt = at === null ? null : instantOf(at);
-    const periods = ages.get(row.age) ?? new Map<Day, PeriodRecord>();
-    ages.set(row.age, periods);
-    periods.set(start, {
-      bucket: { start, end: day(row.end_day) },
-      requested: { start: day(row.asked_start), end: day(row.asked_end) },
-      fetchedAt: instantOf(row.fetched_at),
-      requestedAt: instantOf(row.requested_at),
-      metrics: metrics.get(row.load_id) ?? [],
-      rows: row.rows,
-      rejected: row.rejected,
-      emptyRuns: row.empty_runs,
-      verdict: row.verdict,
-      ...(computedAt === null && immature === null
-        ? {}
-        : { evidence: { computedAt, immature: immature ?? [] } }),
-    });
+  for (const row of stored?.periods ?? []) {
+    const load = loads.get(row['load_id']);
+    const fields: Record<string, unknown> = {
+      bucket: { start: row['start_day'], end: row['end_day'] },
+      requested: { start: row['requested_start'], end: row['requested_end'] },
+      requestedAt: load?.requested_at,
+      metrics: load?.metrics,
+    };
+    for (const [field, column] of columnsOfFields) {
+      const value = row[column];
+      if (column.endsWith('_at') && typeof value === 'string') {
+        const at = instants.get(value) ?? instantOf(value);
+        instants.set(value, at);
+        fields[field] = at;
+      } else fields[field] = value;
+    }
+    const period = periodRecord.parse(fields);
+    const periods = ages.get(period.age) ?? new Map<Day, PeriodRecord>();
+    ages.set(period.age, periods.set(period.bucket.start, period));
   }
   const undivided = ages.get('') ?? new Map<Day, PeriodRecord>();
   if (ages.size === 0 || undivided.size > 0) return { periods: undivided };
   return { periods: periodsTogether(ages), ages };
+}
+
+/** Returns a period as a row of `ripen.periods`. */
+export function periodRow(table: TableKey, period: PeriodRecord): Record<string, unknown> {
+  const { bucket, requested } = period;
+  const fields: Readonly<Record<string, unknown>> = { ...period };
+  const row: Record<string, unknown> = {
+    ...table,
+    start_day: bucket.start,
+    end_day: bucket.end,
+    requested_start: requested.start,
+    requested_end: requested.end,
+  };
+  for (const [field, column] of columnsOfFields) row[column] = fields[field];
+  return row;
 }
 
 interface TableKey {

@@ -95,20 +95,33 @@ const MAX_ROWS_AT_ONCE = 5000;
 
 /**
  * Inserts rows into a table by the names of its columns, which state the types; a column that the first row lacks gets its
- * default. Instants are texts.
+ * default. A value of a JSON column is its text, or a value that no conversion changes.
  */
 export async function insertRows(
   warehouse: Parameters<typeof columnTypes>[0],
   table: string,
   rows: readonly object[],
 ): Promise<void> {
-  const [first] = rows;
-  if (first === undefined) return;
-  const types = [...(await columnTypes(warehouse, table))].filter(([name]) => name in first);
-  const shape = literal(JSON.stringify([Object.fromEntries(types)]));
-  const sql = `insert into ${table} by name select unnest(from_json($1::json, ${shape}), max_depth := 2)`;
-  for (let from = 0; from < rows.length; from += MAX_ROWS_AT_ONCE)
-    await warehouse.run(sql, [JSON.stringify(rows.slice(from, from + MAX_ROWS_AT_ONCE))]);
+  for (let from = 0; from < rows.length; from += MAX_ROWS_AT_ONCE) {
+    const some = rows.slice(from, from + MAX_ROWS_AT_ONCE);
+    await warehouse.run(await insertion(warehouse, table, some, '$1'), [JSON.stringify(some)]);
+  }
+}
+
+/** Returns the statement of `insertRows`, for a script, or with a parameter in place of the rows. */
+export async function insertion(
+  warehouse: Parameters<typeof columnTypes>[0],
+  table: string,
+  rows: readonly object[],
+  json = literal(JSON.stringify(rows)),
+): Promise<string> {
+  const types = [...(await columnTypes(warehouse, table))].filter(
+    ([name]) => name in (rows[0] ?? {}),
+  );
+  // As JSON, a text would be quoted once more.
+  const shape = types.map(([name, type]) => [name, type === 'JSON' ? 'VARCHAR' : type]);
+  const structure = literal(JSON.stringify([Object.fromEntries(shape)]));
+  return `insert into ${table} by name select unnest(from_json(${json}::json, ${structure}), max_depth := 2)`;
 }
 
 /** As `columnTypes`, for a table in the ledger. Throws `STORAGE_FAILED` if it is missing: ripen drops both or neither. */

@@ -196,7 +196,10 @@ test.each([
     expect((await runNight(scenario, NOW)).failures).toEqual([]);
     expect([...new Set(askedReports(scenario).map(({ period }) => period))]).toEqual(periods);
     expect(
-      await column(scenario, "select count(*) from ripen.periods where asked_end > '2026-06-02'"),
+      await column(
+        scenario,
+        "select count(*) from ripen.periods where requested_end > '2026-06-02'",
+      ),
     ).toEqual(['0']);
     expect(
       await column(scenario, 'select state from ripen.periods order by start_day desc limit 1'),

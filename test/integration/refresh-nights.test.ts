@@ -238,7 +238,7 @@ async function expectOwnComputation(
   const view = await query(scenario, `select * from ${table}_final ${order}`);
   const periods = await query(
     scenario,
-    'select start_day, asked_start, asked_end, end_day, fetched_at from ripen.periods',
+    'select start_day, requested_start, requested_end, end_day, fetched_at from ripen.periods',
   );
   const byDay = new Map(periods.map((period) => [period['start_day'], period]));
   const shown = { final: 0, maturing: 0 };
@@ -246,8 +246,8 @@ async function expectOwnComputation(
   for (const [index, row] of all.entries()) {
     const period = byDay.get(row[grain]);
     const isWhole =
-      period?.['asked_start'] === period?.['start_day'] &&
-      period?.['asked_end'] === period?.['end_day'];
+      period?.['requested_start'] === period?.['start_day'] &&
+      period?.['requested_end'] === period?.['end_day'];
     const fetchedAt = Date.parse(`${String(period?.['fetched_at']).replace(' ', 'T')}Z`);
     const endedAt = Date.parse(String(row[grain])) + days * DAY_MS - offsetMs;
     const cells = Object.entries(horizonDays).map(([metric, horizon]) => {

@@ -18,7 +18,7 @@ import { ageOf, endOf, type Period } from '../../src/model/period.ts';
 import type { Refresh, Slice } from '../../src/model/slice.ts';
 import type { DueReason } from '../../src/model/window.ts';
 import { property } from '../support/property.ts';
-import { countMetric } from '../support/slice.ts';
+import { countMetric, loadedPeriod } from '../support/slice.ts';
 
 const HOUR_MS = 3_600_000;
 const runs = { numRuns: 2000 };
@@ -105,18 +105,17 @@ const situations = (refresh: fc.Arbitrary<Refresh>, answered: fc.Arbitrary<Answe
     .tuple(periods, metrics, settlings(refresh), sinceEnd, answered)
     .map(([period, having, slice, since, answer]) => {
       const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-      const held = { ...answer, metrics: having.map(({ id }) => id), fetchedAt };
-      const loaded: PeriodRecord = { ...period, ...held, requestedAt: fetchedAt };
+      const metrics = having.map(({ id }) => id);
+      const loaded = loadedPeriod({ ...period, ...answer, metrics, fetchedAt });
       const reasonAt = (ms: number): DueReason | null =>
         dueReason(period, loaded, having, slice, new Date(ms));
-      const next = nextRefreshAt(period, having, slice, loaded)?.getTime() ?? null;
+      const next = nextRefreshAt(loaded, having, slice)?.getTime() ?? null;
       return {
-        period,
         having,
         slice,
         since,
         answer,
-        held,
+        loaded,
         fetchedMs: fetchedAt.getTime(),
         reasonAt,
         next,
@@ -179,20 +178,18 @@ test(
   property(
     [anySituation, fc.nat(4000)],
     runs,
-    ({ period, having, slice, answer, held, fetchedMs }, hours) => {
-      const [first, ...others] = held.metrics;
-      const lacking = { ...held, metrics: others };
-      expect(stateOf(period, having, slice, lacking)).not.toBe('final');
-      expect(
-        having.some((metric) => metric.id === first && isFinal(period, metric, slice, lacking)),
-      ).toBe(false);
-      const state = stateOf(period, having, slice, held);
-      expect(state === 'final').toBe(
-        having.every((metric) => isFinal(period, metric, slice, held)),
+    ({ having, slice, answer, loaded, fetchedMs }, hours) => {
+      const [first, ...others] = loaded.metrics;
+      const lacking = { ...loaded, metrics: others };
+      expect(stateOf(lacking, having, slice)).not.toBe('final');
+      expect(having.some((metric) => metric.id === first && isFinal(lacking, metric, slice))).toBe(
+        false,
       );
+      const state = stateOf(loaded, having, slice);
+      expect(state === 'final').toBe(having.every((metric) => isFinal(loaded, metric, slice)));
       expect(state === 'final' && !isSound(answer)).toBe(false);
-      const later = { ...held, fetchedAt: new Date(fetchedMs + hours * HOUR_MS) };
-      expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(
+      const later = { ...loaded, fetchedAt: new Date(fetchedMs + hours * HOUR_MS) };
+      expect(order.indexOf(stateOf(later, having, slice))).toBeGreaterThanOrEqual(
         order.indexOf(state),
       );
     },

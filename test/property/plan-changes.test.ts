@@ -165,8 +165,7 @@ test(
       const unripe = inTable(old.ledger.live)
         .map(({ bucket }) => far.ledger.live?.periods.get(bucket.start))
         .filter(
-          (held) =>
-            held !== undefined && isWhole(held) && stateOf(held, metrics, of, held) !== 'final',
+          (held) => held !== undefined && isWhole(held) && stateOf(held, metrics, of) !== 'final',
         );
       expect(unripe).toEqual([]);
     },

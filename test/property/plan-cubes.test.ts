@@ -123,7 +123,7 @@ class LoadFacts {
     const [age = '', some = []] = [...byAge].at(-1) ?? [];
     return periods.filter((period) => {
       const held = this.#ages.get(age)?.get(period.bucket.start);
-      return held === undefined || finalMetrics(period, some, curve, held).length < some.length;
+      return held === undefined || finalMetrics(held, some, curve).length < some.length;
     }).length;
   }
 }

@@ -187,7 +187,7 @@ test(
     const plan = planAt(of, ledger, asOf);
     const found = plan.periods.map((period) => {
       const loaded = plan.table?.periods.get(period.bucket.start);
-      return loaded === undefined ? 'absent' : stateOf(period, metrics, of, loaded);
+      return loaded === undefined ? 'absent' : stateOf(loaded, metrics, of);
     });
     const expected = plan.periods.map((period) => {
       const sinceEnd = asOf.getTime() - endOf(period, of.utcOffset).getTime();

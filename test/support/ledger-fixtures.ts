@@ -35,7 +35,7 @@ export async function loadDay(
     );
     await warehouse.run(`insert into ripen.periods by name
       select '${slice}' as slice, 'f1' as fingerprint, DATE '${day}' as start_day, DATE '${day}' + 1 as end_day,
-          DATE '${day}' as asked_start, DATE '${day}' + 1 as asked_end, ${id} as load_id, now()::timestamp as fetched_at, now()::timestamp as sound_at,
+          DATE '${day}' as requested_start, DATE '${day}' + 1 as requested_end, ${id} as load_id, now()::timestamp as fetched_at, now()::timestamp as trusted_at,
           DATE '${day}' + 1 as ends_at, true as whole, count(*) as rows, 0 as rejected, 'final' as state
       from loading`);
   });

@@ -138,10 +138,10 @@ async function loadDays(warehouse: Warehouse, days: number, rowsPerDay: number):
   );
   await warehouse.run(
     `insert into ripen.periods by name
-     select 'network_daily' as slice, 'f1' as fingerprint, day as start_day, day + 1 as end_day, day as asked_start,
-         day + 1 as asked_end, (select max(load_id) from ripen.loads) as load_id, now()::timestamp as fetched_at, day + 1 as ends_at,
+     select 'network_daily' as slice, 'f1' as fingerprint, day as start_day, day + 1 as end_day, day as requested_start,
+         day + 1 as requested_end, (select max(load_id) from ripen.loads) as load_id, now()::timestamp as fetched_at, day + 1 as ends_at,
          day < DATE '2026-01-03' as whole, count(*) as rows, 0 as rejected, 'final' as state,
-         case when whole then fetched_at end as sound_at
+         case when whole then fetched_at end as trusted_at
      from main.network_daily
      group by day`,
   );

@@ -1,10 +1,17 @@
 /** Slices, metrics and periods for tests of pure code; apart from the installation, whose imports cost seconds. */
 
-import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import {
+  addDays,
+  day,
+  MS_PER_DAY,
+  startOfDayAt,
+  UTC,
+  type UtcOffset,
+} from '../../src/model/calendar.ts';
 import { daysIn } from './plain-values.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
-import type { PeriodRecord } from '../../src/model/ledger.ts';
+import { periodRecord, type PeriodRecord } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { type Part, type Window, windowOf } from '../../src/model/window.ts';
@@ -64,9 +71,26 @@ export function countMetric(id: string, days: number | null): Metric {
 export function loadedPeriod(
   given: Partial<PeriodRecord> & Pick<PeriodRecord, 'bucket' | 'fetchedAt'>,
 ): PeriodRecord {
-  const requestedAt = given.fetchedAt;
-  const held = { metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven' } as const;
-  return { requested: given.bucket, requestedAt, ...held, ...given };
+  const { bucket, fetchedAt } = given;
+  return periodRecord.parse({
+    requested: bucket,
+    age: '',
+    loadId: 1,
+    rows: 100,
+    rejected: 0,
+    emptyRuns: 0,
+    verdict: 'proven',
+    computedAt: null,
+    immature: null,
+    endsAt: startOfDayAt(bucket.end, UTC),
+    whole: true,
+    state: 'final',
+    trustedAt: fetchedAt,
+    nextRefreshAt: null,
+    requestedAt: fetchedAt,
+    metrics: [],
+    ...given,
+  });
 }
 
 /** A window of so many new days of a slice, from the first on. */

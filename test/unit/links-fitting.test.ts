@@ -283,7 +283,7 @@ describe('versions', () => {
       await warehouse.run(
         `insert into ripen.periods by name
        select 's' as slice, 'f' as fingerprint, date '2026-03-10' as start_day, date '2026-03-11' as end_day,
-           date '2026-03-10' as asked_start, date '2026-03-11' as asked_end, 1 as load_id, now() as fetched_at,
+           date '2026-03-10' as requested_start, date '2026-03-11' as requested_end, 1 as load_id, now() as fetched_at,
            timestamp '2026-03-11' - ${ahead} as ends_at, true as whole, 1 as rows, 0 as rejected, 'final' as state`,
       );
       expect(await tokenOf(fact)).toBe(token);

@@ -9,9 +9,8 @@ import {
   type finalAt,
   isFinal,
   nextRefreshAt,
-  basisAt,
   stateOf,
-  type LoadFacts,
+  trustedAt,
 } from '../../src/model/maturity.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Period } from '../../src/model/period.ts';
@@ -67,14 +66,13 @@ function loaded(
 }
 
 /** Whole rows of proven completeness, of every metric that settles within 100 days or never, fetched at an instant. */
-const held = (fetchedAt: Date, change: Partial<LoadFacts> = {}): LoadFacts => ({
-  fetchedAt,
-  metrics: [null, ...Array.from({ length: 101 }, (_, days) => days)].map((days) => metric(days).id),
-  rejected: 0,
-  emptyRuns: 0,
-  verdict: 'proven',
-  ...change,
-});
+const held = (of: Period, fetchedAt: Date, change: Partial<PeriodRecord> = {}): PeriodRecord =>
+  loaded(
+    of,
+    [null, ...Array.from({ length: 101 }, (_, days) => days)].map((days) => metric(days)),
+    fetchedAt,
+    change,
+  );
 
 /** The 10th: over at 11 00:00, age 1 on the 11th. */
 const tenth = period('2026-01-10', '2026-01-11');
@@ -189,16 +187,16 @@ describe('a period without rows', () => {
       [null, null],
       ['empty', null],
     ]);
-    expect([once, twice].map((each) => stateOf(tenth, metrics, settling(), each))).toEqual([
+    expect([once, twice].map((each) => stateOf(each, metrics, settling()))).toEqual([
       'empty',
       'final',
     ]);
-    expect([once, twice].map((each) => isFinal(tenth, metric(7), settling(), each))).toEqual([
+    expect([once, twice].map((each) => isFinal(each, metric(7), settling()))).toEqual([
       false,
       true,
     ]);
-    expect([once, twice].map((each) => basisAt(tenth, each))).toEqual([null, at('100')]);
-    expect([once, twice].map((each) => nextRefreshAt(tenth, metrics, settling(), each))).toEqual([
+    expect([once, twice].map((each) => trustedAt(each))).toEqual([null, at('100')]);
+    expect([once, twice].map((each) => nextRefreshAt(each, metrics, settling()))).toEqual([
       at('100'),
       null,
     ]);
@@ -206,9 +204,9 @@ describe('a period without rows', () => {
 
   test('is open, not empty, while it is not over, and cut, not empty, when only some of its days were asked for', () => {
     const noRows = { rows: 0, emptyRuns: 1 };
-    expect(stateOf(tenth, metrics, settling(), held(at('10 12:00'), noRows))).toBe('open');
+    expect(stateOf(held(tenth, at('10 12:00'), noRows), metrics, settling())).toBe('open');
     const begun = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-09']);
-    expect(stateOf(begun, metrics, settling(), held(at('100'), noRows))).toBe('cut');
+    expect(stateOf(held(begun, at('100'), noRows), metrics, settling())).toBe('cut');
   });
 });
 
@@ -221,9 +219,9 @@ test.each([
     const metrics = [metric(7)];
     const kept = loaded(tenth, metrics, at('100'), { verdict });
     expect(dueReason(tenth, kept, metrics, settling(), at('100 00:00+1'))).toBe(due);
-    expect(stateOf(tenth, metrics, settling(), kept)).toBe(state);
-    expect(basisAt(tenth, kept)).toEqual(soundTime);
-    expect(nextRefreshAt(tenth, metrics, settling(), kept)).toEqual(next);
+    expect(stateOf(kept, metrics, settling())).toBe(state);
+    expect(trustedAt(kept)).toEqual(soundTime);
+    expect(nextRefreshAt(kept, metrics, settling())).toEqual(next);
   },
 );
 
@@ -235,8 +233,8 @@ describe('a bucket that the date period cuts', () => {
 
   test('is cut however late it is fetched, and a whole one is final', () => {
     const states = [whole, begun, late].map((of) => [
-      stateOf(of, metrics, settling(), held(at('300'))),
-      isFinal(of, metric(7), settling(), held(at('300'))),
+      stateOf(held(of, at('300')), metrics, settling()),
+      isFinal(held(of, at('300')), metric(7), settling()),
     ]);
     expect(states.flat()).toEqual(['final', true, 'cut', false, 'cut', false]);
   });
@@ -255,6 +253,6 @@ describe('a bucket that the date period cuts', () => {
     expect(
       dueReason(late, { ...kept, fetchedAt: at('19 01:00') }, metrics, settling(), at('300')),
     ).toBeNull();
-    expect(nextRefreshAt(late, metrics, settling(), held(at('19 01:00')))).toBeNull();
+    expect(nextRefreshAt(held(late, at('19 01:00')), metrics, settling())).toBeNull();
   });
 });

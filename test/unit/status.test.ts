@@ -55,10 +55,10 @@ async function holdPeriod(
   await warehouse.run(
     `insert into ripen.periods by name
      select $1 as slice, $6 as fingerprint, $2::date as start_day, $3::date as end_day, 1 as load_id,
-         $2::date as asked_start, $3::date as asked_end,
+         $2::date as requested_start, $3::date as requested_end,
          timestamp '2026-02-13 02:30:00' as fetched_at, $3::timestamp as ends_at, true as whole, $5::bigint as rows,
          0 as rejected, $4 as state,
-         case when $4 not in ('open', 'cut', 'empty') then timestamp '2026-02-13 02:30:00' end as sound_at,
+         case when $4 not in ('open', 'cut', 'empty') then timestamp '2026-02-13 02:30:00' end as trusted_at,
          case when $4 = 'final' then null else timestamp '2026-02-15 00:00:00' end as next_refresh_at`,
     [slice, start, end, state, rows, fingerprint],
   );
@@ -219,7 +219,7 @@ describe('the finality of a slice, cell by cell', () => {
     await holdPeriod('2026-02-11:2026-02-12', 'maturing');
     await holdPeriod('2026-02-12:2026-02-13', 'maturing');
     await warehouse.run(
-      "update ripen.periods set rejected = 3, sound_at = null where start_day = date '2026-02-11'",
+      "update ripen.periods set rejected = 3, trusted_at = null where start_day = date '2026-02-11'",
     );
     await holdPeriod('2026-02-13:2026-02-14', 'open');
     const { metrics, cells } = await statusOfOne(four);
@@ -263,7 +263,9 @@ describe('the finality of a slice, cell by cell', () => {
     await holdLoad(['installs']);
     await holdMetric('installs', 0, 0);
     await holdPeriod('2026-02-02:2026-02-09', 'cut');
-    await warehouse.run("update ripen.periods set whole = false, asked_start = date '2026-02-04'");
+    await warehouse.run(
+      "update ripen.periods set whole = false, requested_start = date '2026-02-04'",
+    );
     const { metrics } = await statusOfOne(weekly);
     expect(metrics[0]?.spans).toMatchObject([
       { state: 'cut', first_day: '2026-02-04', last_day: '2026-02-08' },

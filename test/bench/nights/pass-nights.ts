@@ -133,8 +133,8 @@ class Ledger {
     const before = this.#periods.get(period.bucket.start);
     const now = heldOf(period, slice.metrics, rows, asOf);
     for (const metric of metrics) {
-      const wasFinal = before !== undefined && isFinal(period, metric, slice, before);
-      if (wasFinal || !isFinal(period, metric, slice, now)) continue;
+      const wasFinal = before !== undefined && isFinal(before, metric, slice);
+      if (wasFinal || !isFinal(now, metric, slice)) continue;
       this.#finalCells += rows.size;
       this.#wrongFinalCells += differingRows(
         rows,

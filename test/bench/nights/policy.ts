@@ -26,8 +26,8 @@ export interface Policy {
 
 const MONDAY = 1;
 
-const isFinalPeriod: Policy['isSettled'] = (period, loaded, { metrics, slice }) =>
-  stateOf(period, metrics, slice, loaded) === 'final';
+const isFinalPeriod: Policy['isSettled'] = (_period, loaded, { metrics, slice }) =>
+  stateOf(loaded, metrics, slice) === 'final';
 
 /** ripen's planner, with a refresh schedule. */
 export function ripen(name: string, refresh: Slice['refresh']): Policy {
