@@ -3,8 +3,8 @@
 import type { Config } from './config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
 import { type Emit, failedEvent } from './events.ts';
-import type { AccountLakes } from './publish/ddl.ts';
-import type { Engine } from './publish/engines.ts';
+import type { AccountLakes } from './publish/words/ddl.ts';
+import type { Engine } from './publish/words/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import {
@@ -20,7 +20,7 @@ export const publish = verb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
     const { publish: publishCopies } = await import('./publish/publish.ts');
     const { refreshJoins } = await import('./links/joins.ts');
-    const { assertWritable } = await import('./publish/places.ts');
+    const { assertWritable } = await import('./publish/places/destinations.ts');
     const { assertNoFutureFetch } = await import('./warehouse/ledger.ts');
     await assertWritable(config);
     const resolved = withDefaults(config, options);
@@ -47,7 +47,7 @@ export const lakeDdl = verb(
     config: Config,
     options: Circumstances & { readonly engine: Engine; readonly others?: readonly Config[] },
   ): Promise<string> => {
-    const { accountsDdl, describedLakes, lakesDdl } = await import('./publish/ddl.ts');
+    const { accountsDdl, describedLakes, lakesDdl } = await import('./publish/words/ddl.ts');
     const { engine, others = [] } = options;
     const resolved = withDefaults(config, options);
     if (others.length === 0)
@@ -68,9 +68,10 @@ export const lakeDdl = verb(
 /** Returns `sources.yml` for dbt. Throws `USAGE_INVALID` if it can read no copy. */
 export const dbtSources = verb(
   async (config: Config, options: Circumstances = {}): Promise<string> => {
-    const { dbtSourcesYaml } = await import('./publish/dbt.ts');
-    return onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) =>
-      dbtSourcesYaml(config, warehouse),
+    const { dbtSourcesYaml } = await import('./publish/words/dbt.ts');
+    const resolved = withDefaults(config, options);
+    return onWarehouse(config, 'read', resolved, async (warehouse) =>
+      dbtSourcesYaml(config, warehouse, resolved.signal),
     );
   },
 );
@@ -106,7 +107,7 @@ export const dropLoss = verb(
 export const exportRows = verb(
   async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
     const { exportRequest, exportSlice } = await import('./publish/export.ts');
-    const { assertOutput } = await import('./publish/places.ts');
+    const { assertOutput } = await import('./publish/places/destinations.ts');
     if (options.table === undefined && options.slice !== undefined)
       chosenSlices(config, [options.slice]);
     const resolved = withDefaults(config, options);

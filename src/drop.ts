@@ -13,7 +13,7 @@ import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
 import { publish, type Publication } from './publish/publish.ts';
-import { assertOwnCopies, assertWritable } from './publish/places.ts';
+import { assertOwnCopies, assertWritable } from './publish/places/destinations.ts';
 import type { Circumstances } from './run/circumstances.ts';
 import { deletePeriods, deleteSlice, tablesOfSlice } from './warehouse/deleting.ts';
 import { type OpenRequest, withWarehouse } from './warehouse/opening.ts';

@@ -69,6 +69,7 @@ export const warningCodes = [
   'CLOCK_OFF',
   'CONTROL_DIFFERS',
   'CONTROL_UNREAD',
+  'COPY_LATER',
   'DUPLICATE_ROWS',
   'EMPTY_PERIODS',
   'EVIDENCE_UNREAD',

@@ -57,7 +57,7 @@ export type { CatalogSection } from './model/catalog.ts';
 export type { CatalogItem } from './model/catalog-item.ts';
 export type { Link, Partner } from './model/link.ts';
 export type { DropOptions, Dropped, Loss } from './drop.ts';
-export type { Engine } from './publish/engines.ts';
+export type { Engine } from './publish/words/engines.ts';
 export type { Exported, ExportOptions } from './publish/export.ts';
 export type { Publication, Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
@@ -170,7 +170,7 @@ async function run(
   const { reportRunEnd } = await import('./notify/run-end.ts');
   const { metricsFile = null, mode = 0o644, signal = new AbortController().signal } = options;
   if (metricsFile !== null)
-    await (await import('./publish/places.ts')).assertOutput(config, metricsFile);
+    await (await import('./publish/places/destinations.ts')).assertOutput(config, metricsFile);
   const emit = guarded(options.emit ?? (() => {}));
   const asOf = options.asOf ?? simulatedNow(config);
   return reportRunEnd(
@@ -216,7 +216,7 @@ export const status = verb(
     const { statusOf } = await import('./status/status.ts');
     const slices = chosenSlices(config, options.slices ?? null);
     if (options.output !== undefined)
-      await (await import('./publish/places.ts')).assertOutput(config, options.output);
+      await (await import('./publish/places/destinations.ts')).assertOutput(config, options.output);
     const { planAt, emit, signal } = withDefaults(config, options);
     const report = await statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
     return {

@@ -1,6 +1,5 @@
 -- Not run by the tests; written after the documentation of Athena engine version 3.
 -- Run each statement by itself, as Athena takes one at a time.
-[plain] -- Run msck repair table again after a publish that made periods.
 [delta] -- The newest version of each table is read, which is another night while one is published.
 
 create database if not exists `{schema}`;
@@ -10,14 +9,11 @@ create database if not exists `{schema}`;
 drop table if exists `{schema}`.`{table}`;
 
 create external table `{schema}`.`{table}` (
-[stored]     `{name}` {type}
+[column]     `{name}` {type}
 )
 comment '{comment}'
-[key] partitioned by (`{name}` {type})
 stored as parquet
 location '{root}/{table}/';
-
-[key] msck repair table `{schema}`.`{table}`;
 
 -- Each Delta table:
 

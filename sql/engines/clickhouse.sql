@@ -13,9 +13,8 @@ create or replace view `{schema}`.`{table}`
 )
 as select
 [column]     `{name}`
-[disk] from file('{root}/{table}/{glob}data.parquet', 'Parquet', '{structure}')
-[bucket] from s3('{address}/{table}/{glob}data.parquet', 'Parquet', '{structure}')
-settings use_hive_partitioning = 1
+[disk] from file('{root}/{table}/*.parquet', 'Parquet', '{structure}')
+[bucket] from s3('{address}/{table}/*.parquet', 'Parquet', '{structure}')
 comment '{comment}';
 
 -- Each Delta table:
@@ -56,5 +55,3 @@ VARCHAR Nullable(String)
 TIMESTAMP Nullable(DateTime64(6, 'UTC'))
 -- Date ends in 2149 and begins in 1970, which is enough for periods alone.
 DATE Nullable(Date32)
--- What the names of folders state; in this type a condition on it keeps files from being opened.
-FOLDER Date

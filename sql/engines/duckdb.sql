@@ -28,11 +28,7 @@ create schema if not exists "{schema}";
 create or replace view "{schema}"."{table}" as
 select
 [column]     "{name}"
-from read_parquet(
-    '{pattern}/{table}/{glob}data.parquet',
-[key]     hive_types = {'{plain}': DATE},
-    hive_partitioning = true
-);
+from read_parquet('{pattern}/{table}/*.parquet');
 
 comment on view "{schema}"."{table}" is '{comment}';
 [commented] comment on column "{schema}"."{table}"."{name}" is '{comment}';

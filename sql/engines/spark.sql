@@ -1,6 +1,6 @@
 -- Not run by the tests; written after the documentation of Spark 3.5 and of Delta Lake.
 [plain] -- Needs Spark 3.4 or newer, for timestamp_ntz.
-[plain] -- Run repair table … sync partitions again after a publish that made or removed periods, refresh table after any.
+[plain] -- Run refresh table after a publish.
 [night] -- The views show night {night} for as long as keep says: make them again each night.
 
 create database if not exists `{schema}`;
@@ -10,15 +10,12 @@ create database if not exists `{schema}`;
 drop table if exists `{schema}`.`{table}`;
 
 create table `{schema}`.`{table}` (
-[key last]     `{name}` {type} comment '{comment}'
+[column]     `{name}` {type} comment '{comment}'
 )
 using parquet
-[key] partitioned by (`{name}`)
 [disk] location 'file://{root}/{table}'
 [bucket] location 's3a:{path}/{table}'
 comment '{comment}';
-
-[key] repair table `{schema}`.`{table}` sync partitions;
 
 -- Each Delta table:
 

@@ -1,7 +1,6 @@
 -- Not run by the tests; written after the documentation of the connectors for Hive and for Delta Lake.
 -- Put the name of your catalog of that connector in the place of hive.
 [plain] -- Files on a disk need fs.native-local.enabled=true and local.location=/ in it.
-[plain] -- Call sync_partition_metadata again after a publish that made or removed periods.
 [delta] -- It needs register-table-procedure.enabled.
 [night] -- The views show night {night} for as long as keep says: make them again each night.
 
@@ -12,17 +11,14 @@ create schema if not exists hive."{schema}";
 drop table if exists hive."{schema}"."{table}";
 
 create table hive."{schema}"."{table}" (
-[key last]     "{name}" {type} comment '{comment}'
+[column]     "{name}" {type} comment '{comment}'
 )
 comment '{comment}'
 with (
-[key]     partitioned_by = array['{plain}'],
 [disk]     external_location = 'local://{root}/{table}',
 [bucket]     external_location = '{root}/{table}',
     format = 'PARQUET'
 );
-
-[key] call hive.system.sync_partition_metadata('{schema}', '{table}', 'FULL');
 
 -- Each Delta table:
 

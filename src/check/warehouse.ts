@@ -10,8 +10,9 @@ import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import type { Slice } from '../model/slice.ts';
-import { publisherOf, type Publisher } from '../publish/other-database.ts';
-import { assertOwnTarget, unwritablePlaces } from '../publish/places.ts';
+import { publisherOf } from '../publish/places/database.ts';
+import { assertOwnTarget, unwritablePlaces } from '../publish/places/destinations.ts';
+import type { Publisher } from '../publish/target.ts';
 import { explainPlan, type PlannedSlice } from '../run/plan-report.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, namesText, sizeText } from '../terminal/measure.ts';
@@ -69,13 +70,17 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
-      const occupants = await occupantFindings(publish, { path, id: null }, signal);
+      const occupants = await occupantFindings(
+        publish,
+        { path, id: null, publishes: new Map() },
+        signal,
+      );
       return [finding('works', `the first sync creates ${path}`), ...occupants];
     }
     const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
       findings: [
         ...(await unconfiguredFindings(warehouse, slices)),
-        ...(await occupantFindings(publish, await publisherOf(warehouse), signal)),
+        ...(await occupantFindings(publish, await publisherOf(warehouse, path), signal)),
       ],
       metrics: await storedMetrics(warehouse),
     }));

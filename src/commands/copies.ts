@@ -15,7 +15,7 @@ import {
   type Publication,
 } from '../index.ts';
 import { Failure } from '../errors.ts';
-import { assertOutput } from '../publish/places.ts';
+import { assertOutput } from '../publish/places/destinations.ts';
 import { countText, elapsedText } from '../terminal/measure.ts';
 import { namedMode, type Shell } from '../terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';

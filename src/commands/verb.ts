@@ -7,7 +7,7 @@ import { readConfig, type Circumstances, type Config } from '../index.ts';
 import { addDays, parseDay, type Day, type DayInterval } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
 import { LAST_DAY } from '../model/period.ts';
-import { makeDirectory, writeOutput } from '../publish/replacement.ts';
+import { makeDirectory, writeOutput } from '../publish/places/replacement.ts';
 import { openProgress } from '../terminal/progress.ts';
 import { namedMode, type Shell } from '../terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';

@@ -3,7 +3,7 @@
 import type { ArgumentsCamelCase, InferredOptionTypes, Options } from 'yargs';
 
 import { catalogSections } from '../model/catalog.ts';
-import { engines } from '../publish/engines.ts';
+import { engines } from '../publish/words/engines.ts';
 
 export type OptionTable = Readonly<Record<string, Options>>;
 

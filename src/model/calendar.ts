@@ -145,7 +145,9 @@ export function lastDay(interval: DayInterval): Day {
   return addDays(interval.end, -1);
 }
 
-export type Bucket = 'day' | 'week' | 'month' | 'quarter' | 'year';
+export const buckets = ['day', 'week', 'month', 'quarter', 'year'] as const;
+
+export type Bucket = (typeof buckets)[number];
 
 const calendars = {
   week: [(of: Date, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn }), addWeeks],

@@ -14,8 +14,8 @@ import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
 import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { grainOf, plainType } from './lake-table.ts';
-import { codeOf, outputAt, replaceShared } from './replacement.ts';
+import { grainOf, plainType } from './tables.ts';
+import { codeOf, outputAt, replaceShared } from './places/replacement.ts';
 
 const options = {
   parquet: 'format parquet, compression zstd',

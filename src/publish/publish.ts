@@ -5,15 +5,14 @@
 
 import type { Config, PublishTarget } from '../config/config.ts';
 import type { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
+import { warningEvent, type Emit } from '../events.ts';
+import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { publishDelta } from './delta/publish-delta.ts';
-import { withStore } from './open-store.ts';
-import { publisherOf } from './other-database.ts';
-import { asPublishFailure, assertOwnTarget } from './places.ts';
-import { publishPlain } from './plain.ts';
-import type { CopyReport } from './plan.ts';
-import { publishSnapshot } from './snapshot.ts';
+import { Contents } from './contents.ts';
+import { copyAt } from './copies.ts';
+import { publisherOf } from './places/database.ts';
+import { asPublishFailure, assertOwnTarget } from './places/destinations.ts';
+import type { CopyReport } from './target.ts';
 
 export interface Published extends CopyReport {
   readonly kind: PublishTarget['kind'];
@@ -42,21 +41,35 @@ export async function publish(
 ): Promise<Publication> {
   const published: Published[] = [];
   const failures: Failure[] = [];
+  if (targets.length === 0) return { published, failures };
   await warehouse.withSession(async (session) => {
+    const own = await publisherOf(session, session.path);
+    const [lastNumber = 0, lastAtMs = 0] = [...own.publishes].at(-1) ?? [];
+    const current = { number: lastNumber + 1, atMs: Date.now() };
+    const began = timestamp(new Date(current.atMs));
+    await session.run(statement('publish/record_publish'), [current.number, began]);
+    const contents = new Contents(session);
     for (const target of targets) {
       signal.throwIfAborted();
       const { kind, path } = target;
       const startedAt = performance.now();
       try {
-        await assertOwnTarget(target, await publisherOf(session), signal);
-        const report =
-          target.kind === 'duckdb'
-            ? await publishSnapshot(session, target, signal)
-            : await withStore(target, session, signal, async (store) => {
-                const place = { warehouse: session, store, signal };
-                if (target.kind === 'parquet') return publishPlain(place);
-                return publishDelta({ ...place, target }, confirmedNow, emit);
-              });
+        const origin = (await assertOwnTarget(target, own, signal))?.publish ?? null;
+        const isLater = origin !== null && own.publishes.get(origin.number) !== origin.atMs;
+        if (isLater) {
+          const message = `${path} was of a state that this warehouse does not have: publish ${origin.number} of ${textOf(origin.atMs)}. The last publish of the warehouse is ${lastNumber} of ${textOf(lastAtMs)}. The copy is now equal to the warehouse.`;
+          emit(warningEvent('COPY_LATER', message));
+        }
+        const report = await copyAt(target).publish({
+          warehouse: session,
+          contents,
+          owner: own.id ?? own.path,
+          publish: current,
+          isLater,
+          confirmedNow,
+          emit,
+          signal,
+        });
         const copy = { kind, path, ...report };
         published.push(copy);
         done(copy);
@@ -72,3 +85,7 @@ export async function publish(
   });
   return { published, failures };
 }
+
+/** Returns an instant to the minute. */
+const textOf = (ms: number): string =>
+  `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { Failure } from '../errors.ts';
 import { accountConfigText, type AccountOptions } from './account-config.ts';
-import { makeDirectory } from '../publish/replacement.ts';
+import { makeDirectory } from '../publish/places/replacement.ts';
 
 export interface InitOptions {
   readonly directory: string;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
-import { contentsOf } from '../../src/publish/snapshot.ts';
-import { withDatabase } from '../../src/publish/other-database.ts';
+import { contentsOf } from '../../src/publish/formats/snapshot.ts';
+import { withDatabase } from '../../src/publish/places/database.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { randomFrom } from '../support/kill-moments.ts';
 import { changeRows, heldRows } from '../support/ledger-fixtures.ts';
@@ -14,6 +14,9 @@ import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const DAYS = 20;
+/** So many that the days are 4 files, of a week each. */
+const ROWS_PER_DAY = 850;
+const FILES = 4;
 
 let publisher: Publisher;
 let sample: Sample;
@@ -24,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => publisher.remove());
 
 beforeEach(async () => {
-  sample = await openSample(DAYS, 20);
+  sample = await openSample(DAYS, ROWS_PER_DAY);
 });
 
 const targets = (): Parameters<Sample['publish']>[0] => [
@@ -51,7 +54,7 @@ function installsIn(lake: string): Promise<Record<string, unknown>[]> {
   return ask(
     ':memory:',
     `select day::varchar as day, count(*)::integer as rows, sum(installs)::varchar as installs
-     from read_parquet('${lake}/network_daily/*/data.parquet') group by day order by day`,
+     from read_parquet('${lake}/network_daily/*.parquet') group by day order by day`,
   );
 }
 
@@ -68,6 +71,9 @@ const unfinished = (root = ''): string[] =>
     (path) =>
       path.includes('unfinished') && (root !== '' || !path.startsWith(sample.path('tables'))),
   );
+
+/** A killed publisher has counted a publish that the test does not know. */
+const isCounted = (line: string): boolean => !line.includes('ripen_internal.publishes');
 
 async function expectComplete(): Promise<void> {
   await sample.publish(targets());
@@ -97,7 +103,7 @@ test(
     const states = new Set<string>();
     const addStates = async (): Promise<void> => {
       for (const day of await installsInWarehouse()) days.add(JSON.stringify(day));
-      states.add(JSON.stringify(await contentsOf(sample.warehouse)));
+      states.add(JSON.stringify((await contentsOf(sample.warehouse)).filter(isCounted)));
       nights.add(await heldIn());
     };
     await addStates();
@@ -131,8 +137,7 @@ test(
       await sample.warehouse.run(`insert into ripen.warnings by name
         select 'run' as run_id, 'w' as code, 'kill ${kills}' as message, now()::timestamp as seen_at`);
       await addStates();
-      const moment =
-        moments[kills % moments.length]?.(Math.ceil(random() * (DAYS - 1))) ?? (() => true);
+      const moment = moments[kills % moments.length]?.(Math.ceil(random() * FILES)) ?? (() => true);
       if (!(await publisher.publishAndKill(sample, everywhere, moment))) continue;
       kills += 1;
       const copy = sample.path(`bucket-${kills}`);
@@ -144,7 +149,7 @@ test(
       }
       await rm(copy, { recursive: true });
       const snapshot = await withDatabase(sample.path('analytics.duckdb'), 'READ_ONLY', contentsOf);
-      expect(states.has(JSON.stringify(snapshot))).toBe(true);
+      expect(states.has(JSON.stringify(snapshot.filter(isCounted)))).toBe(true);
       const daily = join(root, 'network_daily');
       for (const version of [versions('ripen_finality').at(-1), undefined])
         expect(nights.has(JSON.stringify(await readDelta(daily, version)))).toBe(true);

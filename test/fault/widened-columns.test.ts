@@ -156,8 +156,8 @@ const copies = (): readonly PublishTarget[] => [
 async function sameInCopies(select: string): Promise<readonly Record<string, unknown>[]> {
   const held = await query(scenario, `${select} from daily order by all`);
   for (const [file, from] of [
-    [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
-    [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}', union_by_name = true)`],
+    [':memory:', `read_parquet('${at('lake/daily/*.parquet')}')`],
+    [':memory:', `read_parquet('${at('lake/daily/*.parquet')}', union_by_name = true)`],
     [at('copy.duckdb'), 'daily'],
     [':memory:', await deltaRows(at('tables/daily'))],
   ] as const) {

@@ -264,7 +264,7 @@ test(`slices named ${names.join(', ')} load beside each other, are restated, and
     expect(
       await column(
         scenario,
-        `select count(*) from read_parquet('${published}/lake/${name}/*/*.parquet', hive_partitioning = false)`,
+        `select count(*) from read_parquet('${published}/lake/${name}/*.parquet')`,
       ),
     ).toEqual([count]);
   }

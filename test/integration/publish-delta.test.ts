@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { beforeEach, expect, test } from 'vitest';
 
-import { CHECKPOINT_EVERY } from '../../src/publish/delta/commit.ts';
+import { CHECKPOINT_EVERY } from '../../src/publish/formats/delta-commit.ts';
 import { deltaRows, readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import {
   changeRows,
@@ -41,7 +41,7 @@ test('every table holds every row of the warehouse, and the catalog the same', a
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error, true as is_projected`);
   const [published] = await sample.publish([target()]);
   expect(published).toMatchObject({
-    files_written: DAYS + 25,
+    files_written: 22,
     also_written: ['version 0', 'catalog.duckdb'],
   });
   expect(await readDelta(at())).toEqual(await held());
@@ -69,7 +69,7 @@ test('every table holds every row of the warehouse, and the catalog the same', a
   }
 });
 
-test('a night of one restated day of 14, and one that came again unchanged, writes one data file of the slice', async () => {
+test('a night of one restated day of 14, and one that came again unchanged, writes one file of the slice', async () => {
   await sample.publish([target()]);
   await restate(sample.warehouse, '2026-01-07', 5);
   await reload(sample.warehouse, '2026-01-08');
@@ -132,10 +132,14 @@ test('all tables bear one version each night, and every older one answers as it 
 });
 
 test('a file that is gone, cut or unknown to the log is made again', async () => {
+  await sample.close();
+  // Three weeks, a file each.
+  sample = await openSample(DAYS, 850);
   await sample.publish([target()]);
   const { files } = await readLog(at());
-  rmSync(join(at(), files[3]?.path ?? ''));
-  truncateSync(join(at(), files[4]?.path ?? ''), 10);
+  expect(files).toHaveLength(3);
+  rmSync(join(at(), files[0]?.path ?? ''));
+  truncateSync(join(at(), files[1]?.path ?? ''), 10);
   const [repaired] = await sample.publish([target()]);
   expect(repaired?.files_written).toBe(2);
   expect(await readDelta(at())).toEqual(await held());
@@ -171,9 +175,9 @@ test('a table whose name engines refuse is mapped from the night on that says so
 
   const [mapped] = await sample.publish([mapping(true)]);
   expect(warnings()).toBe(1);
-  expect(mapped?.files_written).toBe(DAYS);
+  expect(mapped?.files_written).toBe(1);
   await restate(sample.warehouse, '2026-01-02', 3);
-  expect((await sample.publish([mapping(true)]))[0]?.files_written).toBeLessThan(DAYS);
+  await sample.publish([mapping(true)]);
   for (const isOn of [true, false]) {
     const found = await readLog(at());
     expect(found.configuration).toMatchObject({ 'delta.columnMapping.mode': 'name' });

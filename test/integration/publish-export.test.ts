@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportOptions } from '../../src/publish/export.ts';
-import { assertOutput } from '../../src/publish/places.ts';
+import { assertOutput } from '../../src/publish/places/destinations.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;

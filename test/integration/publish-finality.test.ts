@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { DatePeriod } from '../../src/model/slice.ts';
-import { lakesDdl } from '../../src/publish/ddl.ts';
+import { lakesDdl } from '../../src/publish/words/ddl.ts';
 import { query } from '../support/contents.ts';
 import { answersOf } from '../support/delta-reader.ts';
 import { smallWorld } from '../support/night.ts';

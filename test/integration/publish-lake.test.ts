@@ -1,11 +1,12 @@
 import { mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { lakesDdl } from '../../src/publish/ddl.ts';
+import { lakesDdl } from '../../src/publish/words/ddl.ts';
+import { empty } from '../support/ledger-fixtures.ts';
 import { ask, intoLedger, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const manifestShape = z.object({
@@ -19,17 +20,20 @@ const manifestShape = z.object({
 });
 
 const DAYS = 12;
-const dayFile = (day: string): string => `network_daily/day=${day}/data.parquet`;
+/** So many that a week is the longest unit for a file. */
+const ROWS_PER_DAY = 850;
+const WEEKS = ['2025-12-29', '2026-01-05', '2026-01-12'];
+const weekFile = (monday: string): string => `network_daily/${monday}.parquet`;
 
 let sample: Sample;
 let root: string;
 
-const open = async (days: number): Promise<void> => {
-  sample = await openSample(days, 20);
+const open = async (days: number, rowsPerDay: number): Promise<void> => {
+  sample = await openSample(days, rowsPerDay);
   root = sample.path('lake');
 };
 
-beforeEach(async () => open(DAYS));
+beforeEach(async () => open(DAYS, ROWS_PER_DAY));
 
 const publishLake = async (): Promise<number> => {
   const [published] = await sample.publish([{ kind: 'parquet', path: root, mode: 0o640 }]);
@@ -60,14 +64,14 @@ async function inViews(sql: string): Promise<Record<string, unknown>[]> {
 const everything = `select * exclude (_load_id) from network_daily order by all`;
 
 describe('a lake', () => {
-  test('of 12 days gets 12 files and the dimension tables, and nothing that is unfinished', async () => {
+  test('of 12 days in 3 weeks gets 3 files and the dimension tables, and nothing that is unfinished', async () => {
     await publishLake();
     const files = filesIn(root);
-    expect(files.filter((path) => path.startsWith('network_daily/'))).toHaveLength(DAYS);
+    expect(files.filter((path) => path.startsWith('network_daily/'))).toEqual(WEEKS.map(weekFile));
     expect(files).toContain('apps/data.parquet');
     expect(files).not.toContain('catalog.duckdb');
     expect(files.filter((path) => path.includes('unfinished'))).toEqual([]);
-    expect((await stat(join(root, dayFile('2026-01-01')))).mode & 0o777).toBe(0o640);
+    expect((await stat(join(root, weekFile('2026-01-05')))).mode & 0o777).toBe(0o640);
   });
 
   test('reads back exactly through the statements for DuckDB, every type and every comment, from another working directory', async () => {
@@ -103,40 +107,50 @@ describe('a lake', () => {
     );
     const expected = await rowsOf(
       sample.warehouse,
-      `select 'network_daily/day=' || day || '/data.parquet' as path, count(*)::integer as rows,
+      `select 'network_daily/' || date_trunc('week', day)::date || '.parquet' as path, count(*)::integer as rows,
            {'installs': sum(installs)::varchar, 'cost': sum(cost)::varchar, 'revenue': sum(revenue)::varchar} as sums
-       from network_daily group by day order by day`,
+       from network_daily group by 1 order by 1`,
     );
     expect(stated).toEqual(expected);
     const [sum] = await inLake(
-      `select sum(revenue)::varchar as revenue from '${join(root, dayFile('2026-01-07'))}'`,
+      `select sum(revenue)::varchar as revenue from '${join(root, weekFile('2026-01-05'))}'`,
     );
-    expect(stated[6]?.sums['revenue']).toBe(sum?.['revenue']);
+    expect(stated[1]?.sums['revenue']).toBe(sum?.['revenue']);
   });
 });
 
-// A row of no load in the ledger is read; those of one load are known by it.
 describe('the next publish', () => {
-  test('removes the file and the directory of a day restated to nothing', async () => {
+  test('removes the file of a week restated to nothing', async () => {
     await publishLake();
-    await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
-    expect(await publishLake()).toBe(0);
-    expect(existsSync(join(root, 'network_daily/day=2026-01-05'))).toBe(false);
+    await empty(sample.warehouse, '2026-01-12');
+    expect(await publishLake()).toBe(1);
+    expect(parquetIn(join(root, 'network_daily'))).toEqual(
+      WEEKS.slice(0, 2).map((monday) => `${monday}.parquet`),
+    );
     expect((await readManifest()).files.map(({ path }) => path)).not.toContain(
-      dayFile('2026-01-05'),
+      weekFile('2026-01-12'),
     );
   });
 
-  test('makes a deleted, a truncated and a never finished file again', async () => {
+  test('reads the rows of a table that the ledger does not account for', async () => {
     await publishLake();
-    await rm(join(root, dayFile('2026-01-05')));
-    await writeFile(join(root, dayFile('2026-01-06')), 'PAR1');
-    await writeFile(join(root, `${dayFile('2026-01-07')}.ripen-unfinished`), 'torn');
-    // What a killed publish had put in place: as many bytes, and not those the manifest speaks of.
-    await writeFile(
-      join(root, dayFile('2026-01-08')),
-      await readFile(join(root, dayFile('2026-01-08'))),
+    await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
+    expect(await publishLake()).toBe(1);
+    expect(await inViews(everything.replace('exclude (_load_id) ', ''))).toEqual(
+      await rowsOf(sample.warehouse, everything),
     );
+  });
+
+  test('makes a deleted, a truncated, a replaced and a never finished file again', async () => {
+    await publishLake();
+    const [first = '', second = '', third = ''] = WEEKS.map((monday) =>
+      join(root, weekFile(monday)),
+    );
+    await rm(first);
+    await writeFile(second, 'PAR1');
+    await writeFile(`${second}.ripen-unfinished`, 'torn');
+    // What a killed publish had put in place: as many bytes, and not those the manifest speaks of.
+    await writeFile(third, await readFile(third));
     expect(await publishLake()).toBe(3);
     expect(filesIn(root).filter((path) => path.includes('unfinished'))).toEqual([]);
     expect(await publishLake()).toBe(0);
@@ -144,7 +158,7 @@ describe('the next publish', () => {
 });
 
 describe('the layout', () => {
-  test('keeps hours by day with the hour in the file, and a slice without a date in one file, empty or not', async () => {
+  test('has every column in the files, which one pattern reads; a slice without a date is one file, empty or not', async () => {
     await sample.warehouse.run(`create table app_hourly as
         select TIMESTAMP '2026-01-01' + to_hours(r::integer) as "hour", 'app' as app_token, r as installs, 1 as _load_id from range(50) as t(r)`);
     await sample.warehouse.run(intoLedger('app_hourly'));
@@ -153,8 +167,9 @@ describe('the layout', () => {
     );
     await sample.warehouse.run(intoLedger('app_totals'));
     await publishLake();
-    expect(parquetIn(join(root, 'app_hourly'))).toEqual(
-      ['01', '02', '03'].map((day) => `day=2026-01-${day}/data.parquet`),
+    expect(parquetIn(join(root, 'app_hourly'))).toEqual(['2026.parquet']);
+    expect(await inLake(`from '${root}/network_daily/*.parquet' order by all`)).toEqual(
+      await rowsOf(sample.warehouse, everything),
     );
     expect(parquetIn(join(root, 'app_totals'))).toEqual(['data.parquet']);
     expect(
@@ -164,15 +179,11 @@ describe('the layout', () => {
   });
 
   test('files of the grain a slice had before are gone when the new ones are there', async () => {
-    await sample.close();
-    await open(60);
     await publishLake();
     await sample.warehouse.run(`create or replace table network_daily as
         select date_trunc('month', day)::date as month, sum(installs)::decimal(38,0) as installs, 1 as _load_id from network_daily group by 1`);
-    expect(await publishLake()).toBe(3);
-    expect(parquetIn(join(root, 'network_daily'))).toEqual(
-      ['01', '02', '03'].map((month) => `month=2026-${month}-01/data.parquet`),
-    );
+    expect(await publishLake()).toBe(1);
+    expect(parquetIn(join(root, 'network_daily'))).toEqual(['2026.parquet']);
   });
 });
 

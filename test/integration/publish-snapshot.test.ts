@@ -4,8 +4,8 @@ import { link, readFile, stat, writeFile } from 'node:fs/promises';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { contentsOf } from '../../src/publish/snapshot.ts';
-import { withDatabase } from '../../src/publish/other-database.ts';
+import { contentsOf } from '../../src/publish/formats/snapshot.ts';
+import { withDatabase } from '../../src/publish/places/database.ts';
 import { hold } from '../support/lock-holder.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 

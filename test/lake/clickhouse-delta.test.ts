@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
-import { lakesDdl } from '../../src/publish/ddl.ts';
+import { lakesDdl } from '../../src/publish/words/ddl.ts';
 import {
   comparable,
   openClickHouse,

@@ -13,8 +13,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import * as z from 'zod';
 
 import type { PublishTarget } from '../../src/config/config.ts';
-import { openS3Store } from '../../src/publish/s3-store.ts';
-import { draftText } from '../../src/publish/store.ts';
+import { openS3Store } from '../../src/publish/places/s3.ts';
+import { draftText } from '../../src/publish/places/store.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { empty, heldRows, newDay, restate } from '../support/ledger-fixtures.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';

@@ -1,7 +1,7 @@
 /** Tables of a lake whose names and comments would break careless SQL: by day, by hour and without a date. */
 
-import type { DescribedLake } from '../../src/publish/ddl.ts';
-import { FINALITY, undivided, type LakeTable } from '../../src/publish/lake-table.ts';
+import type { DescribedLake } from '../../src/publish/words/ddl.ts';
+import { FINALITY, undivided, type LakeTable } from '../../src/publish/tables.ts';
 
 const metrics = ['cost', 'index', 'value', `o'brien "x" \`y\` \\z events`];
 
@@ -20,7 +20,7 @@ const daily: LakeTable = {
     { name: '_extra', type: 'VARCHAR', comment: null },
   ],
   grain: 'day',
-  key: 'day',
+  dividedBy: 'day',
   metrics,
   cohorts: {
     comment: "It's long",
@@ -37,7 +37,7 @@ const daily: LakeTable = {
       { column: `o'brien "x" \`y\` \\z events`, metric: `o'brien "x" \`y\` \\z`, ageDays: 30 },
     ],
   },
-  rows: () => 'main."order"',
+  source: 'main."order"',
 };
 
 const hourly: LakeTable = {
@@ -49,9 +49,9 @@ const hourly: LakeTable = {
     { name: 'cost', type: 'DECIMAL(18,6)', comment: 'Cost' },
   ],
   grain: 'hour',
-  key: 'day',
+  dividedBy: 'day',
   metrics: ['cost'],
-  rows: () => 'main."by_hour"',
+  source: 'main."by_hour"',
 };
 
 const undated: LakeTable = {
@@ -63,7 +63,7 @@ const undated: LakeTable = {
     { name: 'value', type: 'BIGINT', comment: 'Value' },
   ],
   metrics: ['value'],
-  rows: () => 'main."undated"',
+  source: 'main."undated"',
 };
 
 const finality: LakeTable = {
@@ -76,7 +76,7 @@ const finality: LakeTable = {
     { name: 'metric', type: 'VARCHAR', comment: null },
     { name: 'is_final', type: 'BOOLEAN', comment: null },
   ],
-  rows: () => 'ripen.finality',
+  source: 'ripen.finality',
 };
 
 export const inBucket: DescribedLake = {

@@ -51,9 +51,9 @@ const typeOnlyImports: readonly { from: string; to: string; because: string }[] 
 const homes: Record<string, readonly string[]> = {
   undici: ['src/service/'],
   '@duckdb/node-api': ['src/warehouse/', 'src/publish/'],
-  '@aws-sdk/client-s3': ['src/publish/s3-store.ts'],
+  '@aws-sdk/client-s3': ['src/publish/places/s3.ts'],
   'brace-expansion': ['src/config/settings-text.ts'],
-  yaml: ['src/config/', 'src/publish/dbt.ts'],
+  yaml: ['src/config/', 'src/publish/words/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
   'string-width': ['src/terminal/table.ts'],
   echarts: ['src/page/charts.ts'],

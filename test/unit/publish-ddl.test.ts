@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { lakeDdl, schemaName } from '../../src/publish/ddl.ts';
-import { ddlRefusal } from '../../src/publish/engine-text.ts';
-import { engines } from '../../src/publish/engines.ts';
+import { lakeDdl, schemaName } from '../../src/publish/words/ddl.ts';
+import { ddlRefusal } from '../../src/publish/words/engine-text.ts';
+import { engines } from '../../src/publish/words/engines.ts';
 import { inBucket, onDisk } from '../support/hostile-names.ts';
 
 const plainEngines = engines.filter((engine) => ddlRefusal(engine, inBucket) === null);
@@ -47,7 +47,7 @@ describe('the statements', () => {
   ])('of ClickHouse for a store at %j ask at %s', (given, address) => {
     const store = { bucket: 'example-bucket', prefix: 'a', ...given };
     expect(lakeDdl('clickhouse', { ...inBucket, store })).toContain(
-      `s3('${address}/undated/data.parquet'`,
+      `s3('${address}/undated/*.parquet'`,
     );
   });
 });

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { plainType, undivided, type LakeTable } from '../../src/publish/lake-table.ts';
-import { withDatabase } from '../../src/publish/other-database.ts';
-import { planTable } from '../../src/publish/plan.ts';
+import { plainType, undivided, type LakeTable } from '../../src/publish/tables.ts';
+import { withDatabase } from '../../src/publish/places/database.ts';
+import { Contents } from '../../src/publish/contents.ts';
 
 describe('types in the lake', () => {
   test.each([
@@ -29,9 +29,9 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
   ];
   const source = `(select cast(label as VARCHAR) as label${type === null ? '' : `, cast(value as ${type}) as value`}
     from (values ${rows.join(', ')}) as t(label, value))`;
-  const table: LakeTable = { ...undivided, name: 'facts', columns, rows: () => source };
+  const table: LakeTable = { ...undivided, name: 'facts', columns, source };
   const { write } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
-    planTable(database, table, new Map()),
+    new Contents(database).plan(table, { unit: null, blocks: new Map() }),
   );
   return write[0]?.content ?? '';
 }

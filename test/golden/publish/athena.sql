@@ -3,13 +3,13 @@
 
 -- Not run by the tests; written after the documentation of Athena engine version 3.
 -- Run each statement by itself, as Athena takes one at a time.
--- Run msck repair table again after a publish that made periods.
 
 create database if not exists `lake`;
 
 drop table if exists `lake`.`order`;
 
 create external table `lake`.`order` (
+    `day` date,
     `app_token` string,
     `cost` decimal(18,6),
     `index` bigint,
@@ -18,11 +18,8 @@ create external table `lake`.`order` (
     `_extra` string
 )
 comment 'It\'s a "slice";\n-- one row per \\day\\'
-partitioned by (`day` date)
 stored as parquet
 location 's3://example-bucket/mobile/lake/order/';
-
-msck repair table `lake`.`order`;
 
 drop table if exists `lake`.`by_hour`;
 
@@ -32,11 +29,8 @@ create external table `lake`.`by_hour` (
     `cost` decimal(18,6)
 )
 comment ''
-partitioned by (`day` date)
 stored as parquet
 location 's3://example-bucket/mobile/lake/by_hour/';
-
-msck repair table `lake`.`by_hour`;
 
 drop table if exists `lake`.`undated`;
 

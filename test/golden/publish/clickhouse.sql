@@ -8,7 +8,7 @@ create database if not exists `lake`;
 
 create or replace view `lake`.`order`
 (
-    `day` Date comment 'The day\'s date',
+    `day` Nullable(Date32) comment 'The day\'s date',
     `app_token` Nullable(String) comment '',
     `cost` Nullable(Decimal(18,6)) comment 'cost: ',
     `index` Nullable(Int64) comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
@@ -24,24 +24,20 @@ as select
     `value`,
     `o'brien "x" \`y\` \\z events`,
     `_extra`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/day=*/data.parquet', 'Parquet', '`day` Date, `app_token` Nullable(String), `cost` Nullable(Decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int32), `_extra` Nullable(String)')
-settings use_hive_partitioning = 1
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/*.parquet', 'Parquet', '`day` Nullable(Date32), `app_token` Nullable(String), `cost` Nullable(Decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int32), `_extra` Nullable(String)')
 comment 'It\'s a "slice";\n-- one row per \\day\\';
 
 create or replace view `lake`.`by_hour`
 (
     `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
     `year` Nullable(Date32) comment 'Year',
-    `cost` Nullable(Decimal(18,6)) comment 'Cost',
-    `day` Date comment 'The day of the folder that the rows are in.'
+    `cost` Nullable(Decimal(18,6)) comment 'Cost'
 )
 as select
     `hour`,
     `year`,
-    `cost`,
-    `day`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/day=*/data.parquet', 'Parquet', '`hour` Nullable(DateTime64(6, \'UTC\')), `year` Nullable(Date32), `cost` Nullable(Decimal(18,6)), `day` Date')
-settings use_hive_partitioning = 1
+    `cost`
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/*.parquet', 'Parquet', '`hour` Nullable(DateTime64(6, \'UTC\')), `year` Nullable(Date32), `cost` Nullable(Decimal(18,6))')
 comment '';
 
 create or replace view `lake`.`undated`
@@ -52,8 +48,7 @@ create or replace view `lake`.`undated`
 as select
     `app_token`,
     `value`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/undated/data.parquet', 'Parquet', '`app_token` Nullable(String), `value` Nullable(Int64)')
-settings use_hive_partitioning = 1
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/undated/*.parquet', 'Parquet', '`app_token` Nullable(String), `value` Nullable(Int64)')
 comment 'All days in one';
 
 create or replace view `lake`.`ripen_finality`
@@ -68,8 +63,7 @@ as select
     `period`,
     `metric`,
     `is_final`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/ripen_finality/data.parquet', 'Parquet', '`slice` Nullable(String), `period` Nullable(Date32), `metric` Nullable(String), `is_final` Nullable(Bool)')
-settings use_hive_partitioning = 1
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/ripen_finality/*.parquet', 'Parquet', '`slice` Nullable(String), `period` Nullable(Date32), `metric` Nullable(String), `is_final` Nullable(Bool)')
 comment 'Whether a cell is final';
 
 create or replace view `lake`.`order_final`

@@ -33,14 +33,12 @@ create or replace view `lake`.`by_hour`
 (
     `hour` Nullable(DateTime64(6, 'UTC')) comment 'Hour',
     `year` Nullable(Date32) comment 'Year',
-    `cost` Nullable(Decimal(18,6)) comment 'Cost',
-    `day` Nullable(Date32) comment 'The day of the folder that the rows are in.'
+    `cost` Nullable(Decimal(18,6)) comment 'Cost'
 )
 as select
     `hour`,
     `year`,
-    `cost`,
-    `day`
+    `cost`
 from deltaLake('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/')
 settings delta_lake_snapshot_version = 12
 comment '';

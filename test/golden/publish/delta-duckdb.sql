@@ -47,15 +47,13 @@ create or replace view "lake"."by_hour" as
 select
     "hour",
     "year",
-    "cost",
-    "day"
+    "cost"
 from delta_scan('s3://example-bucket/mobile/lake/by_hour', version => 12);
 
 comment on view "lake"."by_hour" is '';
 comment on column "lake"."by_hour"."hour" is 'Hour';
 comment on column "lake"."by_hour"."year" is 'Year';
 comment on column "lake"."by_hour"."cost" is 'Cost';
-comment on column "lake"."by_hour"."day" is 'The day of the folder that the rows are in.';
 
 create or replace view "lake"."undated" as
 select

@@ -28,11 +28,7 @@ select
     "value",
     "o'brien ""x"" `y` \z events",
     "_extra"
-from read_parquet(
-    's3://example-bucket/mobile/lake/order/day=*/data.parquet',
-    hive_types = {'day': DATE},
-    hive_partitioning = true
-);
+from read_parquet('s3://example-bucket/mobile/lake/order/*.parquet');
 
 comment on view "lake"."order" is 'It''s a "slice";
 -- one row per \day\';
@@ -46,28 +42,19 @@ create or replace view "lake"."by_hour" as
 select
     "hour",
     "year",
-    "cost",
-    "day"
-from read_parquet(
-    's3://example-bucket/mobile/lake/by_hour/day=*/data.parquet',
-    hive_types = {'day': DATE},
-    hive_partitioning = true
-);
+    "cost"
+from read_parquet('s3://example-bucket/mobile/lake/by_hour/*.parquet');
 
 comment on view "lake"."by_hour" is '';
 comment on column "lake"."by_hour"."hour" is 'Hour';
 comment on column "lake"."by_hour"."year" is 'Year';
 comment on column "lake"."by_hour"."cost" is 'Cost';
-comment on column "lake"."by_hour"."day" is 'The day of the folder that the rows are in.';
 
 create or replace view "lake"."undated" as
 select
     "app_token",
     "value"
-from read_parquet(
-    's3://example-bucket/mobile/lake/undated/data.parquet',
-    hive_partitioning = true
-);
+from read_parquet('s3://example-bucket/mobile/lake/undated/*.parquet');
 
 comment on view "lake"."undated" is 'All days in one';
 comment on column "lake"."undated"."value" is 'Value';
@@ -78,10 +65,7 @@ select
     "period",
     "metric",
     "is_final"
-from read_parquet(
-    's3://example-bucket/mobile/lake/ripen_finality/data.parquet',
-    hive_partitioning = true
-);
+from read_parquet('s3://example-bucket/mobile/lake/ripen_finality/*.parquet');
 
 comment on view "lake"."ripen_finality" is 'Whether a cell is final';
 

@@ -3,42 +3,35 @@
 
 -- Not run by the tests; written after the documentation of Spark 3.5 and of Delta Lake.
 -- Needs Spark 3.4 or newer, for timestamp_ntz.
--- Run repair table … sync partitions again after a publish that made or removed periods, refresh table after any.
+-- Run refresh table after a publish.
 
 create database if not exists `lake`;
 
 drop table if exists `lake`.`order`;
 
 create table `lake`.`order` (
+    `day` date comment 'The day\'s date',
     `app_token` string comment '',
     `cost` decimal(18,6) comment 'cost: ',
     `index` bigint comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `value` double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     `o'brien "x" ``y`` \z events` int comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    `_extra` string comment '',
-    `day` date comment 'The day\'s date'
+    `_extra` string comment ''
 )
 using parquet
-partitioned by (`day`)
 location 's3a://example-bucket/mobile/lake/order'
 comment 'It\'s a "slice";\n-- one row per \\day\\';
-
-repair table `lake`.`order` sync partitions;
 
 drop table if exists `lake`.`by_hour`;
 
 create table `lake`.`by_hour` (
     `hour` timestamp_ntz comment 'Hour',
     `year` date comment 'Year',
-    `cost` decimal(18,6) comment 'Cost',
-    `day` date comment 'The day of the folder that the rows are in.'
+    `cost` decimal(18,6) comment 'Cost'
 )
 using parquet
-partitioned by (`day`)
 location 's3a://example-bucket/mobile/lake/by_hour'
 comment '';
-
-repair table `lake`.`by_hour` sync partitions;
 
 drop table if exists `lake`.`undated`;
 

@@ -4,47 +4,39 @@
 -- Not run by the tests; written after the documentation of the connectors for Hive and for Delta Lake.
 -- Put the name of your catalog of that connector in the place of hive.
 -- Files on a disk need fs.native-local.enabled=true and local.location=/ in it.
--- Call sync_partition_metadata again after a publish that made or removed periods.
 
 create schema if not exists hive."lake";
 
 drop table if exists hive."lake"."order";
 
 create table hive."lake"."order" (
+    "day" date comment 'The day''s date',
     "app_token" varchar comment '',
     "cost" decimal(18,6) comment 'cost: ',
     "index" bigint comment 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     "value" double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
     "o'brien ""x"" `y` \z events" integer comment 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
-    "_extra" varchar comment '',
-    "day" date comment 'The day''s date'
+    "_extra" varchar comment ''
 )
 comment 'It''s a "slice";
 -- one row per \day\'
 with (
-    partitioned_by = array['day'],
     external_location = 's3://example-bucket/mobile/lake/order',
     format = 'PARQUET'
 );
-
-call hive.system.sync_partition_metadata('lake', 'order', 'FULL');
 
 drop table if exists hive."lake"."by_hour";
 
 create table hive."lake"."by_hour" (
     "hour" timestamp(3) comment 'Hour',
     "year" date comment 'Year',
-    "cost" decimal(18,6) comment 'Cost',
-    "day" date comment 'The day of the folder that the rows are in.'
+    "cost" decimal(18,6) comment 'Cost'
 )
 comment ''
 with (
-    partitioned_by = array['day'],
     external_location = 's3://example-bucket/mobile/lake/by_hour',
     format = 'PARQUET'
 );
-
-call hive.system.sync_partition_metadata('lake', 'by_hour', 'FULL');
 
 drop table if exists hive."lake"."undated";
 

@@ -44,6 +44,14 @@ const metaData = z.object({
   configuration: texts,
 });
 
+/** What a program last did to a table: which publish it is of, or where a stream of another engine stands. */
+const txn = z.object({
+  appId: z.string(),
+  version: z.number(),
+  /** Milliseconds since 1970. */
+  lastUpdated: z.number().nullish(),
+});
+
 const protocol = z.object({
   minReaderVersion: z.number(),
   minWriterVersion: z.number(),
@@ -57,6 +65,7 @@ const action = z.object({
   remove: remove.nullish(),
   metaData: metaData.nullish(),
   protocol: protocol.nullish(),
+  txn: txn.nullish(),
 });
 
 export type Add = z.infer<typeof add>;
@@ -71,9 +80,13 @@ export interface DeltaTable {
   readonly files: ReadonlyMap<string, Add>;
   /** Files that were removed, by path. */
   readonly tombstones: ReadonlyMap<string, Remove>;
+  /** By program. */
+  readonly txns: ReadonlyMap<string, z.infer<typeof txn>>;
 }
 
 export const OWNER = 'ripen.warehouse';
+/** The program of `txn` actions. */
+export const PROGRAM = 'ripen';
 
 export const LOG = '_delta_log';
 const padded = (version: number): string => String(version).padStart(20, '0');
@@ -109,7 +122,7 @@ export function garbled(path: string, cause: unknown): Failure {
   const words = reason.replaceAll(/\s+/g, ' ').slice(0, 200);
   return new Failure('STORAGE_FAILED', `The file ${path} of a table's log was invalid: ${words}`, {
     facts: { path },
-    hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
+    hint: 'Move the folder of the tables away, so that the next publish makes them again.',
     cause,
   });
 }
@@ -122,7 +135,9 @@ export function replay(
 ): DeltaTable {
   const files = new Map(before?.files);
   const tombstones = new Map(before?.tombstones);
-  for (const { add: added, remove: removed } of actions) {
+  const txns = new Map(before?.txns);
+  for (const { add: added, remove: removed, txn: transaction } of actions) {
+    if (transaction) txns.set(transaction.appId, transaction);
     if (added) {
       files.set(added.path, added);
       tombstones.delete(added.path);
@@ -136,7 +151,7 @@ export function replay(
   const described = actions.findLast((each) => each.metaData)?.metaData ?? before?.metaData;
   if (declared === undefined || described === undefined) {
     throw new Failure('STORAGE_FAILED', `The log of ${name} did not say what the table is.`, {
-      hint: 'Move the table away, so that the next publish makes it again.',
+      hint: 'Move the folder of the tables away, so that the next publish makes them again.',
     });
   }
   const { minReaderVersion: reader, minWriterVersion: writer, ...features } = declared;
@@ -156,7 +171,7 @@ export function replay(
       hint: 'Drop those features in the engine that added them, or move the table away.',
     });
   }
-  return { protocol: declared, metaData: described, files, tombstones };
+  return { protocol: declared, metaData: described, files, tombstones, txns };
 }
 
 /** The actions of a checkpoint: what the table is and holds, and its removals since an instant. */
@@ -167,6 +182,7 @@ export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
   return [
     { protocol: table.protocol },
     { metaData: table.metaData },
+    ...[...table.txns.values()].map((each) => ({ txn: each })),
     ...removed.map((each) => ({ remove: { ...each, dataChange: false } })),
     ...[...table.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
   ];

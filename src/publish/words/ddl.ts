@@ -1,17 +1,15 @@
 /** Statements that let an engine read lakes in place, and those of several accounts as one. */
 
-import type { Config } from '../config/config.ts';
-import { Failure } from '../errors.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { latestVersion } from './delta/commit.ts';
-import { ddlRefusal, engineText, queryWords, type LakePlace } from './engine-text.ts';
+import type { Config } from '../../config/config.ts';
+import { Failure } from '../../errors.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { copyAt } from '../copies.ts';
+import { isOfSlice, type LakeTable } from '../tables.ts';
+import { ddlRefusal, engineText, queryWords, type EnginePlace } from './engine-text.ts';
 import { engines, type Engine } from './engines.ts';
-import { deltaTables, isOfSlice, lakeTables, shownColumns } from './lake-table.ts';
-import type { LakeTable } from './lake-table.ts';
-import { withStore } from './open-store.ts';
 import { sliceViews } from './slice-views.ts';
 
-export interface DescribedLake extends LakePlace {
+export interface DescribedLake extends EnginePlace {
   readonly tables: readonly LakeTable[];
 }
 
@@ -42,18 +40,11 @@ export async function describedLakes(
   const described: DescribedLake[] = [];
   const refusals: string[] = [];
   for (const target of publish) {
-    if (target.kind === 'duckdb') continue;
-    const isDelta = target.kind === 'delta';
-    const place = { root: target.path, store: target.store ?? null, isDelta };
-    const refusal = ddlRefusal(engine, place);
-    if (refusal !== null) {
-      refusals.push(refusal);
-      continue;
-    }
-    const tables = await (isDelta ? deltaTables(warehouse) : lakeTables(warehouse));
-    const reading = isDelta ? withStore(target, null, signal, latestVersion) : null;
-    const night = (await reading?.catch(() => null)) ?? null;
-    described.push({ ...place, schema: schemaName(target.path, schemas), night, tables });
+    const { lake } = await copyAt(target).describe(warehouse, signal);
+    if (lake === null) continue;
+    const refusal = ddlRefusal(engine, lake);
+    if (refusal === null) described.push({ ...lake, schema: schemaName(lake.root, schemas) });
+    else refusals.push(refusal);
   }
   if (described.length > 0) return described;
   const because = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
@@ -86,12 +77,9 @@ export function lakeDdl(engine: Engine, lake: DescribedLake): string {
     `-- How ${engine} reads the ${isDelta ? 'Delta tables' : 'plain files'} in ${root}; made by \`ripen publish --ddl ${engine}\`.
 -- Make and run the statements again after a slice or its columns change.`,
     engineText(engine, 'lake', lake),
-    ...tables.map((table) => {
-      const { name, comment } = table;
-      const key = isDelta ? null : table.key;
-      const relation = { name, comment, columns: shownColumns(table), key };
-      return engineText(engine, isDelta ? 'Delta table' : 'plain table', lake, relation);
-    }),
+    ...tables.map((table) =>
+      engineText(engine, isDelta ? 'Delta table' : 'plain table', lake, table),
+    ),
     ...tables
       .flatMap((table) => sliceViews(table, words))
       .map((view) => engineText(engine, 'view', lake, view)),

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
-import { engineText, queryWords } from '../engine-text.ts';
-import { fileColumns, fileText, type LakeColumn, type LakeTable } from '../lake-table.ts';
-import { withDatabase } from '../other-database.ts';
-import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
-import { sliceViews, type LakeView } from '../slice-views.ts';
-import type { DeltaTable } from './log.ts';
-import { columnsIn, isInstant } from './table.ts';
+import { withDatabase } from '../places/database.ts';
+import { putInPlace, removeUnfinished, unfinishedPath } from '../places/replacement.ts';
+import { fileText, type LakeColumn, type LakeTable } from '../tables.ts';
+import { engineText, queryWords } from '../words/engine-text.ts';
+import { sliceViews, type LakeView } from '../words/slice-views.ts';
+import { columnsIn, isInstant } from './delta-form.ts';
+import type { DeltaTable } from './delta-log.ts';
 
 export const CATALOG = 'catalog.duckdb';
 
@@ -37,8 +37,8 @@ export async function replaceCatalog(
       const made = join(folder, CATALOG);
       await withDatabase(made, 'READ_WRITE', async (database) => {
         const statements = views.map((view) => engineText('duckdb', 'view', place, view));
-        await database.run(statements.join('\n'));
-        await database.run('checkpoint');
+        // Each statement by itself would wait for the disk.
+        await database.run(['begin;', ...statements, 'commit; checkpoint;'].join('\n'));
       });
       await copyFile(made, unfinishedPath(path));
     });
@@ -48,31 +48,23 @@ export async function replaceCatalog(
   }
 }
 
-/** Returns the query of a table's files, with the date that only their folders state. A query of one day opens one file. */
+/** Returns the query of a table's files. */
 function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
   const files = [...now.files.keys()].map((path) =>
     fileText(join(root, table.name, decodeURIComponent(path))),
   );
-  // DuckDB skips files by their path only if this column is called `filename` (measured). The other name is free: no column has
-  // a comma in its name, as the service's lists have no escape for one.
-  const isTaken = table.columns.some(({ name }) => name.toLowerCase() === 'filename');
-  const pathColumn = isTaken ? 'file,path' : 'filename';
   const cell = (column: LakeColumn): string => {
     const name = identifier(column.name);
     if (files.length === 0) return `cast(null as ${column.type}) as ${name}`;
-    if (column.name === table.key) {
-      const date = `regexp_extract(${identifier(pathColumn)}, ${literal(`/${table.key}=([^/]*)/[^/]*$`)}, 1)`;
-      return `cast(${date} as ${column.type}) as ${name}`;
-    }
     return isInstant(column) ? `timezone('UTC', ${name}) as ${name}` : name;
   };
   const cells = `select\n    ${table.columns.map(cell).join(',\n    ')}`;
   if (files.length === 0) return `${cells}\nwhere false`;
   // With a schema, a column that a file lacks is NULL, and no file is opened to find out.
-  const numbers = new Map(columnsIn(now.metaData).map(([name], place) => [name, place + 1]));
-  const numbered = fileColumns(table).map((column) => {
+  const numbers = new Map(columnsIn(now.metaData).map(([name], index) => [name, index + 1]));
+  const numbered = table.columns.map((column) => {
     const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
     return `${numbers.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
   });
-  return `${cells}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}}, filename = ${literal(pathColumn)})`;
+  return `${cells}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}})`;
 }

@@ -13,10 +13,10 @@ import { pipeline } from 'node:stream/promises';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 
-import type { ObjectStore } from '../config/config.ts';
-import { scrub, Secret } from '../config/secret.ts';
-import { isLoopback } from '../config/setting-kinds.ts';
-import { Failure, type FailureCode } from '../errors.ts';
+import type { ObjectStore } from '../../config/config.ts';
+import { scrub, Secret } from '../../config/secret.ts';
+import { isLoopback } from '../../config/setting-kinds.ts';
+import { Failure, type FailureCode } from '../../errors.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
 /** Enough to hide the store's latency. Each has a stream open or up to `MAX_HELD_BYTES` in memory. */

@@ -1,4 +1,4 @@
-/** Opens DuckDB files other than the warehouse, and reads which warehouse each is a copy of. */
+/** Opens DuckDB files other than the warehouse, and reads which publish of which warehouse each is a copy of. */
 
 import { existsSync } from 'node:fs';
 import { copyFile, stat } from 'node:fs/promises';
@@ -7,11 +7,13 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
-import { Failure, textOf } from '../errors.ts';
-import { inTemporaryFolder } from '../warehouse/directories.ts';
-import { statement } from '../warehouse/sql.ts';
-import { rowsIn, statementsOn, isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
-import { dimensionTables } from './lake-table.ts';
+import { Failure, textOf } from '../../errors.ts';
+import { inTemporaryFolder } from '../../warehouse/directories.ts';
+import { count, statement } from '../../warehouse/sql.ts';
+import { isUnknownToEngine, rowsIn, statementsOn } from '../../warehouse/warehouse.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { dimensionTables } from '../tables.ts';
+import type { CopyOrigin, Publisher } from '../target.ts';
 import { ifThere } from './replacement.ts';
 
 export type Database = Pick<Warehouse, 'rows' | 'run'>;
@@ -46,56 +48,42 @@ export async function withDatabase<T>(
 }
 
 const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
+const identityRow = z.object({ id: z.string() });
+const publishRow = z.object({ number: count, at_ms: count });
+const sliceRow = z.object({ slice: z.string() });
 
 export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
   return database.rows(statement('publish/tables'), [], tableRow);
 }
 
-/** Copies state the id of their warehouse, so that no warehouse replaces a copy of another. */
-export interface Publisher {
-  readonly path: string;
-  /** Null if the warehouse does not exist yet. */
-  readonly id: string | null;
-}
-
-export async function publisherOf(warehouse: Warehouse): Promise<Publisher> {
-  return { path: warehouse.path, id: await statedIdOf(warehouse) };
-}
-
-async function statedIdOf(database: Database): Promise<string | null> {
-  const sql = 'select id::varchar as id from ripen_internal.warehouse_identity';
-  const rows = await database
-    .rows(sql, [], z.object({ id: z.string() }))
-    .catch((error: unknown) => {
+/** Reads which warehouse a database is, or is a copy of, and its publishes. */
+export async function publisherOf(database: Database, path: string): Promise<Publisher> {
+  const read = async <T>(sql: string, shape: z.ZodType<T>): Promise<T[]> =>
+    database.rows(sql, [], shape).catch((error: unknown) => {
       if (isUnknownToEngine(error)) return [];
       throw error;
     });
-  return rows[0]?.id ?? null;
+  const [identity] = await read(
+    'select id::varchar as id from ripen_internal.warehouse_identity',
+    identityRow,
+  );
+  const publishes = await read(
+    'select number, epoch_ms(published_at) as at_ms from ripen_internal.publishes order by number',
+    publishRow,
+  );
+  const instants = publishes.map(({ number, at_ms: atMs }) => [number, atMs] as const);
+  return { path, id: identity?.id ?? null, publishes: new Map(instants) };
 }
 
 /** The system does not open the file, whatever its content: permissions, too many open files. */
 const KEPT_OUT = 'IO Error: Cannot open file';
 
-const sliceRow = z.object({ slice: z.string() });
-
-/** Reads the id that a database states and its tables that ripen did not make. */
-async function ownershipOf(database: Database) {
-  const tables = await tablesOf(database);
-  const names = tables.map((table) => `${table.schema_name}.${table.table_name}`);
-  if (!names.includes('ripen_internal.migrations')) return { owner: null, foreign: names };
-  const slices = await database.rows(statement('publish/slices'), [], sliceRow);
-  const own = [...dimensionTables, ...slices.map(({ slice }) => slice)];
-  const made = new Set(own.map((name) => `main.${name}`));
-  const foreign = names.filter((name) => !/^ripen(_internal)?\./.test(name) && !made.has(name));
-  return { owner: await statedIdOf(database), foreign };
-}
-
 /**
- * Returns the id of the warehouse that a database is a copy of. One that another session has locked is read from a temporary
- * copy. Throws `WAREHOUSE_FOREIGN` if the file is not a database, or has tables that are not ripen's or a write-ahead log,
- * which DuckDB would replay into its replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
+ * Returns which publish a database is a copy of. One that another session has locked is read from a temporary copy. Throws
+ * `WAREHOUSE_FOREIGN` if the file is not a database, or has tables that are not ripen's or a write-ahead log, which DuckDB would
+ * replay into its replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
-export async function readOwner(path: string, own: Publisher): Promise<string | null> {
+export async function readOrigin(path: string, own: Publisher): Promise<CopyOrigin | null> {
   const [found, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
   if (found !== null && found.ino === warehouse?.ino && found.dev === warehouse.dev) {
     throw new Failure('USAGE_INVALID', `The publish target ${path} was the warehouse itself.`, {
@@ -104,12 +92,28 @@ export async function readOwner(path: string, own: Publisher): Promise<string | 
   }
   // Anything but a file was already refused as a place to write to.
   const isThere = found?.isFile() === true && found.size > 0;
-  const { owner, foreign } = isThere ? await ownershipAt(path) : { owner: null, foreign: [] };
-  if (owner !== null && owner !== own.id) return owner;
+  const { origin, foreign } = isThere ? await ownershipAt(path) : { origin: null, foreign: [] };
+  if (origin !== null && origin.warehouse !== own.id) return origin;
   if (existsSync(`${path}.wal`)) throw notOwn(path, `a write-ahead log lay at ${path}.wal`);
-  if (foreign.length === 0) return owner;
+  if (foreign.length === 0) return origin;
   const reason = `it held ${foreign.length} tables that are not ripen's, such as ${foreign[0]}`;
   throw notOwn(path, reason);
+}
+
+/** Reads what a database states of itself, and its tables that ripen did not make. */
+async function ownershipOf(database: Database) {
+  const tables = await tablesOf(database);
+  const names = tables.map((table) => `${table.schema_name}.${table.table_name}`);
+  if (!names.includes('ripen_internal.migrations')) return { origin: null, foreign: names };
+  const slices = await database.rows(statement('publish/slices'), [], sliceRow);
+  const made = new Set(
+    [...dimensionTables, ...slices.map(({ slice }) => slice)].map((name) => `main.${name}`),
+  );
+  const foreign = names.filter((name) => !/^ripen(_internal)?\./.test(name) && !made.has(name));
+  const { id, publishes } = await publisherOf(database, '');
+  const [number, atMs] = [...publishes].at(-1) ?? [];
+  const publish = number === undefined || atMs === undefined ? null : { number, atMs };
+  return { origin: id === null ? null : { warehouse: id, publish }, foreign };
 }
 
 async function ownershipAt(path: string): ReturnType<typeof ownershipOf> {

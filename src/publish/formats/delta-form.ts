@@ -4,18 +4,21 @@ import { randomUUID } from 'node:crypto';
 
 import * as z from 'zod';
 
+import { buckets, type Bucket } from '../../model/calendar.ts';
 import { parseColumnType } from '../../model/column-type.ts';
 import { identifier } from '../../warehouse/sql.ts';
-import { fileColumns, shownColumns, type LakeColumn, type LakeTable } from '../lake-table.ts';
-import { castCell, type PeriodContent } from '../plan.ts';
-import type { CopyRow } from '../store.ts';
-import type { PublishContext } from './commit.ts';
-import { newerProtocol, OWNER, type Add, type DeltaTable } from './log.ts';
-import type { MetaData, Protocol } from './log.ts';
+import type { BlockContent } from '../contents.ts';
+import { castCell, type LakeColumn, type LakeTable } from '../tables.ts';
+import type { CopyRow, FileLayout } from './block-files.ts';
+import type { PublishContext } from './delta-commit.ts';
+import { newerProtocol, OWNER, type Add, type DeltaTable } from './delta-log.ts';
+import type { MetaData, Protocol } from './delta-log.ts';
 
 const SLICE = 'ripen.slice';
 /** Name and type of every column, the type empty for a former one; the position, from 1, is the column's number in files. */
 const COLUMNS = 'ripen.columns';
+/** The unit of the blocks, each of which is one file. */
+const UNIT = 'ripen.unit';
 const MODE = 'delta.columnMapping.mode';
 
 /** The hour is in the slice's own UTC offset; every other TIMESTAMP of the warehouse is an instant in UTC. */
@@ -34,56 +37,42 @@ export interface DeltaForm {
   readonly protocol: Protocol | null;
   /** Whether earlier files have each column either as this form has it or not at all. */
   readonly isAlike: boolean;
-  /** The table as its files have it: under those column names, and instants with their zone. */
-  readonly inFiles: LakeTable;
-  /** DuckDB's options to write the files: the numbers of the columns. */
-  readonly options: string;
+  /** Under the names of the files, and instants with their zone. */
+  readonly columns: FileLayout['columns'];
 }
 
-/** Returns the form of a table as a Delta table. Its metadata is equal to the earlier one if nothing changed. */
+/** Returns the form of a table as a Delta table, without the unit of its blocks. */
 export function formOf(
   table: LakeTable,
   stored: DeltaTable | null,
   { target, owner, nowMs }: PublishContext,
 ): DeltaForm {
   const before = stored?.metaData ?? null;
-  const shown = shownColumns(table);
   const storedTypes = new Map(before === null ? [] : columnsIn(before));
   const types = new Map([...storedTypes.keys()].map((name) => [name, '']));
-  for (const column of shown) types.set(column.name, deltaType(column));
-  const numbers = new Map([...types.keys()].map((name, place) => [name, place + 1]));
-  const numberOf = (name: string): number => numbers.get(name) ?? 0;
+  for (const column of table.columns) types.set(column.name, deltaType(column));
+  const numbers = new Map([...types.keys()].map((name, index) => [name, index + 1]));
   // Engines cannot undo the mapping of names.
   const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
   const isMapped =
     before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
-  // Only names that engines refuse differ in the files, so that all others stay the same once names are mapped.
-  const nameInFiles = (name: string): string =>
-    isMapped && REFUSED_IN_NAMES.test(name) ? `ripen-col-${numberOf(name)}` : name;
-  const schemaFields = shown.map((column) => {
+  const schemaFields: object[] = [];
+  const columns = table.columns.map((column) => {
     const { name, comment } = column;
+    const id = numbers.get(name) ?? 0;
+    // Only names that engines refuse differ in the files, so that all others stay the same once names are mapped.
+    const nameInFiles = isMapped && REFUSED_IN_NAMES.test(name) ? `ripen-col-${id}` : name;
     const mapping = {
-      'delta.columnMapping.id': numberOf(name),
-      'delta.columnMapping.physicalName': nameInFiles(name),
+      'delta.columnMapping.id': id,
+      'delta.columnMapping.physicalName': nameInFiles,
     };
     const metadata = { ...(comment === null ? {} : { comment }), ...(isMapped ? mapping : {}) };
-    return { name, type: deltaType(column), nullable: true, metadata };
+    schemaFields.push({ name, type: deltaType(column), nullable: true, metadata });
+    const cell = castCell(column);
+    return { name: nameInFiles, id, cell: isInstant(column) ? `timezone('UTC', ${cell})` : cell };
   });
   const kept = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
-  const columns = table.columns.map((column) => ({
-    ...column,
-    name: nameInFiles(column.name),
-    type: isInstant(column) ? 'TIMESTAMPTZ' : column.type,
-  }));
-  const cells = table.columns.map((column) => {
-    const cell = isInstant(column)
-      ? `timezone('UTC', ${castCell(column)})`
-      : identifier(column.name);
-    return `${cell} as ${identifier(nameInFiles(column.name))}`;
-  });
-  const ids = table.columns
-    .filter(({ name }) => name !== table.key)
-    .map(({ name }) => `${identifier(nameInFiles(name))}: ${numberOf(name)}`);
+  const { [UNIT]: _, ...configuration } = before?.configuration ?? {};
   return {
     metaData: {
       id: before?.id ?? randomUUID(),
@@ -91,10 +80,10 @@ export function formOf(
       description: table.comment,
       format: { provider: 'parquet', options: {} },
       schemaString: JSON.stringify({ type: 'struct', fields: schemaFields }),
-      partitionColumns: table.key === null ? [] : [table.key],
+      partitionColumns: [],
       createdTime: before?.createdTime ?? nowMs,
       configuration: {
-        ...before?.configuration,
+        ...configuration,
         'delta.deletedFileRetentionDuration': kept,
         'delta.logRetentionDuration': kept,
         ...(isMapped
@@ -108,17 +97,14 @@ export function formOf(
     isAlike:
       (before?.configuration[MODE] === 'name') === isMapped &&
       storedTypes.size > 0 &&
-      shown.every(({ name }) => (storedTypes.get(name) ?? types.get(name)) === types.get(name)),
+      table.columns.every(
+        ({ name }) => (storedTypes.get(name) ?? types.get(name)) === types.get(name),
+      ),
     protocol: newerProtocol(stored?.protocol ?? null, {
-      hasLocalTimes: schemaFields.some(({ type }) => type === 'timestamp_ntz'),
+      hasLocalTimes: [...types.values()].includes('timestamp_ntz'),
       isMapped,
     }),
-    inFiles: {
-      ...table,
-      columns,
-      rows: (condition) => `(select ${cells.join(', ')} from ${table.rows(condition)})`,
-    },
-    options: `, field_ids {${ids.join(', ')}}`,
+    columns,
   };
 }
 
@@ -129,31 +115,53 @@ export function columnsIn({ configuration }: MetaData): [name: string, type: str
     .parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
 }
 
-const tags = z.object({ 'ripen.content': z.string(), 'ripen.stamp': z.string() });
+const tags = z.object({
+  'ripen.block': z.string(),
+  'ripen.content': z.string(),
+  'ripen.stamp': z.string(),
+});
 
 /** Returns tags by which the next publish need not read the rows of a file. They survive a checkpoint. */
-export function tagsOf({ content, stamp }: PeriodContent): z.infer<typeof tags> {
-  return { 'ripen.content': content, 'ripen.stamp': stamp };
+export function tagsOf(block: string, { content, stamp }: BlockContent): z.infer<typeof tags> {
+  return { 'ripen.block': block, 'ripen.content': content, 'ripen.stamp': stamp };
 }
 
-/** Returns null if another program wrote the file. */
-export function contentIn(add: Add): PeriodContent | null {
+/** Returns metadata that states the unit of the blocks. It is equal to the earlier one if nothing changed. */
+export function withUnit(metaData: MetaData, unit: Bucket | null): MetaData {
+  const { configuration } = metaData;
+  return unit === null
+    ? metaData
+    : { ...metaData, configuration: { ...configuration, [UNIT]: unit } };
+}
+
+/** Returns the unit of a table's blocks; null for an undivided or other table. */
+export function unitIn({ metaData }: DeltaTable): Bucket | null {
+  const unit = metaData.configuration[UNIT];
+  return buckets.find((bucket) => bucket === unit) ?? null;
+}
+
+/** Returns the block of a file; null if another program wrote it. */
+export function blockIn(add: Add): (BlockContent & { readonly name: string }) | null {
   const { data } = tags.safeParse(add.tags);
-  return data === undefined ? null : { content: data['ripen.content'], stamp: data['ripen.stamp'] };
+  if (data === undefined) return null;
+  const { 'ripen.block': name, 'ripen.content': content, 'ripen.stamp': stamp } = data;
+  return { name, content, stamp };
 }
 
 /** Returns statistics as JSON: all digits of every number, and only exact bounds. */
 export function fileStatistics(
-  table: LakeTable,
-  { count, column_statistics: columns }: CopyRow,
+  columns: readonly LakeColumn[],
+  fileColumns: DeltaForm['columns'],
+  { count, column_statistics: statistics }: CopyRow,
 ): string {
   const byColumn = new Map(
-    columns.map(({ key, value }) => [key, new Map(value.map((fact) => [fact.key, fact.value]))]),
+    statistics.map(({ key, value }) => [key, new Map(value.map((fact) => [fact.key, fact.value]))]),
   );
   const [min, max, nulls]: [string[], string[], string[]] = [[], [], []];
-  for (const column of fileColumns(table)) {
-    const name = JSON.stringify(column.name);
-    const facts = byColumn.get(identifier(column.name)) ?? byColumn.get(column.name);
+  for (const [index, column] of columns.entries()) {
+    const { name: nameInFiles = '' } = fileColumns[index] ?? {};
+    const name = JSON.stringify(nameInFiles);
+    const facts = byColumn.get(identifier(nameInFiles)) ?? byColumn.get(nameInFiles);
     nulls.push(`${name}:${facts?.get('null_count') ?? count}`);
     if (facts === undefined || facts.get('has_nan') === 'true') continue;
     const [lower, upper] = [boundOf(column, facts.get('min')), boundOf(column, facts.get('max'))];
@@ -166,12 +174,16 @@ export function fileStatistics(
 /** DuckDB may have cut a longer text. */
 const MAX_BOUND_BYTES = 64;
 
-/** Returns a bound as JSON. For a TIMESTAMP its period says more than milliseconds would. */
-function boundOf({ type }: LakeColumn, bound: string | undefined): string | null {
+/** Returns a bound as JSON; null if it may not be exact. Instants have microseconds, bounds of the protocol only milliseconds. */
+function boundOf({ name, type }: LakeColumn, bound: string | undefined): string | null {
   if (bound === undefined) return null;
   if (type === 'VARCHAR')
     return Buffer.byteLength(bound) <= MAX_BOUND_BYTES ? JSON.stringify(bound) : null;
   if (type === 'DATE') return /^\d{4}-\d\d-\d\d$/.test(bound) ? JSON.stringify(bound) : null;
+  if (name === 'hour' && type === 'TIMESTAMP')
+    return /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(bound)
+      ? JSON.stringify(`${bound.replace(' ', 'T')}.000`)
+      : null;
   const isNumber = parseColumnType(type) !== null || type === 'INTEGER';
   return isNumber && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
 }

@@ -8,8 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-import { Failure } from '../errors.ts';
-import { makeDirectories, makeDurable } from '../warehouse/directories.ts';
+import { Failure } from '../../errors.ts';
+import { makeDirectories, makeDurable } from '../../warehouse/directories.ts';
 
 /** Must not end in `.parquet`: engines match such names, even hidden ones (measured). */
 export const UNFINISHED = '.ripen-unfinished';

@@ -9,13 +9,34 @@ import { promisify } from 'node:util';
 
 import * as z from 'zod';
 
-import type { PublishTarget } from '../config/config.ts';
-import { Failure, storageFailed } from '../errors.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { tablesOf, withDatabase, type Database } from './other-database.ts';
-import type { CopyReport } from './plan.ts';
-import { makeDirectory, putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
+import type { PublishTarget } from '../../config/config.ts';
+import { Failure, storageFailed } from '../../errors.ts';
+import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
+import { identifier, literal, statement } from '../../warehouse/sql.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { readOrigin, tablesOf, withDatabase, type Database } from '../places/database.ts';
+import {
+  makeDirectory,
+  putInPlace,
+  removeUnfinished,
+  UNFINISHED,
+  unfinishedPath,
+} from '../places/replacement.ts';
+import { dimensionTables } from '../tables.ts';
+import type { Copy, CopyReport, DescribedTable } from '../target.ts';
+
+/** The ledger's relations for analysts; the others are bookkeeping. */
+const ledgerRelations = [
+  'finality',
+  'loads',
+  'periods',
+  'projection_errors',
+  'restatements',
+  'runs',
+];
+
+/** What a slice has in a snapshot. */
+const sliceRelations = ['', '_final', '_cohorts', '_links', '_maturation', '_projected'];
 
 /** Dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
 const COPY_SCRIPT = `
@@ -29,10 +50,49 @@ fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE
 });
 `;
 
-/** Throws `STORAGE_FAILED`, or the signal's reason. */
-export async function publishSnapshot(
+type SnapshotTarget = Extract<PublishTarget, { kind: 'duckdb' }>;
+
+/** Returns the copy in a DuckDB file. */
+export function snapshotCopy(target: SnapshotTarget): Copy {
+  const { path } = target;
+  return {
+    beside: ['.wal', '.tmp', UNFINISHED],
+    owner: async (own) => readOrigin(path, own),
+    publish: async ({ warehouse, signal }) => publishSnapshot(warehouse, target, signal),
+    async describe(warehouse) {
+      const slices = await warehouse.rows(statement('publish/slices'), [], sliceRow);
+      const ofSlices = slices.flatMap(({ slice }) => sliceRelations.map((end) => `${slice}${end}`));
+      const schemas = {
+        main: await relationsOf(warehouse, 'main', [...ofSlices, ...dimensionTables]),
+        ripen: await relationsOf(warehouse, 'ripen', ledgerRelations),
+      };
+      return { lake: null, database: { path, schemas } };
+    },
+  };
+}
+
+const sliceRow = z.object({ slice: z.string() });
+
+async function relationsOf(
   warehouse: Warehouse,
-  { path, mode }: Extract<PublishTarget, { kind: 'duckdb' }>,
+  schema: string,
+  names: readonly string[],
+): Promise<DescribedTable[]> {
+  const relations = await relationsIn(warehouse, schema);
+  const tables: DescribedTable[] = [];
+  for (const name of names) {
+    const relation = relations.get(name);
+    if (relation === undefined) continue;
+    const columns = await columnsNow(warehouse, schema, relation);
+    tables.push({ name, comment: relation.comment, columns });
+  }
+  return tables;
+}
+
+/** Throws `STORAGE_FAILED`, or the signal's reason. */
+async function publishSnapshot(
+  warehouse: Warehouse,
+  { path, mode }: SnapshotTarget,
   signal: AbortSignal,
 ): Promise<CopyReport> {
   await makeDirectory(dirname(path), mode);

@@ -5,13 +5,13 @@ import { link, lstat, readdir, readFile, rm, rmdir, stat } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import type { PublishTarget } from '../config/config.ts';
-import { Failure } from '../errors.ts';
-import { makeDurable } from '../warehouse/directories.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { PublishTarget } from '../../config/config.ts';
+import { Failure } from '../../errors.ts';
+import { makeDurable } from '../../warehouse/directories.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { codeOf, ifThere, makeDirectory, makeReady } from './replacement.ts';
 import { putInPlace, unfinishedPath } from './replacement.ts';
-import { openS3Store } from './s3-store.ts';
+import { openS3Store } from './s3.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
 export type LakeTarget = Exclude<PublishTarget, { kind: 'duckdb' }>;

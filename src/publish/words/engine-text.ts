@@ -6,25 +6,18 @@
  * template without a `[disk]` line is of an engine that cannot read from disk.
  */
 
-import type { ObjectStore } from '../config/config.ts';
-import { statement } from '../warehouse/sql.ts';
+import type { ObjectStore } from '../../config/config.ts';
+import { statement } from '../../warehouse/sql.ts';
+import { fileText } from '../tables.ts';
+import type { DescribedTable, LakePlace } from '../target.ts';
 import type { Engine } from './engines.ts';
-import { fileText, type LakeTable } from './lake-table.ts';
 
-export interface LakePlace {
-  /** An absolute directory, or `s3://bucket/prefix`. */
-  readonly root: string;
-  readonly store: ObjectStore | null;
-  readonly isDelta: boolean;
-  /** The newest complete night of Delta tables. */
-  readonly night: number | null;
+export interface EnginePlace extends LakePlace {
   /** The schema, or database, for the tables. */
   readonly schema: string;
 }
 
-interface EngineRelation extends Pick<LakeTable, 'name' | 'comment' | 'columns'> {
-  /** The column that divides plain files into folders. */
-  readonly key?: string | null;
+interface EngineRelation extends DescribedTable {
   /** The query of a view. */
   readonly rows?: string;
 }
@@ -89,7 +82,7 @@ function typeIn(engine: Engine, type: string): string {
 }
 
 /** Returns how an engine writes queries over the tables of a lake, each at the lake's night. */
-export function queryWords(engine: Engine, place: LakePlace) {
+export function queryWords(engine: Engine, place: EnginePlace) {
   const { quote, name, text } = quotings[engine];
   return {
     column: (of: string): string => `${quote}${name(of)}${quote}`,
@@ -108,20 +101,17 @@ const none: EngineRelation = { name: '', comment: null, columns: [] };
 export function engineText(
   engine: Engine,
   part: Part,
-  { root, store, isDelta, night, schema }: LakePlace,
-  { name: table, comment, columns, key = null, rows = '' } = none,
+  { root, store, isDelta, night, schema }: EnginePlace,
+  { name: table, comment, columns, rows = '' } = none,
 ): string {
   // Athena quotes like Hive in statements about tables, and like Trino in queries.
   const { quote, name, text } =
     engine === 'athena' && part.endsWith(' table') ? hive : quotings[engine];
   const shown = columns.map((column) => ({
-    plain: column.name,
     name: name(column.name),
-    type: typeIn(engine, column.name === key && engine === 'clickhouse' ? 'FOLDER' : column.type),
+    type: typeIn(engine, column.type),
     comment: text(column.comment ?? ''),
   }));
-  const stored = shown.filter(({ plain }) => plain !== key);
-  const keys = shown.filter(({ plain }) => plain === key);
   const endpoint = store === null || store.endpoint === null ? null : new URL(store.endpoint);
   const values: Values = {
     schema,
@@ -132,7 +122,6 @@ export function engineText(
     path: text(root.replace(/^s3:/, '')),
     address: store === null ? '' : text(httpAddress(store)),
     pattern: fileText(root).slice(1, -1),
-    glob: key === null ? '' : `${key}=*/`,
     structure: text(shown.map((each) => `${quote}${each.name}${quote} ${each.type}`).join(', ')),
     night: String(night),
     region: text(store?.region ?? ''),
@@ -142,9 +131,6 @@ export function engineText(
   const lists: Readonly<Record<string, readonly Values[]>> = {
     column: shown,
     commented: shown.filter((column) => column.comment !== ''),
-    stored,
-    key: keys,
-    'key last': [...stored, ...keys],
   };
   const conditions: Readonly<Record<string, boolean>> = {
     plain: !isDelta,

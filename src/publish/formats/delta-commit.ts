@@ -5,20 +5,21 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 
 import * as z from 'zod';
 
 import { Failure, textOf } from '../../errors.ts';
 import { version as program } from '../../version.ts';
 import { literal } from '../../warehouse/sql.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { FINALITY } from '../lake-table.ts';
-import type { LakeTarget } from '../open-store.ts';
-import type { Database } from '../other-database.ts';
-import { draftText, type LakeStore, type StoredFile } from '../store.ts';
-import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles, OWNER } from './log.ts';
-import { replay, tableActions, type Action, type DeltaTable } from './log.ts';
+import type { Database } from '../places/database.ts';
+import type { LakeTarget } from '../places/disk.ts';
+import { draftText, type LakeStore, type StoredFile } from '../places/store.ts';
+import { FINALITY } from '../tables.ts';
+import type { CopyOrigin, Publishing } from '../target.ts';
+import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles } from './delta-log.ts';
+import { OWNER, PROGRAM, replay, tableActions } from './delta-log.ts';
+import type { Action, DeltaTable } from './delta-log.ts';
 
 /** Versions per checkpoint: 400 nights cost a reader 809 requests without checkpoints, 18 with them (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -27,8 +28,12 @@ export interface StoredTable {
   readonly name: string;
   /** -1 if it has none. */
   readonly version: number;
-  /** Null if there is none yet. */
+  /** Null if there is none yet, or its log is damaged. */
   readonly table: DeltaTable | null;
+  /** What is wrong with the log. */
+  readonly damage: Failure | null;
+  /** Whether readers find the checkpoint that the log names. */
+  readonly hasHint: boolean;
   readonly log: ReturnType<typeof logFiles>;
   /** Every file there, by path relative to the table. */
   readonly storedFiles: StoredFiles;
@@ -36,8 +41,13 @@ export interface StoredTable {
 
 type StoredFiles = ReadonlyMap<string, StoredFile>;
 
-export const ownerIn = ({ table }: StoredTable): string | null =>
-  table?.metaData.configuration[OWNER] ?? null;
+/** Returns what a table states of its warehouse; null if it states nothing. */
+export function originIn({ table }: StoredTable): CopyOrigin | null {
+  const warehouse = table?.metaData.configuration[OWNER] ?? null;
+  const { version: number, lastUpdated: atMs } = table?.txns.get(PROGRAM) ?? {};
+  const publish = number === undefined || !atMs ? null : { number, atMs };
+  return warehouse === null ? null : { warehouse, publish };
+}
 
 /** Lists the files of each top folder of a store, or of one of them, relative to that folder. */
 export async function listTables(
@@ -53,71 +63,88 @@ export async function listTables(
   return tables;
 }
 
-/** The newest version that every table has; null before the first publish. */
+/** Returns the newest version that every table has; null before the first publish. */
 export async function latestVersion(store: LakeStore): Promise<number | null> {
   const storedFiles = (await listTables(store, FINALITY)).get(FINALITY);
   return logFiles(storedFiles?.keys() ?? []).commits.at(-1) ?? null;
 }
 
 const actionRow = z.object({ action: z.string() });
+const hintShape = z.object({ version: z.number() });
 
 /** Reads a table's newest version. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on. */
 export async function readTable(
   store: LakeStore,
   database: Database,
   name: string,
-  listed?: StoredFiles,
+  storedFiles: StoredFiles = new Map(),
 ): Promise<StoredTable> {
-  const storedFiles =
-    listed ?? (await listTables(store, name)).get(name) ?? new Map<string, StoredFile>();
   const log = logFiles(storedFiles.keys());
   const checkpoint = log.checkpoints.at(-1) ?? -1;
   const after = log.commits.filter((each) => each > checkpoint);
   const version = after.at(-1) ?? checkpoint;
-  if (version < 0) return { name, version, table: null, log, storedFiles };
-  const expected = version - checkpoint;
-  if (after.length !== expected) {
-    const message = `The log of ${name} held ${after.length} of the ${expected} newest commits.`;
-    throw new Failure('STORAGE_FAILED', message, {
-      facts: { table: name, version, commits: after.length, expected },
-      hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
+  const read = { name, version, log, storedFiles, hasHint: true };
+  if (version < 0) return { ...read, table: null, damage: null };
+  const incomplete = (path: string, bytes: number | undefined): Failure =>
+    new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
+      facts: { target: store.root, path, bytes: bytes ?? null },
+      hint: 'Run `ripen publish` again once the store returns what it lists.',
     });
-  }
-  const actions: Action[] = [];
+  const hint = storedFiles.has(HINT) ? await store.read(`${name}/${HINT}`) : null;
+  const contents: { readonly path: string; readonly text: string }[] = [];
   if (checkpoint >= 0) {
     const path = `${name}/${checkpointPath(checkpoint)}`;
-    const where = `${store.root}/${path}`;
-    const sql = `select to_json(c)::varchar as action from read_parquet(${literal(await store.fetch(path))}) as c`;
+    const file = await store.fetch(path);
+    const bytes = storedFiles.get(checkpointPath(checkpoint))?.bytes;
+    if ((await stat(file)).size !== bytes) throw incomplete(path, bytes);
+    const sql = `select to_json(c)::varchar as action from read_parquet(${literal(file)}) as c`;
     const rows = await database.rows(sql, [], actionRow).catch((error: unknown) => {
       // An error of the disk or of memory says nothing about the file's content.
-      throw /^(IO|FATAL|Out of Memory) Error/.test(textOf(error)) ? error : garbled(where, error);
+      if (/^(IO|FATAL|Out of Memory) Error/.test(textOf(error))) throw error;
+      return [{ action: textOf(error) }];
     });
-    actions.push(...actionsIn(where, rows.map(({ action }) => action).join('\n')));
+    const text = rows.map(({ action }) => action).join('\n');
+    contents.push({ path: `${store.root}/${path}`, text });
   }
   for (const commit of after) {
     const path = `${name}/${commitPath(commit)}`;
-    const bytes = storedFiles.get(commitPath(commit))?.bytes ?? null;
+    const bytes = storedFiles.get(commitPath(commit))?.bytes;
     const text = await store.read(path);
     // Removed files would count as present if a commit were read in part.
-    if (text === null || Buffer.byteLength(text) !== bytes) {
-      throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
-        facts: { target: store.root, path, bytes },
-        hint: 'Run `ripen publish` again once the store returns what it lists.',
-      });
-    }
-    actions.push(...actionsIn(`${store.root}/${path}`, text));
+    if (text === null || Buffer.byteLength(text) !== bytes) throw incomplete(path, bytes);
+    contents.push({ path: `${store.root}/${path}`, text });
   }
-  return { name, version, table: replay(name, null, actions), log, storedFiles };
+  try {
+    const expected = version - checkpoint;
+    if (after.length !== expected)
+      throw garbled(`${store.root}/${name}/_delta_log`, `${after.length} of ${expected} commits`);
+    const table = replay(
+      name,
+      null,
+      contents.flatMap(({ path, text }) => actionsIn(path, text)),
+    );
+    // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel).
+    const hasHint = hint === null || log.checkpoints.includes(hintedVersion(hint));
+    return { ...read, table, damage: null, hasHint };
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'STORAGE_FAILED')) throw error;
+    return { ...read, table: null, damage: error };
+  }
+}
+
+/** Returns -1 if the hint is damaged. */
+function hintedVersion(hint: string): number {
+  try {
+    return hintShape.parse(JSON.parse(hint)).version;
+  } catch {
+    return -1;
+  }
 }
 
 /** One publish, which gives every table the same version. */
-export interface PublishContext {
-  readonly warehouse: Warehouse;
+export interface PublishContext extends Publishing {
   readonly store: LakeStore;
   readonly target: Extract<LakeTarget, { kind: 'delta' }>;
-  readonly signal: AbortSignal;
-  /** The id of the warehouse, or its path if it has no id. */
-  readonly owner: string;
   readonly version: number;
   readonly nowMs: number;
   /** Files removed up to this instant are deleted; -Infinity: none is. */
@@ -127,13 +154,16 @@ export interface PublishContext {
 /** Commits the next version of a table. Throws `STORAGE_FAILED` if another program committed meanwhile. */
 export async function commitVersion(
   context: PublishContext,
-  { name, version: before, table }: StoredTable,
-  actions: readonly Action[],
+  { name, version: before, table, hasHint }: StoredTable,
+  changes: readonly Action[],
 ): Promise<DeltaTable> {
-  const { store, version, nowMs } = context;
+  const { store, version, nowMs, publish } = context;
+  const txn = { appId: PROGRAM, version: publish.number, lastUpdated: publish.atMs };
+  const actions: Action[] = [{ txn }, ...changes];
   const next = replay(name, table, actions);
   const checkpointed = tableActions(next, context.keptSinceMs);
-  const begins = version !== before + 1;
+  // Needs nothing of the log before it, which may be missing or damaged.
+  const begins = version !== before + 1 || (table === null && version > 0) || !hasHint;
   const placeNew = async (path: string): Promise<void> => {
     if (await store.placeNew(path)) return;
     const taken = `${store.root}/${name}`;
@@ -168,6 +198,7 @@ export async function commitVersion(
 const CHECKPOINT_COLUMNS = `{
     add: 'STRUCT(path VARCHAR, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT, modificationTime BIGINT, dataChange BOOLEAN, stats VARCHAR, tags MAP(VARCHAR, VARCHAR))',
     remove: 'STRUCT(path VARCHAR, deletionTimestamp BIGINT, dataChange BOOLEAN, extendedFileMetadata BOOLEAN, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT)',
+    txn: 'STRUCT(appId VARCHAR, version BIGINT, lastUpdated BIGINT)',
     metaData: 'STRUCT(id VARCHAR, "name" VARCHAR, description VARCHAR, format STRUCT(provider VARCHAR, options MAP(VARCHAR, VARCHAR)), schemaString VARCHAR, partitionColumns VARCHAR[], configuration MAP(VARCHAR, VARCHAR), createdTime BIGINT)',
     protocol: 'STRUCT(minReaderVersion INTEGER, minWriterVersion INTEGER, readerFeatures VARCHAR[], writerFeatures VARCHAR[])'
 }`;
@@ -187,7 +218,7 @@ async function draftCheckpoint(
   await writeFile(json, lines.join('\n'));
   const draft = await store.draft(path);
   await warehouse.run(`copy (
-select add, remove, metaData, protocol
+select add, remove, txn, metaData, protocol
 from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${mostBytes}, columns = ${CHECKPOINT_COLUMNS})
 ) to ${literal(draft)} (format parquet, compression zstd)`);
   await rm(json);

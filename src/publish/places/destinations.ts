@@ -7,16 +7,13 @@ import { constants, existsSync } from 'node:fs';
 import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import type { Config, PublishTarget } from '../config/config.ts';
-import { asFailure, Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { CATALOG } from './delta/catalog.ts';
-import { listTables, ownerIn, readTable } from './delta/commit.ts';
-import { FINALITY } from './lake-table.ts';
-import { type LakeTarget, withStore } from './open-store.ts';
-import { publisherOf, readOwner, withDatabase, type Publisher } from './other-database.ts';
-import { MANIFEST, readManifest } from './plain.ts';
-import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
+import type { Config, PublishTarget } from '../../config/config.ts';
+import { asFailure, Failure, isOfStorage, storageFailed, textOf } from '../../errors.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { copyAt } from '../copies.ts';
+import type { CopyOrigin, Publisher } from '../target.ts';
+import { publisherOf } from './database.ts';
+import { codeOf, ifThere } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
@@ -28,29 +25,26 @@ interface Destination {
   readonly written: readonly string[];
 }
 
-/** Written beside each: DuckDB's log and spill, spool, archive, drafts of copies, the note of a run not started. */
-const beside: Readonly<Record<Destination['what'], readonly string[]>> = {
-  warehouse: ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'],
-  duckdb: ['.wal', '.tmp', unfinishedPath('')],
-  delta: [],
-  parquet: [],
-};
+/** Written beside it: DuckDB's log and spill, spool, archive, drafts of copies, the note of a run not started. */
+const besideWarehouse = ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'];
 
 async function destinationsOf({ warehouse, publish }: Destinations): Promise<Destination[]> {
-  const places = [{ kind: 'warehouse', path: warehouse } as const, ...publish];
+  const places = publish.map((target) => ({ ...target, beside: copyAt(target).beside }));
   return Promise.all(
-    places.map(async (target) => {
-      const { kind: what, path } = target;
-      if ('store' in target && target.store !== undefined) {
-        const { endpoint, bucket, prefix } = target.store;
-        // A bucket's name is unique across the regions of a store, but not across stores.
-        const place = join(`s3://${endpoint ?? ''}`, bucket, prefix);
-        return { what, path, isInBucket: true, written: [place] };
-      }
-      const real = await resolved(path);
-      const written = ['', ...beside[what]].map((ending) => `${real}${ending}`);
-      return { what, path, isInBucket: false, written };
-    }),
+    [{ kind: 'warehouse' as const, path: warehouse, beside: besideWarehouse }, ...places].map(
+      async (target) => {
+        const { kind: what, path, beside } = target;
+        if ('store' in target && target.store !== undefined) {
+          const { endpoint, bucket, prefix } = target.store;
+          // A bucket's name is unique across the regions of a store, but not across stores.
+          const place = join(`s3://${endpoint ?? ''}`, bucket, prefix);
+          return { what, path, isInBucket: true, written: [place] };
+        }
+        const real = await resolved(path);
+        const written = ['', ...beside].map((ending) => `${real}${ending}`);
+        return { what, path, isInBucket: false, written };
+      },
+    ),
   );
 }
 
@@ -190,11 +184,11 @@ export async function assertOwnCopies(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<void> {
-  const own = await publisherOf(warehouse);
+  const own = await publisherOf(warehouse, warehouse.path);
   const failures: Failure[] = [];
   for (const target of publish) {
     try {
-      const failure = await foreignOwner(target, own, signal);
+      const failure = foreignCopy(target, own, await copyAt(target).owner(own, signal));
       if (failure !== null) failures.push(failure);
     } catch (error) {
       signal.throwIfAborted();
@@ -205,64 +199,35 @@ export async function assertOwnCopies(
 }
 
 /**
- * Throws unless a target is free or this warehouse's: `WAREHOUSE_FOREIGN` as `readOwner` does, `USAGE_INVALID` for a lake of
- * the other kind, `STORAGE_FAILED` if the target cannot be read.
+ * Returns what a target states of itself; null if it is free. Throws `WAREHOUSE_FOREIGN` for the copy of another warehouse, and
+ * as `Copy.owner` does.
  */
 export async function assertOwnTarget(
   target: PublishTarget,
   own: Publisher,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<CopyOrigin | null> {
   try {
-    const foreign = await foreignOwner(target, own, signal);
-    if (foreign !== null) throw foreign;
+    const origin = await copyAt(target).owner(own, signal);
+    const failure = foreignCopy(target, own, origin);
+    if (failure !== null) throw failure;
+    return origin;
   } catch (error) {
     signal.throwIfAborted();
     throw asPublishFailure(target, error);
   }
 }
 
-/** Returns the failure for a copy of another warehouse. Throws as `readOwner` and `ownerOfLake` do. */
-async function foreignOwner(
-  target: PublishTarget,
-  { path: warehouse, id }: Publisher,
-  signal: AbortSignal,
-): Promise<Failure | null> {
-  const { kind, path } = target;
-  const own = { path: warehouse, id };
-  const owner = kind === 'duckdb' ? await readOwner(path, own) : await ownerOfLake(target, signal);
-  if (owner !== null && owner !== id) {
-    const message = `The publish target ${path} was a copy of the warehouse ${owner}, not of ${warehouse}, which is ${id ?? 'new'}.`;
-    return new Failure('WAREHOUSE_FOREIGN', message, {
-      facts: { target: path, found: owner, expected: id },
-      hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to start again.',
-    });
-  }
-  if (kind === 'delta' && target.store === undefined) await readOwner(join(path, CATALOG), own);
-  return null;
-}
-
-/** Throws `USAGE_INVALID` for a lake of the other kind: readers would read both. */
-async function ownerOfLake(target: LakeTarget, signal: AbortSignal): Promise<string | null> {
-  return withStore(target, null, signal, async (store) => {
-    const storedFiles = (await listTables(store, FINALITY)).get(FINALITY);
-    const isPlain = target.kind === 'parquet';
-    const isOfOtherKind = isPlain
-      ? [...(storedFiles?.keys() ?? [])].some((path) => path.startsWith('_delta_log/'))
-      : (await store.read(MANIFEST)) !== null;
-    if (isOfOtherKind) {
-      const kinds = ['plain files', 'Delta tables'];
-      const [wanted, stored] = isPlain ? kinds : kinds.toReversed();
-      const message = `The folder ${target.path}, meant for ${wanted}, held ${stored} of an earlier configuration.`;
-      throw new Failure('USAGE_INVALID', message, {
-        facts: { path: target.path },
-        hint: 'Publish to a folder of its own, or remove this one.',
-      });
-    }
-    if (isPlain) return (await readManifest(store))?.warehouse ?? null;
-    return withDatabase(':memory:', 'READ_WRITE', async (database) =>
-      ownerIn(await readTable(store, database, FINALITY, storedFiles)),
-    );
+function foreignCopy(
+  { path }: PublishTarget,
+  own: Publisher,
+  origin: CopyOrigin | null,
+): Failure | null {
+  if (origin === null || origin.warehouse === own.id) return null;
+  const message = `The publish target ${path} was a copy of the warehouse ${origin.warehouse}, not of ${own.path}, which is ${own.id ?? 'new'}.`;
+  return new Failure('WAREHOUSE_FOREIGN', message, {
+    facts: { target: path, found: origin.warehouse, expected: own.id },
+    hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to start again.',
   });
 }
 

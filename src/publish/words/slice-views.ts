@@ -1,10 +1,11 @@
 /** The views of a slice in a lake, in SQL that all engines share. Pure. */
 
+import { FINALITY, type CohortsView, type LakeTable } from '../tables.ts';
+import type { DescribedTable } from '../target.ts';
 import type { queryWords } from './engine-text.ts';
-import { FINALITY, type CohortsView, type LakeTable } from './lake-table.ts';
 
 /** A view over tables of the lake, with its comments. */
-export interface LakeView extends Pick<LakeTable, 'name' | 'comment' | 'columns'> {
+export interface LakeView extends DescribedTable {
   readonly rows: string;
 }
 

@@ -1,0 +1,252 @@
+/**
+ * Finds out which files of a copy differ from the warehouse. A file states what its rows were made from, so that only blocks are
+ * read which loads touched since. The rows of a view are computed once, for all copies.
+ */
+
+import { createHash } from 'node:crypto';
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { day, type Bucket, type DayInterval } from '../model/calendar.ts';
+import { parseColumnType } from '../model/column-type.ts';
+import { bucketFor } from '../model/period.ts';
+import { count, dayShape, exactSum, identifier, literal } from '../warehouse/sql.ts';
+import { statement, sumText } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { blockAt, blockUnit, type PeriodRows } from './blocks.ts';
+import { castCell, isOfSlice, type LakeTable } from './tables.ts';
+
+/** What identifies the rows of a block. */
+export interface BlockContent {
+  /** Equal for equal rows, in any order. Begins with their number. */
+  readonly content: string;
+  /** What the rows were made from; empty if that is not known. */
+  readonly stamp: string;
+}
+
+/** What the files of a table state, by name of the block; null if a file cannot stay as it is. */
+export interface StoredBlocks {
+  readonly unit: Bucket | null;
+  readonly blocks: ReadonlyMap<string, BlockContent | null>;
+}
+
+interface Summary {
+  readonly content: string;
+  /** Per metric of an exact type the sum as decimal text; null if all values are NULL. */
+  readonly sums: Readonly<Record<string, string | null>>;
+}
+
+export interface PlannedBlock extends BlockContent, Summary {
+  /** Empty for an undivided table. */
+  readonly name: string;
+  /** The condition for its rows; null for all. */
+  readonly condition: string | null;
+}
+
+export interface TablePlan {
+  /** Null for an undivided table. */
+  readonly unit: Bucket | null;
+  readonly write: readonly PlannedBlock[];
+  /** Stored blocks whose rows are unchanged; their stamp may be new. */
+  readonly keep: ReadonlyMap<string, BlockContent>;
+}
+
+/** Returns the number of rows of a block. */
+export const rowsIn = ({ content }: Pick<BlockContent, 'content'>): number =>
+  Number(content.split('-')[0]);
+
+interface StampedPeriod extends PeriodRows {
+  readonly stamp: string;
+}
+
+const FIRST_DAY = day('1970-01-01');
+
+const periodRow = z.object({ slice: z.string(), start: dayShape, rows: count, stamp: z.string() });
+const viewRow = z.object({ name: z.string(), slice: z.string(), stamp: z.string() });
+const scannedRow = z.object({ start: dayShape.nullable(), rows: count });
+const summaryRow = z.object({
+  start: dayShape.nullable(),
+  content: z.string(),
+  sums: z.array(z.string().nullable()),
+});
+
+const digestOf = (texts: readonly string[]): string =>
+  createHash('md5').update(texts.join()).digest('hex');
+
+/** What the warehouse holds during one publish, read in a session of its own. */
+export class Contents {
+  readonly #session: Pick<Warehouse, 'rows' | 'run'>;
+  readonly #computed = new Map<string, string>();
+  readonly #summaries = new Map<string, Summary | null>();
+  #periods: ReadonlyMap<string, readonly StampedPeriod[]> | null = null;
+  #views: ReadonlyMap<string, string> | null = null;
+
+  constructor(session: Pick<Warehouse, 'rows' | 'run'>) {
+    this.#session = session;
+  }
+
+  /** Returns the relation with a table's rows. Computes those of a view at its first use. */
+  async sourceOf({ name, source, isView }: LakeTable): Promise<string> {
+    if (!isView) return source;
+    const relation = `temp.${identifier(`published ${name}`)}`;
+    if (this.#computed.has(name)) return relation;
+    await this.#session.run(`create temp table ${relation} as (from ${source})`);
+    this.#computed.set(name, relation);
+    return relation;
+  }
+
+  /** Compares a table with its files. Throws `DATA_MALFORMED` for rows without a period. */
+  async plan(table: LakeTable, stored: StoredBlocks): Promise<TablePlan> {
+    const stamped = isOfSlice(table) ? (await this.#readPeriods()).get(table.name) : undefined;
+    if (stamped !== undefined) {
+      const plan = await this.#compare(table, stored, stamped);
+      // A copy has as many rows as the table. If the ledger does not account for all, the table is scanned.
+      const planned = [...plan.write, ...plan.keep.values()];
+      const rows = planned.reduce((sum, block) => sum + rowsIn(block), 0);
+      const sql = `select count(*) as rows, null as start from ${table.source}`;
+      const [counted] = await this.#session.rows(sql, [], scannedRow);
+      if (rows === counted?.rows) return plan;
+    }
+    const stamp = table.isView ? ((await this.#readViews()).get(table.name) ?? '') : '';
+    const blocks = [...stored.blocks];
+    const isSame = blocks.length > 0 && blocks.every(([, block]) => block?.stamp === stamp);
+    if (stamp !== '' && isSame) {
+      const keep = blocks.flatMap(([name, block]) =>
+        block === null ? [] : [[name, block] as const],
+      );
+      return { unit: stored.unit, write: [], keep: new Map(keep) };
+    }
+    return this.#compare(table, stored, await this.#scanPeriods(table, stamp));
+  }
+
+  /** Returns the periods of each slice by the ledger. */
+  async #readPeriods(): Promise<ReadonlyMap<string, readonly StampedPeriod[]>> {
+    if (this.#periods !== null) return this.#periods;
+    const periods = new Map<string, StampedPeriod[]>();
+    for (const row of await this.#session.rows(statement('publish/periods'), [], periodRow)) {
+      const ofSlice = periods.get(row.slice) ?? [];
+      periods.set(row.slice, ofSlice);
+      ofSlice.push(row);
+    }
+    this.#periods = periods;
+    return periods;
+  }
+
+  /** Returns a stamp for each view of a slice's measurements. */
+  async #readViews(): Promise<ReadonlyMap<string, string>> {
+    if (this.#views !== null) return this.#views;
+    const periods = await this.#readPeriods();
+    const rows = await this.#session.rows(statement('publish/views'), [], viewRow);
+    const stamps = rows.map(({ name, slice, stamp }) => {
+      const ofSlice = (periods.get(slice) ?? []).map((period) => period.stamp);
+      return [name, digestOf([stamp, ...(name.endsWith('_maturation') ? [] : ofSlice)])] as const;
+    });
+    this.#views = new Map(stamps);
+    return this.#views;
+  }
+
+  async #scanPeriods(table: LakeTable, stamp: string): Promise<readonly StampedPeriod[]> {
+    const { name, dividedBy } = table;
+    if (dividedBy === null) return [{ start: FIRST_DAY, rows: 0, stamp }];
+    const date = `cast(${identifier(dividedBy)} as DATE)`;
+    const source = await this.sourceOf(table);
+    const sql = `select ${date} as start, count(*) as rows from ${source} group by 1 order by 1`;
+    return (await this.#session.rows(sql, [], scannedRow)).map(({ start, rows }) => {
+      if (start !== null) return { start, rows, stamp };
+      const message = `The slice ${name} held ${rows} rows without a ${dividedBy}.`;
+      throw new Failure('DATA_MALFORMED', message, {
+        hint: 'Backfill the slice; its copies cannot store rows without a period.',
+      });
+    });
+  }
+
+  /** Compares the blocks of these periods with the stored ones, and reads those whose stamp differs. */
+  async #compare(
+    table: LakeTable,
+    stored: StoredBlocks,
+    periods: readonly StampedPeriod[],
+  ): Promise<TablePlan> {
+    const { name: tableName, dividedBy, grain } = table;
+    const shortest = bucketFor(grain ?? 'day');
+    const unit = dividedBy === null ? null : blockUnit(shortest, periods, stored.unit);
+    const blocks = new Map<string, { days: DayInterval | null; stamps: string[] }>();
+    for (const { start, stamp } of periods) {
+      const { name, days } =
+        unit === null ? { name: '', days: null } : blockAt(start, unit, shortest);
+      const block = blocks.get(name) ?? { days, stamps: [] };
+      blocks.set(name, block);
+      block.stamps.push(stamp);
+    }
+    const known = stored.unit === unit ? stored.blocks : new Map<string, null>();
+    const keep = new Map<string, BlockContent>();
+    const changed: Pick<PlannedBlock, 'name' | 'stamp' | 'condition'>[] = [];
+    for (const [name, { days, stamps }] of blocks) {
+      const stamp = stamps.includes('') ? '' : digestOf(stamps);
+      const block = known.get(name);
+      if (block && stamp !== '' && block.stamp === stamp) keep.set(name, block);
+      else changed.push({ name, stamp, condition: conditionOn(table, days) });
+    }
+    const keyOf = (name: string): string => [tableName, unit, name].join('/');
+    const unread = changed.filter(({ name }) => !this.#summaries.has(keyOf(name)));
+    if (unread.length > 0) {
+      // If more than half of the blocks must be read, one pass over all is faster.
+      const isPart = unread.length <= blocks.size / 2;
+      const conditions = unread.flatMap(({ condition }) => (isPart ? (condition ?? []) : []));
+      for (const { name } of unread) this.#summaries.set(keyOf(name), null);
+      for (const { start, ...summary } of await this.#summarize(table, unit, conditions)) {
+        const name = start === null ? '' : blockAt(start, unit ?? shortest, shortest).name;
+        this.#summaries.set(keyOf(name), summary);
+      }
+    }
+    const write: PlannedBlock[] = [];
+    for (const block of changed) {
+      const summary = this.#summaries.get(keyOf(block.name)) ?? null;
+      // The ledger also has periods without rows.
+      if (summary === null) continue;
+      const isSame = known.get(block.name)?.content === summary.content;
+      if (isSame) keep.set(block.name, { content: summary.content, stamp: block.stamp });
+      else write.push({ ...block, ...summary });
+    }
+    return { unit, write, keep };
+  }
+
+  /** Reads content and exact sums of the blocks that meet one of the conditions, or of all if there is none. */
+  async #summarize(table: LakeTable, unit: Bucket | null, conditions: readonly string[]) {
+    // The content is equal exactly if the rows are, in any order, with duplicates. A NULL adds nothing: a file without a column
+    // equals one with only NULLs in it. A cell is hashed with its column's name, so that a value counts for its column.
+    const cells = table.columns.map((column) => {
+      const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
+      return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
+    });
+    const exact = table.columns.flatMap(({ name, type: text }) => {
+      const type = table.metrics.includes(name) ? parseColumnType(text) : null;
+      if (type === null || type.kind === 'DOUBLE') return [];
+      return [{ name, sum: sumText(exactSum(identifier(name), type), type) }];
+    });
+    const { dividedBy, grain } = table;
+    const column = identifier(dividedBy ?? '');
+    const isPeriod = unit === bucketFor(grain ?? 'day');
+    const start = isPeriod ? column : `date_trunc('${unit}', ${column})`;
+    const sql = `select
+    ${unit === null ? 'null' : `cast(${start} as DATE)::varchar`} as start,
+    concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
+    [${exact.map(({ sum }) => sum).join(', ')}]::varchar[] as sums
+from ${await this.sourceOf(table)}
+${conditions.length === 0 ? '' : `where ${conditions.join(' or ')}`}
+${unit === null ? '' : 'group by 1'}`;
+    return (await this.#session.rows(sql, [], summaryRow)).map((row) => {
+      const entries = exact.map(({ name }, index) => [name, row.sums[index] ?? null] as const);
+      return { start: row.start, content: row.content, sums: Object.fromEntries(entries) };
+    });
+  }
+}
+
+/** Returns the condition for the rows of some days; null: for all rows. */
+function conditionOn({ dividedBy, grain }: LakeTable, days: DayInterval | null): string | null {
+  if (days === null || dividedBy === null) return null;
+  // The bare column is compared, so that only the blocks of these days are read.
+  const [column, type] = [identifier(dividedBy), grain === 'hour' ? 'TIMESTAMP' : 'DATE'];
+  const [from, to] = [literal(days.start), literal(days.end)];
+  return `(${column} >= ${type} ${from} and ${column} < ${type} ${to})`;
+}

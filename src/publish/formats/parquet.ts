@@ -1,0 +1,177 @@
+/**
+ * Publishes the slices as Parquet files, one per block of periods, and the dimension tables beside them. Only changed files are
+ * replaced, each whole. Files without rows are removed first, so that no reader meets two versions of a period. Finality is
+ * written after the cells it describes, and `_manifest.json` last. A file that differs from its size and etag there, as after a
+ * killed publish, is written again.
+ */
+
+import { createHash } from 'node:crypto';
+
+import * as z from 'zod';
+
+import { Failure } from '../../errors.ts';
+import { buckets } from '../../model/calendar.ts';
+import { rowsIn, type BlockContent, type PlannedBlock, type TablePlan } from '../contents.ts';
+import { withStore, type LakeTarget } from '../places/disk.ts';
+import { UNFINISHED } from '../places/replacement.ts';
+import { draftText, type LakeStore } from '../places/store.ts';
+import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
+import type { Copy, CopyOrigin, CopyReport, Publishing } from '../target.ts';
+import { writeBlocks } from './block-files.ts';
+
+/** Engines skip names that begin with an underscore. */
+export const MANIFEST = '_manifest.json';
+
+const lakeFile = z.object({
+  /** Relative to the lake, with `/`. */
+  path: z.string(),
+  rows: z.number(),
+  /** As in `PlannedBlock`. A zod record would drop `__proto__`. */
+  sums: z.custom<PlannedBlock['sums']>((value) => z.object().safeParse(value).success),
+  bytes: z.number(),
+  /** The unit of the table's blocks. */
+  unit: z.enum(buckets).nullable(),
+  content: z.string(),
+  stamp: z.string(),
+  /** The store's etag of the file as written. */
+  etag: z.string().nullable(),
+});
+
+/** `warehouse` is the id of the warehouse that the files are a copy of. */
+const manifest = z.object({
+  files: z.array(lakeFile),
+  warehouse: z.string(),
+  publish: z.object({ number: z.number(), atMs: z.number() }),
+});
+
+type Manifest = z.infer<typeof manifest>;
+
+/** Reads the manifest of a lake; null also if it cannot be parsed. */
+async function readManifest(store: LakeStore): Promise<Manifest | null> {
+  const text = await store.read(MANIFEST);
+  try {
+    return manifest.parse(JSON.parse(text ?? ''));
+  } catch {
+    return null;
+  }
+}
+
+const BLOCK_FILE = /^([^/]+)\/(\d{4}(?:-\d\d){0,2}|data)\.parquet$/;
+
+const pathOf = ({ name, dividedBy }: LakeTable, block: string): string =>
+  `${name}/${dividedBy === null ? 'data' : block}.parquet`;
+
+/** Returns the copy in a folder or bucket of plain files. */
+export function parquetCopy(target: Extract<LakeTarget, { kind: 'parquet' }>): Copy {
+  return {
+    beside: [],
+    owner: async (_, signal) => withStore(target, null, signal, ownerIn),
+    publish: async (publishing) =>
+      withStore(target, publishing.warehouse, publishing.signal, async (store) =>
+        publishFiles(publishing, store),
+      ),
+    async describe(warehouse) {
+      const tables = await lakeTables(warehouse, { relations: false });
+      const place = { root: target.path, store: target.store ?? null, isDelta: false };
+      return { lake: { ...place, night: null, tables }, database: null };
+    },
+  };
+}
+
+async function ownerIn(store: LakeStore): Promise<CopyOrigin | null> {
+  if ((await store.list(`${FINALITY}/_delta_log`)).size > 0)
+    throw otherKind(store, 'plain files', 'Delta tables');
+  return readManifest(store);
+}
+
+/** Returns the failure for a folder of the other kind: readers would read both. */
+export function otherKind({ root }: LakeStore, wanted: string, stored: string): Failure {
+  const message = `The folder ${root}, meant for ${wanted}, held ${stored} of an earlier configuration.`;
+  return new Failure('USAGE_INVALID', message, {
+    facts: { path: root },
+    hint: 'Publish to a folder of its own, or remove this one.',
+  });
+}
+
+async function publishFiles(publishing: Publishing, store: LakeStore): Promise<CopyReport> {
+  const { warehouse, contents, owner, publish, isLater, signal } = publishing;
+  const before = await readManifest(store);
+  const entries = new Map(before?.files.map((file) => [file.path, file]));
+  const storedFiles = await store.list('');
+  const plans: { table: LakeTable; plan: TablePlan; prefix: string }[] = [];
+  const wanted = new Set<string>();
+  for (const table of await lakeTables(warehouse, { relations: false })) {
+    // If columns change, all files are written again, so that every engine sees one schema.
+    const columns = table.columns.map(({ name, type }) => [name, type]);
+    const hash = createHash('sha256').update(JSON.stringify([table.dividedBy, columns]));
+    const prefix = `${hash.digest('hex').slice(0, 16)} `;
+    const blocks = new Map<string, BlockContent | null>();
+    let unit: Manifest['files'][number]['unit'] = null;
+    for (const [path, entry] of entries) {
+      const [, name, block = ''] = BLOCK_FILE.exec(path) ?? [];
+      if (name !== table.name) continue;
+      unit = entry.unit;
+      const file = storedFiles.get(path);
+      const isAsWritten = entry.bytes === file?.bytes && entry.etag === file.etag;
+      const isRetained = isAsWritten && entry.content.startsWith(prefix);
+      const content = { content: entry.content.slice(prefix.length), stamp: entry.stamp };
+      blocks.set(table.dividedBy === null ? '' : block, isRetained ? content : null);
+    }
+    const plan = await contents.plan(table, { unit, blocks });
+    plans.push({ table, plan, prefix });
+    for (const { name } of plan.write) wanted.add(pathOf(table, name));
+    for (const name of plan.keep.keys()) wanted.add(pathOf(table, name));
+  }
+  const tables = new Set(plans.map(({ table }) => table.name));
+  const surplus = [...storedFiles.keys()].filter((path) => {
+    const [folder = ''] = path.split('/');
+    if (path.endsWith(UNFINISHED)) return tables.has(folder) || path.startsWith(MANIFEST);
+    const isOwn = entries.has(path) || (tables.has(folder) && BLOCK_FILE.test(path));
+    return isOwn && !wanted.has(path);
+  });
+  signal.throwIfAborted();
+  for (const path of surplus) await store.remove(path);
+  const files: Manifest['files'] = [];
+  let filesWritten = 0;
+  for (const { table, plan, prefix } of plans) {
+    const { unit } = plan;
+    const written = await writeBlocks(publishing, store, plan.write, {
+      source: await contents.sourceOf(table),
+      columns: table.columns.map((column) => ({ name: column.name, cell: castCell(column) })),
+      pathOf: ({ name }) => pathOf(table, name),
+    });
+    filesWritten += written.length;
+    const ofTable = written.map(({ block, path, stored: { bytes, etag } }) => {
+      const { sums, content, stamp } = block;
+      return {
+        path,
+        rows: rowsIn(block),
+        sums,
+        bytes,
+        unit,
+        content: `${prefix}${content}`,
+        stamp,
+        etag,
+      };
+    });
+    for (const [name, { stamp }] of plan.keep) {
+      const entry = entries.get(pathOf(table, name));
+      if (entry !== undefined) ofTable.push({ ...entry, stamp });
+    }
+    files.push(...ofTable.sort((one, other) => (one.path < other.path ? -1 : 1)));
+  }
+  // The manifest states every kept file, so equal counts mean the same files. New stamps alone are no reason to write it.
+  const isSame =
+    filesWritten === 0 && files.length === entries.size && before?.warehouse === owner && !isLater;
+  if (!isSame) {
+    const lines = files.map((file) => JSON.stringify(file));
+    const text = `{"files":[\n${lines.join(',\n')}\n],\n"warehouse":${JSON.stringify(owner)},\n"publish":${JSON.stringify(publish)}}\n`;
+    await draftText(store, MANIFEST, text);
+    await store.place(MANIFEST);
+  }
+  return {
+    files_written: filesWritten,
+    files_removed: surplus.filter((path) => !path.endsWith(UNFINISHED)).length,
+    also_written: isSame ? [] : [MANIFEST],
+  };
+}

@@ -1,0 +1,197 @@
+/** The tables of copies in types that every engine reads. */
+
+import * as z from 'zod';
+
+import { catalogTables } from '../model/catalog.ts';
+import { parseColumnType } from '../model/column-type.ts';
+import { dateDimensions, type DateDimension } from '../model/dimension.ts';
+import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
+import { identifier, literal, statement } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+/** Published beside the slices if they exist. */
+export const dimensionTables: readonly string[] = [
+  ...catalogTables,
+  'links',
+  'links_history',
+  'partners',
+  'partners_history',
+].toSorted();
+
+/** The table that says which cells are final; no slice can have this name. */
+export const FINALITY = 'ripen_finality';
+
+/** The ledger's tables for engines, with the date that divides each into files. */
+const ledgerTables = [
+  ['loads', 'start_day'],
+  ['periods', 'start_day'],
+  ['restatements', 'period'],
+  ['projection_errors', null],
+] as const;
+
+export interface LakeColumn {
+  readonly name: string;
+  /** The type in the files. */
+  readonly type: string;
+  readonly comment: string | null;
+}
+
+/** The warehouse's view of a slice's cohort metrics in long form. */
+export interface CohortsView {
+  readonly comment: string | null;
+  /** The slice's dimensions, `metric`, `age_days`, `value`, `is_final`. */
+  readonly columns: readonly LakeColumn[];
+  /** The slice's column of each metric and age. */
+  readonly cells: readonly {
+    readonly column: string;
+    readonly metric: string;
+    readonly ageDays: number;
+  }[];
+}
+
+export interface LakeTable {
+  readonly name: string;
+  readonly comment: string | null;
+  readonly columns: readonly LakeColumn[];
+  /** The finest date dimension of a slice. */
+  readonly grain: DateDimension | null;
+  /** The column whose periods divide the table into files. Null: one file. */
+  readonly dividedBy: string | null;
+  /** The columns of a slice that the final view shows only if they are final. */
+  readonly metrics: readonly string[];
+  /** Whether the table is in long form, with a row for each metric and age. */
+  readonly isCube: boolean;
+  readonly cohorts: CohortsView | null;
+  /** The relation, or a query in brackets, that has its rows. */
+  readonly source: string;
+  /** Whether reading the source computes its rows. */
+  readonly isView: boolean;
+  /** The slice it is dropped with. */
+  readonly slice: string | null;
+}
+
+/** Whether a table is a slice's own, whose rows only loads write. */
+export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean =>
+  name === slice;
+
+const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
+const cellRow = z.object({
+  slice: z.string(),
+  metric: z.string(),
+  cohort_metric: z.string(),
+  age_days: z.number(),
+});
+
+/**
+ * Returns the slices that have a table, the dimension tables and, last, finality. With `relations` also those beside each slice
+ * and the ledger's tables for analysts. Slices no longer configured stay until dropped.
+ */
+export async function lakeTables(
+  warehouse: Warehouse,
+  { relations }: { readonly relations: boolean },
+): Promise<LakeTable[]> {
+  const main = await relationsIn(warehouse, 'main');
+  const ledger = await relationsIn(warehouse, 'ripen');
+  const sliceRows = await warehouse.rows(statement('publish/slices'), [], sliceRow);
+  const slices = new Map(sliceRows.map((row) => [row.slice, row.is_cube]));
+  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cellRow);
+  const tables: LakeTable[] = [];
+  for (const name of new Set([...slices.keys(), ...dimensionTables])) {
+    const relation = main.get(name);
+    const isCube = slices.get(name);
+    if (relation === undefined || (isCube !== undefined && !relation.isTable)) continue;
+    const table = await tableOf(warehouse, 'main', relation);
+    if (isCube === undefined) {
+      tables.push(table);
+      continue;
+    }
+    // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
+    const numbers = table.columns.filter(({ type }) => parseColumnType(type) !== null);
+    const metrics = numbers.map((column) => column.name);
+    const cohortCells = cells
+      .filter(({ slice, metric }) => slice === name && metrics.includes(metric))
+      .map((row) => ({ column: row.metric, metric: row.cohort_metric, ageDays: row.age_days }));
+    const view = main.get(`${name}_cohorts`);
+    const cohorts =
+      view?.isTable === false && cohortCells.length > 0
+        ? { ...(await tableOf(warehouse, 'main', view)), cells: cohortCells }
+        : null;
+    const grain = grainOf(table.columns);
+    tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, slice: name });
+  }
+  for (const slice of relations ? slices.keys() : []) {
+    for (const name of [`${slice}_maturation`, `${slice}_projected`]) {
+      const view = main.get(name);
+      if (view === undefined || slices.has(name)) continue;
+      const table = await tableOf(warehouse, 'main', view);
+      const grain = grainOf(table.columns);
+      tables.push({ ...table, grain, dividedBy: grain, slice });
+    }
+  }
+  for (const [name, dividedBy] of relations ? ledgerTables : []) {
+    const relation = ledger.get(name);
+    if (relation !== undefined) {
+      const table = await tableOf(warehouse, 'ripen', relation);
+      tables.push({ ...table, name: `ripen_${name}`, dividedBy });
+    }
+  }
+  const finality = ledger.get('finality');
+  if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
+  const table = await tableOf(warehouse, 'ripen', finality, 'fetched_at');
+  const names = table.columns.map(({ name }) => identifier(name)).join(', ');
+  tables.push({
+    ...table,
+    name: FINALITY,
+    comment: 'Per slice, period and metric: whether the stored value is final',
+    dividedBy: 'period',
+    // The cells of a slice stand together.
+    source: `(select ${names} from ripen.finality order by slice, metric, period)`,
+  });
+  return tables;
+}
+
+/** Fields of an undivided table that belongs to no slice. */
+export const undivided = {
+  comment: null,
+  grain: null,
+  dividedBy: null,
+  metrics: [],
+  isCube: false,
+  cohorts: null,
+  isView: false,
+  slice: null,
+} as const satisfies Partial<LakeTable>;
+
+/** Leaves out the column that every load changes in each row, even if nothing else changed. */
+async function tableOf(
+  warehouse: Warehouse,
+  schema: 'main' | 'ripen',
+  relation: Relation,
+  changing = '_load_id',
+): Promise<LakeTable> {
+  const { name, comment, isTable } = relation;
+  const columns = (await columnsNow(warehouse, schema, relation))
+    .filter((column) => column.name !== changing)
+    .map(({ name: column, type, comment: words }) => {
+      return { name: column, type: plainType(type), comment: words };
+    });
+  const source = `${schema}.${identifier(name)}`;
+  return { ...undivided, name, comment, columns, source, isView: !isTable };
+}
+
+/** Returns the finest date dimension of a table. The live table keeps its own while a new meaning is built. */
+export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimension | null {
+  return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
+}
+
+/** Returns the nearest type without nesting, 128-bit integers or extensions that keeps every value exact. */
+export function plainType(type: string): string {
+  if (/^(BOOLEAN|INTEGER|BIGINT|DOUBLE|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\))$/.test(type)) return type;
+  return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
+}
+
+export const castCell = ({ name, type }: LakeColumn): string =>
+  `cast(${identifier(name)} as ${type})`;
+
+/** Returns a path as SQL text. DuckDB takes some characters as wildcards, and only brackets escape them. */
+export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));

@@ -1,0 +1,89 @@
+/** What every kind of publish target can do, and what a publish hands to it. */
+
+import type { ObjectStore } from '../config/config.ts';
+import type { Emit } from '../events.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Contents } from './contents.ts';
+import type { LakeTable } from './tables.ts';
+
+export interface CopyReport {
+  /** Files for readers; 0 if the copy was up to date. */
+  readonly files_written: number;
+  /** Files that were removed because the warehouse no longer has their rows. */
+  readonly files_removed: number;
+  /** The version, the catalog or the manifest, if written. */
+  readonly also_written: readonly string[];
+}
+
+/** One publish of a warehouse: every copy states which one it is of. */
+export interface PublishNumber {
+  readonly number: number;
+  readonly atMs: number;
+}
+
+/** Which warehouse publishes. */
+export interface Publisher {
+  readonly path: string;
+  /** Null if the warehouse does not exist yet. */
+  readonly id: string | null;
+  /** The instant of each publish so far, by number. */
+  readonly publishes: ReadonlyMap<number, number>;
+}
+
+/** What a copy states of itself. */
+export interface CopyOrigin {
+  /** The id of its warehouse. */
+  readonly warehouse: string;
+  /** Null if it states none. */
+  readonly publish: PublishNumber | null;
+}
+
+export interface Publishing {
+  /** A session of its own. */
+  readonly warehouse: Warehouse;
+  readonly contents: Contents;
+  readonly owner: string;
+  readonly publish: PublishNumber;
+  /** Whether the copy was of a state that the warehouse no longer has. */
+  readonly isLater: boolean;
+  /** The current instant if the service confirms the clock; otherwise nothing is removed for its age. */
+  readonly confirmedNow: Date | null;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+/** Where tables lie that engines read in place. */
+export interface LakePlace {
+  /** An absolute directory, or `s3://bucket/prefix`. */
+  readonly root: string;
+  readonly store: ObjectStore | null;
+  readonly isDelta: boolean;
+  /** The newest complete night of Delta tables. */
+  readonly night: number | null;
+}
+
+export type DescribedTable = Pick<LakeTable, 'name' | 'comment' | 'columns'>;
+
+/** What readers find in a copy. */
+export interface Description {
+  readonly lake: (LakePlace & { readonly tables: readonly LakeTable[] }) | null;
+  /** A DuckDB file, and its tables and views by schema. */
+  readonly database: {
+    readonly path: string;
+    readonly schemas: Readonly<Record<string, readonly DescribedTable[]>>;
+  } | null;
+}
+
+/** A copy at a target. */
+export interface Copy {
+  /** Endings of the files and folders that are written beside its path. */
+  readonly beside: readonly string[];
+  /**
+   * Returns what the copy states of itself; null if nothing is there. Throws `WAREHOUSE_FOREIGN`, `USAGE_INVALID` and
+   * `STORAGE_FAILED` for what must not be replaced.
+   */
+  owner(own: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
+  /** Makes the copy equal to the warehouse. */
+  publish(publishing: Publishing): Promise<CopyReport>;
+  describe(warehouse: Warehouse, signal: AbortSignal): Promise<Description>;
+}
