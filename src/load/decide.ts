@@ -244,6 +244,7 @@ function guard(
     acceptLoss,
     isConfirmation: spooled.isConfirmation,
     totals,
+    isProven: proven.verdict === 'proven',
   });
   const first = shares.find(({ fate }) => fate === 'load');
   // Holes are requested together, periods that lose rows each by themselves.

@@ -52,6 +52,8 @@ export interface Judging {
   /** Whether the answer confirms or refutes an earlier one that had too few rows. */
   readonly isConfirmation: boolean;
   readonly totals: NightTotals;
+  /** Whether the rows were shown to be complete. */
+  readonly isProven: boolean;
 }
 
 /** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it is protected. */
@@ -119,7 +121,11 @@ export interface Share {
 
 /** Groups the periods of a window by fate. A window whose periods all have one fate is returned whole. */
 export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] {
-  const fates = window.periods.map(({ period }) => fateOf(period, window, counts, how));
+  const fates = window.periods.map(({ period, reason }): Fate => {
+    const fate = fateOf(period, window, counts, how);
+    // A period that was only requested along needs nothing better than what is stored.
+    return reason === 'between' && (fate !== 'load' || !how.isProven) ? 'keep' : fate;
+  });
   const isRefused = fates.includes('refuse');
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of window.periods.entries()) {

@@ -19,6 +19,7 @@ export const dueReasons = [
   'meaning changed',
   'forced',
   'moved',
+  'between',
 ] as const;
 
 export type DueReason = (typeof dueReasons)[number];

@@ -5,19 +5,12 @@
  * beside it until it is complete. The plan covers the whole coverage, including what a rolling date period has left behind.
  */
 
-import {
-  bytesForMetrics,
-  haveSameMetrics,
-  type DuePeriod,
-  type DueReason,
-  type Window,
-  windowOf,
-} from '../model/window.ts';
+import { bytesForMetrics, type DueReason, type Window, windowOf } from '../model/window.ts';
 import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
 import { addFinals, cellOf, movedCells } from './watch.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
-import { metricsByAge } from '../model/cube.ts';
+import { ageIn, metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import {
   rowsPerDay,
@@ -31,7 +24,7 @@ import {
 } from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { type DueAges, rectanglesOf } from './rectangles.ts';
+import { coverOf, DEFAULT_COST, type DueAges, type RequestCost } from './cover.ts';
 
 export interface SlicePlan {
   readonly slice: Slice;
@@ -47,6 +40,9 @@ export interface SlicePlan {
   readonly storedNewer: number;
   /** The number of periods with final totals that moved, and that wait for a later night. */
   readonly waiting: number;
+  /** The periods with their due ages, and those between that may be requested with them. */
+  readonly due: readonly DueAges[];
+  readonly cost?: RequestCost | undefined;
   readonly planAt: Date;
 }
 
@@ -59,6 +55,8 @@ export interface PlanRequest {
   readonly forced: DayInterval | null;
   /** Null if nothing is known of the service's totals. */
   readonly control?: ControlEvidence | null;
+  /** What requests cost, as the ledger's timings show (default: `DEFAULT_COST`). */
+  readonly cost?: RequestCost | undefined;
 }
 
 /** Plans the windows that a run requests for one slice. */
@@ -89,40 +87,58 @@ export function planSlice(request: PlanRequest): SlicePlan {
   }
   const waiting = addFinals(agesOf, moved, [...byAge.keys()], table);
   const due = [...agesOf].flatMap(([period, ages]): DueAges[] =>
-    ages.size === 0 ? [] : [{ period, ages }],
+    ages.size > 0 || mayBeBetween(period, table) ? [{ period, ages }] : [],
   );
-  const parts = knownSize(table, planAt)?.parts ?? undefined;
-  const maxDays = windowDays(slice, table, planAt);
-  const windows =
-    slice.cube === undefined
-      ? groupIntoWindows(due.map(whyDue), maxDays).map((group) =>
-          windowOf(slice, fingerprint, group, parts),
-        )
-      : rectanglesOf(due, {
-          metrics: new Map([...byAge].map(([age, some]) => [age, some.map(({ id }) => id)])),
-          maxDays,
-          maxBytes: bytesForMetrics(slice),
-          topReason,
-        }).map((rectangle) =>
-          windowOf({ ...slice, metrics: rectangle.metrics }, fingerprint, rectangle.periods, parts),
-        );
-  return {
+  const planned = { slice, metrics, fingerprint, table, planAt, due, cost: request.cost };
+  const windows = windowsOf(planned, due, windowDays(slice, table, planAt));
+  return { ...planned, periods, windows, storedNewer: newer.length, waiting };
+}
+
+/** Whether a period that is not due may be requested with others: a request for fewer days than are stored would lose some. */
+function mayBeBetween({ bucket, requested }: Period, table: SliceTable | null): boolean {
+  const stored = table?.periods.get(bucket.start)?.requested;
+  return stored !== undefined && requested.start <= stored.start && stored.end <= requested.end;
+}
+
+/** Returns the cheapest windows for due values, in order of time. */
+function windowsOf(
+  {
     slice,
     metrics,
     fingerprint,
-    periods,
     table,
-    windows,
-    storedNewer: newer.length,
-    waiting,
     planAt,
-  };
+    cost = DEFAULT_COST,
+  }: Pick<SlicePlan, 'slice' | 'metrics' | 'fingerprint' | 'table' | 'planAt' | 'cost'>,
+  due: readonly DueAges[],
+  maxDays: number,
+): Window[] {
+  const isCube = slice.cube !== undefined;
+  const byAge = metricsByAge(slice, metrics);
+  const perDay = (rowsPerDay(table) ?? 0) / byAge.size;
+  const groups = coverOf(due, {
+    metrics: new Map([...byAge].map(([age, some]) => [age, some.map(({ id }) => id)])),
+    maxDays,
+    maxBytes: isCube ? bytesForMetrics(slice) : Infinity,
+    cost: isCube ? { ...cost, row: cost.row / VALUES_PER_ROW } : cost,
+    rowsOf: ({ bucket, requested }, age) =>
+      storedAt(table, age, bucket.start)?.rows ??
+      perDay * daysBetween(requested.start, requested.end),
+    topReason,
+  });
+  const parts = knownSize(table, planAt)?.parts ?? undefined;
+  return groups.map((group) =>
+    windowOf(
+      isCube ? { ...slice, metrics: group.metrics } : slice,
+      fingerprint,
+      group.periods,
+      parts,
+    ),
+  );
 }
 
-const whyDue = ({ period, ages }: DueAges): DuePeriod => ({
-  period,
-  reason: topReason([...ages.values()]),
-});
+/** The rows of a cube are values, several of which come in one row. */
+const VALUES_PER_ROW = 10;
 
 /** The reason whose window is requested first. */
 const topReason = (reasons: readonly DueReason[]): DueReason =>
@@ -238,29 +254,7 @@ function isBehindNewest(period: Period, table: SliceTable | null): boolean {
   return [...(table?.periods.keys() ?? [])].some((start) => start > period.bucket.start);
 }
 
-type Group = [DuePeriod, ...DuePeriod[]];
-
-function groupIntoWindows(due: readonly DuePeriod[], maxDays: number): Group[] {
-  const groups: Group[] = [];
-  // From newest to oldest, so that the newest window, which is requested first, is a full one.
-  for (const next of due.toReversed()) {
-    const group = groups.at(-1);
-    if (group !== undefined && fits(group, next, maxDays)) group.unshift(next);
-    else groups.push([next]);
-  }
-  return groups.toReversed();
-}
-
-function fits(group: Group, before: DuePeriod, maxDays: number): boolean {
-  const [first] = group;
-  const last = group.at(-1) ?? first;
-  return (
-    before.period.requested.end === first.period.requested.start &&
-    daysBetween(before.period.requested.start, last.period.requested.end) <= maxDays
-  );
-}
-
-/** New periods first, then maturing ones, then older history. */
+/** New periods first, then maturing ones, then older history; nothing waits for those between. */
 const PRIORITY: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
@@ -273,6 +267,7 @@ const PRIORITY: Readonly<Record<DueReason, number>> = {
   'metric added': 2,
   'meaning changed': 2,
   forced: 2,
+  between: 3,
 };
 const HISTORY = 2;
 
@@ -328,19 +323,20 @@ const BYTES_PER_WINDOW = 30_000_000;
 /** One answer says little about days that are further away. */
 const MAX_JOINED_DAYS = 92;
 
-/** The periods of some windows of a slice, in as few windows as the bytes of a day allow, newest first. */
-export function joined(windows: readonly Window[], bytesADay: number): Window[] {
-  const [first] = windows;
-  if (first === undefined) return [];
-  // Each batch of a cube's metrics is joined by itself.
-  const rest = windows.filter((window) => !haveSameMetrics(window, first));
-  const due = windows
-    .flatMap((window) => (haveSameMetrics(window, first) ? window.periods : []))
-    .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));
+/** Returns the cheapest windows for the values of waiting windows, as long as the bytes of a day allow, newest first. */
+export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: number): Window[] {
+  const ageOf = ageIn(plan.slice);
+  const cells = new Set(
+    waiting.flatMap(({ slice, periods }) =>
+      [...new Set(slice.metrics.map(ageOf))].flatMap((age) =>
+        periods.map(({ period }) => cellOf(age, period)),
+      ),
+    ),
+  );
+  const due = plan.due.flatMap(({ period, ages }): DueAges[] => {
+    const left = [...ages].filter(([age]) => cells.has(cellOf(age, period)));
+    return ages.size > 0 && left.length === 0 ? [] : [{ period, ages: new Map(left) }];
+  });
   const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MAX_JOINED_DAYS));
-  const batch = groupIntoWindows(due, days).toReversed();
-  return [
-    ...batch.map((group) => windowOf(first.slice, first.fingerprint, group)),
-    ...joined(rest, bytesADay),
-  ];
+  return windowsOf(plan, due, days).toReversed();
 }

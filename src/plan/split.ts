@@ -1,6 +1,7 @@
 /** Splits a window that was too heavy into parts that cover exactly the whole. Pure. */
 
 import {
+  type DuePeriod,
   type KnownValue,
   ownValues,
   type Part,
@@ -11,13 +12,17 @@ import {
 } from '../model/window.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 
-/** The two halves of a window, by periods; null for a single period, which days cannot divide. */
-export function splitByPeriods(window: Window): readonly [Window, Window] | null {
-  if (window.periods.length < 2) return null;
-  const middle = Math.ceil(window.periods.length / 2);
-  const half = (periods: Window['periods']): Window =>
-    windowOf(window.slice, window.fingerprint, periods, window.parts);
-  return [half(window.periods.slice(0, middle)), half(window.periods.slice(middle))];
+/** Returns the halves of a window by periods, without what was only requested along; null for a single period. */
+export function splitByPeriods(window: Window): readonly Window[] | null {
+  const { slice, fingerprint, periods, parts } = window;
+  if (periods.length < 2) return null;
+  const middle = Math.ceil(periods.length / 2);
+  return [periods.slice(0, middle), periods.slice(middle)].flatMap((half) => {
+    const isDue = ({ reason }: DuePeriod): boolean => reason !== 'between';
+    const first = half.findIndex(isDue);
+    const due = first === -1 ? [] : half.slice(first, half.findLastIndex(isDue) + 1);
+    return due.length === 0 ? [] : [windowOf(slice, fingerprint, due, parts)];
+  });
 }
 
 /** By requested text dimension; a dimension without known values is absent. */

@@ -136,6 +136,7 @@ async function planControl(
     table: null,
     storedNewer: 0,
     waiting: 0,
+    due: [],
     planAt,
     windows: groups.map((group) => windowOf(slice, fingerprint, group)).toReversed(),
   };

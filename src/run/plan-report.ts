@@ -25,6 +25,7 @@ import {
 } from './circumstances.ts';
 import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { readEvidence } from '../warehouse/evidence.ts';
+import { requestCost } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -134,6 +135,7 @@ async function explainedPlans(
   ]);
   const catalog = await stored;
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  const cost = await requestCost(warehouse);
   const explained: ExplainedPlan[] = [];
   for (const stated of slices) {
     const refusal = sliceRefusal(stated, catalog);
@@ -145,7 +147,7 @@ async function explainedPlans(
     await refuseUnloadable(warehouse, slice, ledger);
     const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
     const control = evidence.get(slice.name) ?? null;
-    const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control });
+    const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control, cost });
     const { live } = ledger;
     const stars = listed.length === 0 ? [] : plannedStars(starsOf(stated, listed, loaded), live);
     explained.push({ plan, live, stars });

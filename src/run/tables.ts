@@ -23,7 +23,9 @@ import { storedRows } from '../links/replace.ts';
 import { reportMoved } from './controls.ts';
 import { readEvidence } from '../warehouse/evidence.ts';
 import type { ControlEvidence } from '../model/control.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { boundedCost, DEFAULT_COST, type RequestCost } from '../plan/cover.ts';
+import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import { count, statement, storedColumnTypes } from '../warehouse/sql.ts';
 
 /** Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself. */
@@ -83,6 +85,12 @@ export async function prepareTargets(
   return targets;
 }
 
+/** Returns what requests cost, as the ledger's timings show. */
+export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
+  const costs = await readRequestCosts(warehouse);
+  return costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
+}
+
 /** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
@@ -91,6 +99,7 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
     run.config.controlMs === null
       ? new Map<string, ControlEvidence>()
       : await readEvidence(run.warehouse, slices, planAt);
+  const cost = await requestCost(run.warehouse);
   const plans: SlicePlan[] = [];
   for (const [at, { slice, columns }] of targets.entries()) {
     if (at % MAX_CONCURRENT === 0) {
@@ -102,7 +111,15 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
     const ledger = await readSliceLedger(run.warehouse, slice.name);
     const control = evidence.get(slice.name) ?? null;
     const { metrics } = columns;
-    const plan = planSlice({ slice, metrics, ledger, planAt, forced: request.forced, control });
+    const plan = planSlice({
+      slice,
+      metrics,
+      ledger,
+      planAt,
+      forced: request.forced,
+      control,
+      cost,
+    });
     if (control !== null) await reportMoved(run, plan, control);
     plans.push(plan);
   }

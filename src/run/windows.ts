@@ -19,7 +19,7 @@ import { withChanges, withMetrics } from '../tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import { rowsPerDay } from '../model/ledger.ts';
 import { boxesOf, boxId, controlBoxesOf, labelOf, partId, type Window } from '../model/window.ts';
-import { byPriority, joined, type SlicePlan } from '../plan/plan.ts';
+import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../spool/spool.ts';
 import { saveMaxDays } from '../warehouse/ledger.ts';
@@ -74,8 +74,8 @@ class WindowLoader {
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
   /** The waiting windows, the next one first; the source takes them off. */
   readonly #waiting: PendingWindow[] = [];
-  /** Slices planned before anything was known of their size; their first answer shows how long their other windows may be. */
-  readonly #unsized: Set<string>;
+  /** Slices of unknown size, whose first answer shows how long their other windows may be. */
+  readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
   /** Ends all requests, if credentials are refused or loading ends. */
   readonly #stop = new AbortController();
 
@@ -90,15 +90,22 @@ class WindowLoader {
     this.#targets = targets;
     this.#lost = lost;
     this.#controls = controls;
-    this.#unsized = new Set(unsized.map(({ slice }) => slice.name));
+    this.#unsized = new Map(unsized.map((plan) => [plan.slice.name, { plan, held: [] }]));
   }
 
   async load(windows: readonly Window[]): Promise<void> {
     const { record, signal } = this.#run;
-    this.#waiting.push(...windows.map(unanswered));
+    const begun = new Set<string>();
+    for (const window of windows) {
+      const { name } = window.slice;
+      const unsized = this.#unsized.get(name);
+      if (unsized === undefined || !begun.has(name)) this.#waiting.push(unanswered(window));
+      else unsized.held.push(window);
+      begun.add(name);
+    }
     try {
       const until = AbortSignal.any([signal, this.#stop.signal]);
-      const onAnswer = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
+      const onAnswer = (window: Window, bytes: number): void => this.#resize(window, bytes);
       for await (const batch of this.#source.answers(
         this.#waiting,
         this.#targets,
@@ -128,6 +135,7 @@ class WindowLoader {
       // After a disk failure, requests still under way would be written for nothing.
       this.#stop.abort();
       for (const { window } of this.#waiting) this.#leave(window);
+      for (const { held } of this.#unsized.values()) for (const window of held) this.#leave(window);
     }
   }
 
@@ -181,6 +189,7 @@ class WindowLoader {
       record.fail(failure);
       return [];
     }
+    this.#release(window);
     if (heavy.size > 0) return this.#divide({ ...missed, parts: heavy });
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
     const others = isRefused ? withoutLost(window, this.#lost) : null;
@@ -233,22 +242,24 @@ class WindowLoader {
     this.#run.emit({ type: 'window_asked_again', ...where, because });
   }
 
-  /** After a slice's first answer, joins its waiting windows if half as many or fewer suffice. */
-  #joinWaiting({ slice, requested }: Window, bytes: number): void {
-    if (!this.#unsized.delete(slice.name)) return;
-    const waiting = this.#waiting
-      .map(({ window }) => window)
-      .filter((window) => window.slice.name === slice.name);
-    const longer = joined(waiting, bytes / daysBetween(requested.start, requested.end));
-    if (2 * longer.length > waiting.length) return;
-    const others = this.#waiting.filter(({ window }) => window.slice.name !== slice.name);
-    this.#waiting.splice(0, Infinity, ...others, ...longer.map(unanswered));
-    this.#run.emit({
-      type: 'windows_joined',
-      slice: slice.name,
-      from: waiting.length,
-      into: longer.length,
-    });
+  /** After a slice's first answer, queues its other windows, as few as the size of the answer allows. */
+  #resize({ slice, requested }: Window, bytes: number): void {
+    const unsized = this.#unsized.get(slice.name);
+    if (unsized === undefined) return;
+    this.#unsized.delete(slice.name);
+    const { plan, held } = unsized;
+    if (held.length === 0) return;
+    const windows = resized(plan, held, bytes / daysBetween(requested.start, requested.end));
+    this.#waiting.push(...windows.map(unanswered));
+    const [from, into] = [held.length, windows.length];
+    this.#run.emit({ type: 'windows_joined', slice: slice.name, from, into });
+  }
+
+  /** Queues the other windows of a slice without an answer as they were planned. */
+  #release({ slice }: Window): void {
+    const held = this.#unsized.get(slice.name)?.held ?? [];
+    this.#unsized.delete(slice.name);
+    this.#waiting.push(...held.map(unanswered));
   }
 
   /** Returns a window's halves, or the window in more parts, and saves what was too heavy. Fails one that cannot be divided. */
@@ -261,7 +272,7 @@ class WindowLoader {
     const { slice, fingerprint } = window;
     const { warehouse, planAt, emit } = this.#run;
     // A slice with a window that was too heavy must not get longer ones.
-    this.#unsized.delete(slice.name);
+    this.#release(window);
     const where = { slice: slice.name, window: labelOf(window), because: failure.message };
     const halves = splitByPeriods(window);
     if (halves !== null) {

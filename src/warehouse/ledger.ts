@@ -219,3 +219,23 @@ export async function backdateFutureFetches(
     await warehouse.run(statement('ledger/backdate_loads'), [slice, at]);
   });
 }
+
+const costsRow = z.object({
+  loads: count,
+  base_ms: z.number().nullable(),
+  row_ms: z.number().nullable(),
+});
+
+/** The newest loads tell what requests cost now; fewer than the least tell nothing. */
+const MAX_TIMED_LOADS = 500;
+const MIN_TIMED_LOADS = 20;
+
+/** Returns what a request and a row took, in milliseconds; null before there are enough timings. */
+export async function readRequestCosts(
+  warehouse: Warehouse,
+): Promise<{ readonly base: number; readonly row: number } | null> {
+  const timed = [MAX_TIMED_LOADS];
+  const [costs] = await warehouse.rows(statement('ledger/request_costs'), timed, costsRow);
+  const { loads = 0, base_ms: base = null, row_ms: row = null } = costs ?? {};
+  return loads < MIN_TIMED_LOADS || base === null || row === null ? null : { base, row };
+}

@@ -8,7 +8,7 @@
 import { expect, test } from 'vitest';
 
 import { cubeMetrics } from '../../src/model/cube.ts';
-import { day } from '../../src/model/calendar.ts';
+import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import {
   type Aim,
@@ -303,6 +303,7 @@ async function problemsOf(
   const oddNight = has('parts') || random() < 0.7 ? 2 : 1;
   const killNight = has('kill') ? (oneOf(random, [1, 2, 3]) ?? 1) : 0;
   const lines: string[] = [];
+  let isWhole = true;
   for (const name of drawn.mechanisms) met.add(name);
   try {
     for (const night of NIGHTS) {
@@ -315,7 +316,10 @@ async function problemsOf(
       }
       const options = {
         slices: [configured(current, has)],
-        config: has('replay') ? archived : {},
+        config: {
+          ...(has('replay') ? archived : {}),
+          ...(has('control') ? { controlMs: 400 * MS_PER_DAY } : {}),
+        },
       };
       let oddAnswers = 0;
       const restore =
@@ -351,9 +355,8 @@ async function problemsOf(
           `night ${night}: refused, ${code}: ${failures[0]?.code} ${failures[0]?.message}`,
         );
       if (![0, 65, 75].includes(code)) lines.push(`night ${night}: exit code ${code}`);
-      lines.push(
-        ...(await wrongs(scene, failures.length === 0)).map((line) => `night ${night}: ${line}`),
-      );
+      isWhole = failures.length === 0;
+      lines.push(...(await wrongs(scene, isWhole)).map((line) => `night ${night}: ${line}`));
       if (odd !== undefined && night === oddNight && oddAnswers === 0) met.delete(odd);
       if (lines.length > 0 && isTold) tell(world);
       if (lines.length > 0) return { lines, met };
@@ -364,7 +367,7 @@ async function problemsOf(
       await loseWarehouse(world.scenario);
       const last = scene.slices(NIGHTS.length);
       await replayInto(world.scenario, { slices: [configured(last, has)], ...archived });
-      lines.push(...(await wrongs(scene, true)).map((line) => `replay: ${line}`));
+      lines.push(...(await wrongs(scene, isWhole)).map((line) => `replay: ${line}`));
       const after = new Set(await world.cells(full));
       const lost = before.filter((cell) => !after.has(cell));
       if (!has('moving') && lost.length > 0) lines.push(`replay: lost ${lost.length}, ${lost[0]}`);

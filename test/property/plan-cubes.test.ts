@@ -11,9 +11,9 @@ import { type PeriodRecord, periodsTogether, type SliceLedger } from '../../src/
 import { emptyLedger } from '../support/plain-values.ts';
 import { finalMetrics } from '../../src/model/maturity.ts';
 import { metricsOf } from '../../src/model/metric.ts';
-import type { DueReason } from '../../src/model/window.ts';
+import { bytesOf, type DueReason } from '../../src/model/window.ts';
 import { planSlice, type SlicePlan } from '../../src/plan/plan.ts';
-import { rectanglesOf } from '../../src/plan/rectangles.ts';
+import { coverOf, type DueAges, type Group } from '../../src/plan/cover.ts';
 import { loadedPeriod, slice } from '../support/slice.ts';
 
 const START = day('2026-01-01');
@@ -21,52 +21,100 @@ const START = day('2026-01-01');
 const cellsOf = (periods: readonly Day[], names: readonly string[]): string[] =>
   periods.flatMap((start) => names.map((name) => `${start} ${name}`));
 
-test('rectangles hold every due cell, no cell twice, no period without a due age, and no address longer than allowed', () => {
-  const ages = Array.from({ length: 12 }, (_, at) => `d${at}`);
-  const metrics = new Map(ages.map((age) => [age, [`revenue_${age}`, `users_${age}`]]));
-  const dueAges = fc.uniqueArray(fc.constantFrom(...ages), { minLength: 0, maxLength: 12 });
+interface Drawn {
+  readonly due: readonly (readonly string[])[];
+  readonly maxDays: number;
+  readonly maxBytes: number;
+  readonly base: number;
+}
+
+const someAges = Array.from({ length: 12 }, (_, at) => `d${at}`);
+const someMetrics = new Map(someAges.map((age) => [age, [`revenue_${age}`, `users_${age}`]]));
+const ROWS = 2;
+
+/** Periods in a row, some of which have no due age, and limits. */
+const drawn: fc.Arbitrary<Drawn> = fc.record({
+  due: fc.array(fc.uniqueArray(fc.constantFrom(...someAges), { maxLength: 12 }), {
+    minLength: 1,
+    maxLength: 25,
+  }),
+  maxDays: fc.integer({ min: 1, max: 30 }),
+  maxBytes: fc.integer({ min: 30, max: 400 }),
+  base: fc.integer({ min: 0, max: 200 }),
+});
+
+const dueAges = ({ due }: Drawn): DueAges[] =>
+  due.map((some, at) => {
+    const bucket = { start: addDays(START, at), end: addDays(START, at + 1) };
+    const reasons = some.map((age): [string, DueReason] => [age, 'maturing']);
+    return { period: { bucket, requested: bucket }, ages: new Map(reasons) };
+  });
+
+const coverDrawn = (given: Drawn, periods: readonly DueAges[]): Group[] =>
+  coverOf(periods, {
+    metrics: someMetrics,
+    maxDays: given.maxDays,
+    maxBytes: given.maxBytes,
+    cost: { base: given.base, row: 1 },
+    rowsOf: () => ROWS,
+    topReason: () => 'maturing',
+  });
+
+test('a cover holds every due value, none twice, begins and ends with due periods, and no address is longer than allowed', () => {
   fc.assert(
-    fc.property(
-      fc.array(dueAges, { minLength: 1, maxLength: 25 }),
-      fc.integer({ min: 1, max: 30 }),
-      fc.integer({ min: 30, max: 400 }),
-      (due, maxDays, maxBytes) => {
-        const periods = due.flatMap((some, at) => {
-          const bucket = { start: addDays(START, at), end: addDays(START, at + 1) };
-          const reasons = some.map((age): [string, DueReason] => [age, 'maturing']);
-          return some.length === 0
-            ? []
-            : [{ period: { bucket, requested: bucket }, ages: new Map(reasons) }];
-        });
-        const found = rectanglesOf(periods, {
-          metrics,
-          maxDays,
-          maxBytes,
-          topReason: () => 'maturing',
-        });
-        const cells = found.flatMap((each) =>
-          cellsOf(
-            each.periods.map(({ period }) => period.bucket.start),
-            each.metrics,
-          ),
-        );
-        expect(new Set(cells).size).toBe(cells.length);
-        const wanted = periods.flatMap(({ period, ages: of }) =>
-          [...of.keys()].flatMap((age) => cellsOf([period.bucket.start], metrics.get(age) ?? [])),
-        );
-        expect(wanted.filter((cell) => !cells.includes(cell))).toEqual([]);
-        for (const { periods: some, metrics: names } of found) {
-          const [first, last] = [
-            some.at(0)?.period.requested.start,
-            some.at(-1)?.period.requested.end,
-          ];
-          expect(some).toHaveLength(daysBetween(first ?? START, last ?? START));
-          expect(some.length).toBeLessThanOrEqual(maxDays);
-          const bytes = encodeURIComponent(names.join(',')).length;
-          expect(bytes <= maxBytes || names.length === 2).toBe(true);
-        }
-      },
-    ),
+    fc.property(drawn, (given) => {
+      const periods = dueAges(given);
+      const groups = coverDrawn(given, periods);
+      const cells = groups.flatMap((group) =>
+        cellsOf(
+          group.periods.map(({ period }) => period.bucket.start),
+          group.metrics,
+        ),
+      );
+      expect(new Set(cells).size).toBe(cells.length);
+      const wanted = periods.flatMap(({ period, ages: of }) =>
+        [...of.keys()].flatMap((age) => cellsOf([period.bucket.start], someMetrics.get(age) ?? [])),
+      );
+      expect(wanted.filter((cell) => !cells.includes(cell))).toEqual([]);
+      for (const { periods: some, metrics: names } of groups) {
+        expect([some.at(0)?.reason, some.at(-1)?.reason]).toEqual(['maturing', 'maturing']);
+        const [first, last] = [
+          some.at(0)?.period.requested.start,
+          some.at(-1)?.period.requested.end,
+        ];
+        expect(some).toHaveLength(daysBetween(first ?? START, last ?? START));
+        expect(some.length).toBeLessThanOrEqual(given.maxDays);
+        const bytes = encodeURIComponent(names.join(',')).length;
+        expect(bytes <= given.maxBytes || names.length === 2).toBe(true);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a cover costs no more than one without the periods between, and than one window a period', () => {
+  const costOf = ({ base, maxBytes }: Drawn, groups: readonly Group[]): number => {
+    // Batches of the same periods count as the planner estimates them: by the bytes of all their names.
+    const byPeriods = new Map<string, { days: number; names: string[] }>();
+    for (const { periods, metrics } of groups) {
+      const key = periods.map(({ period }) => period.bucket.start).join();
+      const names = [...(byPeriods.get(key)?.names ?? []), ...metrics];
+      byPeriods.set(key, { days: periods.length, names });
+    }
+    return [...byPeriods.values()].reduce((sum, { days, names }) => {
+      const requests = Math.max(1, Math.ceil(bytesOf(names) / maxBytes));
+      return sum + requests * base + (names.length / 2) * days * ROWS;
+    }, 0);
+  };
+  fc.assert(
+    fc.property(drawn, (given) => {
+      const periods = dueAges(given);
+      const best = costOf(given, coverDrawn(given, periods));
+      const dueAlone = periods.filter(({ ages }) => ages.size > 0);
+      expect(best).toBeLessThanOrEqual(costOf(given, coverDrawn(given, dueAlone)) + 1e-9);
+      const single = coverDrawn({ ...given, maxDays: 1 }, periods);
+      expect(best).toBeLessThanOrEqual(costOf(given, single) + 1e-9);
+    }),
     { numRuns: 200 },
   );
 });

@@ -32,6 +32,7 @@ export const mechanismGroups = {
   replay: ['replay'],
   change: ['metric added', 'meaning changed', 'refresh changed'],
   warn: ['warn'],
+  control: ['control'],
 } as const satisfies Record<string, readonly string[]>;
 
 /** Where the odd answer is aimed. */
@@ -82,7 +83,10 @@ export function visibleAims(mechanisms: ReadonlySet<string>): AimName[] {
   const isOnEveryPage = has('totals first') || has('totals every');
   const isPageSeen =
     odd.includes('of all') ||
-    (isOnEveryPage && !odd.includes('of the rest')) ||
+    // The totals of a day that moves differ from page to page, so that none of them is of the answer.
+    (isOnEveryPage &&
+      !odd.includes('of the rest') &&
+      !(has('moving') && odd.includes('no totals'))) ||
     (has('totals last') && isEmpty && !isForEver);
   if (hasPages && isPageSeen) aims.push('page');
   if (!has('parts') && (odd.includes('of all') || (isEmpty && !isForEver))) aims.push('undivided');

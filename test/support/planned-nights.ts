@@ -142,7 +142,13 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
     window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]),
   );
   const stored = plan.table?.periods ?? new Map<Day, PeriodRecord>();
-  const how = { fetchedAt, acceptLoss: false, isConfirmation: true, totals: new Map() };
+  const how = {
+    fetchedAt,
+    acceptLoss: false,
+    isConfirmation: true,
+    totals: new Map(),
+    isProven: true,
+  };
   return sharesOf(window, { answered: come, stored }, how)
     .filter(({ fate }) => fate === 'load')
     .map((share) => share.window);

@@ -68,10 +68,12 @@ export async function startWideWorld(given: {
   const report = (query: URLSearchParams): object => {
     const [first = '', last = ''] = (query.get('date_period') ?? '').split(':');
     const requested = (query.get('metrics') ?? '').split(',');
+    const isOfDays = query.get('dimensions') === 'day';
     const totals = new Map(requested.map((metric) => [metric, 0]));
     const rows: Record<string, unknown>[] = [];
     for (const date of daysIn({ start: day(first), end: addDays(day(last), 1) })) {
       if (date < launchDay) continue;
+      const ofDay = new Map<string, number>();
       for (let row = 0; row < rowsPerDay; row += 1) {
         const cells: Record<string, unknown> = { attr_dependency: {}, day: date };
         for (const [at, name] of dimensions.entries())
@@ -80,9 +82,13 @@ export async function startWideWorld(given: {
           const value = valueOf(places.get(metric) ?? 0, row, date, night);
           cells[metric] = isCount(metric) ? String(value / 1000) : (value / 1000).toFixed(3);
           totals.set(metric, (totals.get(metric) ?? 0) + value);
+          ofDay.set(metric, (ofDay.get(metric) ?? 0) + value);
         }
-        rows.push(cells);
+        if (!isOfDays) rows.push(cells);
       }
+      if (!isOfDays) continue;
+      const sums = [...ofDay].map(([metric, value]) => [metric, value / 1000] as const);
+      rows.push({ attr_dependency: {}, day: date, ...Object.fromEntries(sums) });
     }
     const stated = [...totals].map(([metric, total]) => [metric, total / 1000] as const);
     return { rows, totals: Object.fromEntries(stated), warnings: [], pagination: null };
@@ -142,7 +148,6 @@ export function wideConfig(given: {
 warehouse: warehouse.duckdb
 partners: false
 links: false
-control: off
 defaults:
   refresh: nightly
 slices:

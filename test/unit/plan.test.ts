@@ -87,12 +87,17 @@ const january = {
 
 describe('the reasons of a plan', () => {
   test('a hole before what is loaded is missing, what comes after it is new, and both stand apart', () => {
-    const ledger = livingIn(table(daysLoaded(['2026-01-02', '2026-01-04'])));
-    expect(planned(january, ledger, JUNE)).toEqual([
+    const dense = livingIn(table(daysLoaded(['2026-01-02', '2026-01-04'], { rows: 1000 })));
+    expect(planned(january, dense, JUNE)).toEqual([
       '2026-01-01:2026-01-01 missing',
       '2026-01-03:2026-01-03 missing',
       '2026-01-05:2026-01-05 new',
     ]);
+  });
+
+  test('days between that are not due are asked along where their rows cost less than another request', () => {
+    const sparse = livingIn(table(daysLoaded(['2026-01-02', '2026-01-04'], { rows: 100 })));
+    expect(planned(january, sparse, JUNE)).toEqual(['2026-01-01:2026-01-05 missing, between, new']);
   });
 
   test('final periods are asked for no more, and rejected rows or an added metric bring them back', () => {
@@ -120,7 +125,7 @@ describe('the reasons of a plan', () => {
     expect(planned(changed, livingIn(live), JUNE)).toEqual([
       '2026-01-01:2026-01-05 meaning changed',
     ]);
-    const building = table(daysLoaded(['2026-01-01', '2026-01-03']), {
+    const building = table(daysLoaded(['2026-01-01', '2026-01-03'], { rows: 1000 }), {
       state: 'building',
       fingerprint: fingerprintOf(changed),
     });

@@ -1,0 +1,137 @@
+/**
+ * The cheapest cover: boxes of consecutive periods × metrics that contain every due value at the least cost. Pure.
+ *
+ * A request costs the service a base besides its rows, so that a gap of periods that are not due is asked along where that is
+ * cheaper than another request. In a cube the due values are a diagonal, because each night a different age of each period
+ * becomes final: one request a value would be too many, and one for all values would request everything again.
+ */
+
+import { batchesOf, bytesOf, type DuePeriod, type DueReason } from '../model/window.ts';
+import { daysBetween } from '../model/calendar.ts';
+import type { Period } from '../model/period.ts';
+
+/** What the service takes for a request, in milliseconds. */
+export interface RequestCost {
+  readonly base: number;
+  readonly row: number;
+}
+
+/** Typical of a report API, until the ledger has timings. */
+export const DEFAULT_COST: RequestCost = { base: 400, row: 1 };
+
+/** A request is never cheaper: it takes a place among the few that run at once, and a transaction. */
+const MIN_BASE_MS = 250;
+const MAX_BASE_MS = 60_000;
+const MIN_ROW_MS = 0.01;
+const MAX_ROW_MS = 20;
+
+/** Returns a measured cost within bounds: a regression over few or similar loads may have any result. */
+export function boundedCost(base: number, row: number): RequestCost {
+  return {
+    base: Math.min(Math.max(base, MIN_BASE_MS), MAX_BASE_MS),
+    row: Math.min(Math.max(row, MIN_ROW_MS), MAX_ROW_MS),
+  };
+}
+
+/** A period with its due ages; without any, it may be asked along. */
+export interface DueAges {
+  readonly period: Period;
+  readonly ages: ReadonlyMap<string, DueReason>;
+}
+
+/** Consecutive periods, and metrics of all of them. */
+export interface Group {
+  readonly periods: readonly DuePeriod[];
+  readonly metrics: readonly string[];
+}
+
+export interface Covering {
+  /** The metrics of each age, in order of the ages; the metrics of one age are fetched together. */
+  readonly metrics: ReadonlyMap<string, readonly string[]>;
+  readonly maxDays: number;
+  /** Most bytes of an address that the names of metrics may take. */
+  readonly maxBytes: number;
+  readonly cost: RequestCost;
+  /** The rows that are expected of a period under an age. */
+  readonly rowsOf: (period: Period, age: string) => number;
+  /** Picks the reason to report if a period is requested for several. */
+  readonly topReason: (reasons: readonly DueReason[]) => DueReason;
+}
+
+/** Covers the due ages of periods, which must be in order. No value is in two groups, and each begins and ends with a due period. */
+export function coverOf(periods: readonly DueAges[], covering: Covering): Group[] {
+  const { metrics, maxBytes, topReason } = covering;
+  const groups: Group[] = [];
+  for (const run of runsOf(periods)) {
+    for (const part of divided(run, covering)) {
+      const due = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
+      const names = [...metrics].flatMap(([age, some]) => (due.has(age) ? [some] : []));
+      const requested = part.map(({ period, ages }): DuePeriod => {
+        const reason = ages.size === 0 ? 'between' : topReason([...ages.values()]);
+        return { period, reason };
+      });
+      for (const batch of batchesOf(names, maxBytes))
+        groups.push({ periods: requested, metrics: batch });
+    }
+  }
+  return groups;
+}
+
+/** Groups consecutive periods. */
+function runsOf(periods: readonly DueAges[]): DueAges[][] {
+  const runs: DueAges[][] = [];
+  for (const next of periods) {
+    const run = runs.at(-1);
+    if (run?.at(-1)?.period.requested.end === next.period.requested.start) run.push(next);
+    else runs.push([next]);
+  }
+  return runs;
+}
+
+/** Divides a run into the parts that cost least; one of several due periods is no longer than a window may be. */
+function divided(run: readonly DueAges[], covering: Covering): DueAges[][] {
+  const { metrics, maxDays, maxBytes, cost, rowsOf } = covering;
+  const bytes = new Map([...metrics].map(([age, names]) => [age, bytesOf(names)]));
+  // By age, the rows of all periods before an index.
+  const before = new Map<string, number[]>();
+  for (const age of metrics.keys()) {
+    let rows = 0;
+    const sums = [0];
+    for (const { period } of run) {
+      rows += rowsOf(period, age);
+      sums.push(rows);
+    }
+    before.set(age, sums);
+  }
+  const due = [...run.keys()].filter((at) => (run[at]?.ages.size ?? 0) > 0);
+  // By number of due periods that are covered: the least cost, and where the last part begins.
+  const best: { readonly cost: number; readonly from: number }[] = [{ cost: 0, from: 0 }];
+  for (let end = 1; end <= due.length; end += 1) {
+    const last = due[end - 1] ?? 0;
+    const ages = new Set<string>();
+    let least = { cost: Infinity, from: end - 1 };
+    for (let from = end - 1; from >= 0; from -= 1) {
+      const first = due[from] ?? 0;
+      const [oldest, newest] = [run[first], run[last]];
+      if (oldest === undefined || newest === undefined) break;
+      const days = daysBetween(oldest.period.requested.start, newest.period.requested.end);
+      if (days > maxDays && from < end - 1) break;
+      for (const age of oldest.ages.keys()) ages.add(age);
+      let [rows, names] = [0, 0];
+      for (const age of ages) {
+        const sums = before.get(age);
+        rows += (sums?.[last + 1] ?? 0) - (sums?.[first] ?? 0);
+        names += bytes.get(age) ?? 0;
+      }
+      const requests = Math.max(1, Math.ceil(names / maxBytes));
+      const total = (best[from]?.cost ?? 0) + requests * cost.base + rows * cost.row;
+      // Of equal costs the longest part: the newest window, which is requested first, is then a full one.
+      if (total <= least.cost) least = { cost: total, from };
+    }
+    best.push(least);
+  }
+  const parts: DueAges[][] = [];
+  for (let end = due.length; end > 0; end = best[end]?.from ?? 0)
+    parts.unshift(run.slice(due[best[end]?.from ?? 0], (due[end - 1] ?? 0) + 1));
+  return parts;
+}
