@@ -1,10 +1,10 @@
 /**
  * Bundles the command and the library: finding and compiling some 700 files one by one takes most of a start.
  *
- * `dist/cli.js` becomes an entry to `dist/bundle`, from where fixed SQL and configuration are as far as from the files they
+ * `dist/cli.js` becomes the entry (`entry.mjs`) to `dist/bundle`, from where fixed SQL and configuration are as far as from the files they
  * come from. Of the files compiled one by one, only their types are packed.
  */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
@@ -56,10 +56,6 @@ await bundle.write({
   chunkFileNames: '[name].js',
   cleanDir: true,
 });
-writeFileSync(
-  inDist('cli.js'),
-  // Awaited, so that Node reports a command that never ends.
-  `#!/usr/bin/env node\nimport { ended } from './bundle/cli.js';\n\nawait ended;\n`,
-);
+copyFileSync(new URL('entry.mjs', import.meta.url), inDist('cli.js'));
 // npm marks a package's `bin` executable when it is installed from a registry, not in a clone.
 chmodSync(inDist('cli.js'), 0o755);

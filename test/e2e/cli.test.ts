@@ -2,7 +2,8 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import module from 'node:module';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -47,6 +48,26 @@ const configure = (): Promise<void> =>
     defaults: { reattributed: 'all' },
     slices: [daily],
   });
+
+test('compiled code is kept in ~/.cache/ripen where Node can, for its owner alone; a start without a home, or with a folder that others can write to, keeps none', async () => {
+  const version = async (HOME: string): Promise<Ended> => installation.run(['--version'], { HOME });
+  const homes = [path('home'), path('shared'), path('nowhere'), '/dev/null'];
+  await mkdir(path('home'));
+  await mkdir(path('shared', '.cache', 'ripen'), { recursive: true });
+  await chmod(path('shared', '.cache', 'ripen'), 0o777);
+  for (const home of homes) {
+    expect(await version(home)).toMatchObject({ code: 0, err: '' });
+  }
+  const files = (await installation.files()).filter((file) => file.startsWith('home/'));
+  expect(files.length > 0).toBe('enableCompileCache' in module);
+  expect(await installation.files()).toEqual(files);
+  const folder = files[0] === undefined ? [] : ['home/.cache/ripen'];
+  for (const file of [...folder, ...files]) {
+    expect(file.startsWith('home/.cache/ripen')).toBe(true);
+    expect((await stat(path(file))).mode & 0o077).toBe(0);
+  }
+  expect(await version(path('home'))).toMatchObject({ code: 0, err: '' });
+});
 
 test('--help loads neither the database, the wire, the schemas nor the simulator', async () => {
   const coverage = path('coverage');
