@@ -40,6 +40,7 @@ const line = z.object({
       minReaderVersion: z.number(),
       minWriterVersion: z.number(),
       readerFeatures: z.array(z.string()).nullish(),
+      writerFeatures: z.array(z.string()).nullish(),
     })
     .nullish(),
 });
