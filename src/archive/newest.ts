@@ -151,7 +151,7 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
       replaced,
     },
     // The service cannot be asked again; archived answers were accepted when they were loaded.
-    doubts: MAX_DOUBTS,
+    doubts: MAX_DOUBTS + 1,
     isConfirmation: true,
     round: null,
     answers,

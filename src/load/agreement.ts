@@ -7,11 +7,12 @@
 import type { Day } from '../model/calendar.ts';
 import { endOf, isWhole } from '../model/period.ts';
 import { type Box, controlBoxesOf, boxId, isFiltered } from '../model/window.ts';
+import { MAX_DOUBTS } from '../spool/spool.ts';
 import type { AnswerFacts, Answered, PeriodSum } from './answered.ts';
 import { isBatched } from './answered.ts';
-import type { NightTotals } from './night-totals.ts';
 import { isSettled } from './fate.ts';
-import type { AnswerProof } from './proof.ts';
+import type { NightTotals } from './night-totals.ts';
+import { type AnswerProof, clauseOf, proveAnswer } from './proof.ts';
 import { halfUnit, SUM_ROUNDOFF } from './totals.ts';
 
 export interface Disagreement {
@@ -20,41 +21,56 @@ export interface Disagreement {
   /** The boxes whose answers are doubted, and all that take part. */
   readonly suspects: readonly Box[];
   readonly boxes: readonly Box[];
-  /** Whether it concerns only periods that are not over, whose values may move between two requests. */
-  readonly isMoving: boolean;
+  /** After so many repeated requests it is accepted; never if infinite. */
+  readonly acceptedAfter: number;
   /** Whether one request for the undivided window would settle it. */
   readonly needsWhole: boolean;
-  /** Whether the rows of an undivided window differ from control totals, which their own totals outweigh. */
-  readonly isControl: boolean;
 }
 
-/** Returns how the answers of a window contradict each other, and what of its parts cannot be verified. */
+export interface Agreement {
+  /** Those that are not accepted. */
+  readonly disagreements: readonly Disagreement[];
+  /** Whether one was accepted. */
+  readonly isTolerant: boolean;
+  /** What of the parts cannot be verified. */
+  readonly unverified: string | null;
+  /** How the rows of an undivided window differ from control totals, which their own totals outweigh. */
+  readonly different: string | null;
+}
+
+/** Returns how the answers of a window contradict each other. */
 export function compareAnswers(
   answered: Answered,
   proofs: readonly AnswerProof[],
   totals: NightTotals,
-): { readonly disagreements: readonly Disagreement[]; readonly unverified: string | null } {
-  const disagreements = [...betweenBatches(answered), ...betweenParts(answered)];
+): Agreement {
   const { spooled, controls } = answered;
-  const { window } = spooled;
-  if (window.parts.length === 1) {
-    const latest = window.isCompared === true ? controls.map(totalsIn) : [totals];
-    disagreements.push(...latest.flatMap((each) => withTotals(answered, proofs, each)));
-    return { disagreements, unverified: null };
-  }
-  if (window.parts.length > 1 && isFiltered(window)) {
-    const unverified = 'a filter of a metric applies to grouped rows, so that no total can show it';
-    return { disagreements, unverified };
-  }
-  if (controls.length === 0) return { disagreements, unverified: null };
-  disagreements.push(...withControl(answered, proofs));
-  const answeredBoxes = new Set(controls.map(({ box }) => boxId(box)));
-  const missing = controlBoxesOf(window).find((box) => !answeredBoxes.has(boxId(box)));
-  const unverified =
-    missing === undefined
-      ? null
-      : `the service did not list the values of ${missing.control?.at(-1) ?? 'its parts'}`;
-  return { disagreements, unverified };
+  const { window, doubts } = spooled;
+  const isDivided = window.parts.length > 1;
+  const latest = window.isCompared === true ? controls.map(totalsIn) : [totals];
+  const differences = isDivided
+    ? []
+    : latest.flatMap((each) => differenceFrom(each, answered, proofs) ?? []);
+  const ofParts = betweenParts(answered);
+  const ofWhole = isDivided ? withControl(answered, proofs) : [];
+  const all = [...betweenBatches(answered), ...ofParts, ...ofWhole];
+  const isAccepted = ({ acceptedAfter }: Disagreement): boolean => doubts >= acceptedAfter;
+  const disagreements = all.filter((each) => !isAccepted(each));
+  const isTolerant = disagreements.length < all.length;
+  const unverified = ofParts.find(isAccepted)?.clause ?? unlisted(answered);
+  return { disagreements, isTolerant, unverified, different: differences[0] ?? null };
+}
+
+/** Why rows may be in none of the parts of a window. */
+function unlisted({ spooled: { window }, controls }: Answered): string | null {
+  if (window.parts.length < 2) return null;
+  if (isFiltered(window))
+    return 'a filter of a metric applies to grouped rows, so that no total can show it';
+  const answered = new Set(controls.map(({ box }) => boxId(box)));
+  const missing = controlBoxesOf(window).find((box) => !answered.has(boxId(box)));
+  return controls.length === 0 || missing === undefined
+    ? null
+    : `the service did not list the values of ${missing.control?.at(-1) ?? 'its parts'}`;
 }
 
 /** Whether values of a period may still move while it is requested. */
@@ -83,14 +99,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
       const names = namesOf(empty.flatMap(({ box }) => box.metrics).filter((id) => id !== shared));
       const clause = `the request for ${names} was answered without rows, that for the other metrics with ${rowsText(filled.rows)}`;
       const suspects = empty.map(({ box }) => box);
-      disagreements.push({
-        clause,
-        suspects,
-        boxes,
-        isMoving: false,
-        needsWhole: false,
-        isControl: false,
-      });
+      disagreements.push({ clause, suspects, boxes, acceptedAfter: Infinity, needsWhole: false });
       continue;
     }
     if (shared === null) continue;
@@ -105,15 +114,8 @@ function betweenBatches(answered: Answered): Disagreement[] {
       const texts = [...new Set(sums.map((sum) => sum?.distinctSum ?? '0'))];
       const clause = `the requests for its metrics had ${shared} of ${texts.join(' and ')} in the period of ${start}`;
       const suspects = short.map(({ box }) => box);
-      const isMoving = isOpen(answered, start);
-      disagreements.push({
-        clause,
-        suspects,
-        boxes,
-        isMoving,
-        needsWhole: false,
-        isControl: false,
-      });
+      const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
+      disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole: false });
     }
   }
   if (shared === null) disagreements.push(...betweenKeys(answered));
@@ -143,20 +145,45 @@ function betweenKeys(answered: Answered): Disagreement[] {
     const suspects = batch.map(({ box }) => box);
     const boxes = answers.map(({ box }) => box);
     const isMoving = [...periodRows.keys()].every((start) => isOpen(answered, start));
-    return [{ clause, suspects, boxes, isMoving, needsWhole: false, isControl: false }];
+    const acceptedAfter = isMoving ? 1 : Infinity;
+    return [{ clause, suspects, boxes, acceptedAfter, needsWhole: false }];
   });
 }
 
-/** If no totals of the whole exist, a part without rows beside others is doubted. */
-function betweenParts({ answers, spooled: { window } }: Answered): Disagreement[] {
-  if (window.parts.length < 2 || !isFiltered(window)) return [];
+/**
+ * If no sums of the whole exist, a part without rows beside others is doubted. A list of its values that is complete by its own
+ * totals shows that the part is empty; one without totals is a second answer that agrees. Identical rows may count in the totals
+ * of a list alone, so that one that lacks rows by them is requested once more, but holds only a window with such a part.
+ */
+function betweenParts({
+  answers,
+  controls,
+  spooled: { window },
+}: Answered): readonly Disagreement[] {
+  const controlBoxes = controlBoxesOf(window);
+  if (window.parts.length < 2 || controlBoxes.some(({ control }) => control?.length === 1))
+    return [];
+  const lists = controls.map(proveAnswer);
+  const cut = lists.find(({ against }) => against !== null);
+  const disagreements: Disagreement[] = [];
+  if (cut !== undefined) {
+    const { box } = cut.answer;
+    const clause = `the list of ${box.control?.[1] ?? ''} was not complete: ${clauseOf(cut)}`;
+    const boxes = [box];
+    disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter: 1, needsWhole: false });
+  }
   const isEmpty = (partNo: number): boolean =>
     answers.every(({ box, rows }) => box.partNo !== partNo || rows === 0);
   const empty = answers.filter(({ box }) => isEmpty(box.partNo)).map(({ box }) => box);
-  if (empty.length === 0 || empty.length === answers.length) return [];
-  const boxes = answers.map(({ box }) => box);
+  const isShown = lists.length > 0 && lists.every(({ verdict }) => verdict === 'proven');
+  if (isShown || empty.length === 0 || empty.length === answers.length) return disagreements;
+  const boxes = [...answers, ...controls].map(({ box }) => box);
   const clause = `one of its ${window.parts.length} parts was answered without rows, the others with some`;
-  return [{ clause, suspects: empty, boxes, isMoving: false, needsWhole: true, isControl: false }];
+  const isConfirmed = controlBoxes.length > 0 && cut === undefined;
+  const acceptedAfter = isConfirmed ? MAX_DOUBTS + 1 : Infinity;
+  const suspects = [...empty, ...controls.map(({ box }) => box)];
+  disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole: true });
+  return disagreements;
 }
 
 /** The parts must add up to the totals of the undivided window, by period, and have all of its values. */
@@ -172,9 +199,8 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
       clause,
       suspects: [box],
       boxes,
-      isMoving: false,
+      acceptedAfter: Infinity,
       needsWhole: false,
-      isControl: false,
     });
   }
   const disagree = (clause: string, start: string): unknown =>
@@ -182,9 +208,8 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
       clause,
       suspects: empty.length > 0 ? empty : boxes,
       boxes,
-      isMoving: isOpen(answered, start),
+      acceptedAfter: isOpen(answered, start) ? 1 : Infinity,
       needsWhole: false,
-      isControl: false,
     });
   const { replaced } = answered.spooled.window;
   const starts = new Set(
@@ -249,34 +274,29 @@ function differentSum(
 }
 
 /** The rows of an undivided window must add up to the control totals of its settled periods, in every metric that certainly adds up. */
-function withTotals(
-  answered: Answered,
-  proofs: readonly AnswerProof[],
+function differenceFrom(
   totals: NightTotals,
-): Disagreement[] {
-  const { answers, rejects, fetchedAt, spooled } = answered;
-  if (rejects !== null) return [];
+  { answers, periodRows, rejects, fetchedAt, spooled }: Answered,
+  proofs: readonly AnswerProof[],
+): string | null {
+  if (rejects !== null) return null;
   const { slice, periods } = spooled.window;
   const certain = new Set(
     answers.flatMap(({ sums }) => sums.filter((sum) => !sum.isAssumed).map((sum) => sum.metric)),
   );
-  const boxes = answers.map(({ box }) => box);
-  return periods.flatMap(({ period }): Disagreement[] => {
+  for (const { period } of periods) {
     const { start } = period.bucket;
     // Whether an empty period is believed is decided with the stored rows.
-    if (!answered.periodRows.has(start)) return [];
-    if (!isWhole(period) || !isSettled(period, slice, fetchedAt)) return [];
+    if (!periodRows.has(start) || !isWhole(period) || !isSettled(period, slice, fetchedAt))
+      continue;
     for (const [metric, total] of totals.get(start) ?? []) {
-      const sum = certain.has(metric)
-        ? differentSum(metric, { start, total }, answers, proofs)
-        : null;
-      if (sum === null) continue;
-      const clause = `its ${metric} in the period of ${start} added up to ${sum}, the control total is ${total}`;
-      const what = { clause, suspects: boxes, boxes, isMoving: false, needsWhole: false };
-      return [{ ...what, isControl: true }];
+      if (!certain.has(metric)) continue;
+      const sum = differentSum(metric, { start, total }, answers, proofs);
+      if (sum !== null)
+        return `its ${metric} in the period of ${start} added up to ${sum}, the control total is ${total}`;
     }
-    return [];
-  });
+  }
+  return null;
 }
 
 function totalsIn({ periodSums }: AnswerFacts): NightTotals {

@@ -16,7 +16,7 @@ import {
 } from '../model/calendar.ts';
 import type { FetchedPeriod } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
-import { type Box, subjectOf, type Window } from '../model/window.ts';
+import { type Box, reportParameters, subjectOf, type Window } from '../model/window.ts';
 import type { BodyRead } from '../spool/columns/reading.ts';
 import {
   type Envelope,
@@ -78,7 +78,7 @@ export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]
   return {
     rows,
     failure,
-    doubt: doubtOf(window, envelopes, rows),
+    doubt: doubtOf(window, box, envelopes, rows),
     totals: envelopes
       .filter(({ totals }, at) => totals.size > 0 || (bodies[at]?.rows ?? 0) > 0)
       .map(({ totals }) => totals),
@@ -143,8 +143,13 @@ function otherCurrency(window: Window, envelopes: readonly Envelope[]): Failure 
   });
 }
 
-function doubtOf(window: Window, envelopes: readonly Envelope[], rows: number): Doubt | null {
-  const limit = Number(window.slice.parameters['limit'] ?? Infinity);
+function doubtOf(
+  window: Window,
+  box: Box,
+  envelopes: readonly Envelope[],
+  rows: number,
+): Doubt | null {
+  const limit = Number(reportParameters(window, box)['limit'] ?? Infinity);
   if (rows > 0 && rows >= limit) {
     const because = `the answer had ${rows} rows, as many as the limit that was sent`;
     return { because, isRefutable: false };

@@ -73,13 +73,12 @@ function prove(
   const proofs = answers.map(proveAnswer);
   const short = proofs.filter(isShort);
   const unfollowed = answers.find((answer) => answer.unfollowed !== null)?.unfollowed ?? null;
-  const { disagreements, unverified } = compareAnswers(answered, proofs, totals);
-  // What still moves is requested once more, then loaded and stays due.
-  const telling = disagreements.filter(
-    ({ isMoving, isControl }) => !isControl && (!isMoving || doubts === 0),
+  const { disagreements, isTolerant, unverified, different } = compareAnswers(
+    answered,
+    proofs,
+    totals,
   );
-  const different = disagreements.find(({ isControl }) => isControl);
-  const [first] = telling;
+  const [first] = disagreements;
   const control = window.parts.length > 1 ? controlClause(answered) : null;
   const because =
     unfollowed ??
@@ -88,17 +87,17 @@ function prove(
     control ??
     null;
   if (because === null) {
-    if (different !== undefined && window.isCompared !== true && doubts < MAX_DOUBTS) {
-      const failure = new Failure('DATA_INCOMPLETE', `${subjectOf(window)}: ${different.clause}.`);
+    if (different !== null && window.isCompared !== true && doubts < MAX_DOUBTS) {
+      const failure = new Failure('DATA_INCOMPLETE', `${subjectOf(window)}: ${different}.`);
       return again(answered, { ...window, isCompared: true }, failure, null);
     }
     const proven = loadable(answered, proofs, unverified);
-    if (different !== undefined) {
-      const message = `The rows do not add up to the control totals, in two answers: ${different.clause}. They were loaded as their own totals show; control totals of the slice are not compared with rows for 7 days.`;
+    if (different !== null) {
+      const message = `The rows do not add up to the control totals, in two answers: ${different}. They were loaded as their own totals show; control totals of the slice are not compared with rows for 7 days.`;
       proven.warnings.push({ code: 'CONTROL_DIFFERS', message });
     }
-    const isMoving = disagreements.some((each) => each.isMoving) && proven.verdict === 'proven';
-    return isMoving ? { ...proven, verdict: 'unverifiable' } : proven;
+    const isLess = isTolerant && proven.verdict === 'proven';
+    return isLess ? { ...proven, verdict: 'unverifiable' } : proven;
   }
   const message = `${subjectOf(window)}: ${because}.`;
   const failure = new Failure('DATA_INCOMPLETE', message, { hint: UNPROVEN_HINT });
@@ -107,12 +106,12 @@ function prove(
     const isRepeatable = answers.length > 1 && doubts === 0 && spooled.round === null;
     const suspects = [
       ...(isRepeatable ? short.map(({ answer }) => answer.box) : []),
-      ...telling.flatMap((each) => (doubts === 0 ? each.suspects : each.boxes)),
+      ...disagreements.flatMap((each) => (doubts === 0 ? each.suspects : each.boxes)),
     ];
     if (suspects.length > 0) return again(answered, window, failure, new Set(suspects.map(boxId)));
   }
   // Learned parts may be empty by now. Only the undivided window can show that.
-  if (doubts === MAX_DOUBTS && telling.some(({ needsWhole }) => needsWhole)) {
+  if (doubts === MAX_DOUBTS && disagreements.some(({ needsWhole }) => needsWhole)) {
     const undivided = windowOf(window.slice, window.fingerprint, window.periods);
     return again(answered, undivided, failure, null);
   }
@@ -160,11 +159,8 @@ const again = (
 
 /** Why the totals of the undivided window cannot be used, as a clause. */
 function controlClause({ controls, spooled: { controlFailure } }: Answered): string | null {
-  const bad = controls.find(
-    ({ failure, doubt, unfollowed }) => failure !== null || doubt !== null || unfollowed !== null,
-  );
-  const words =
-    controlFailure?.message ?? bad?.failure?.message ?? bad?.doubt?.because ?? bad?.unfollowed;
+  const bad = controls.find(({ failure, unfollowed }) => failure !== null || unfollowed !== null);
+  const words = controlFailure?.message ?? bad?.failure?.message ?? bad?.unfollowed;
   return words === undefined || words === null
     ? null
     : `its parts could not be compared with the whole: ${words.replace(/\.$/, '')}`;

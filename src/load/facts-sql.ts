@@ -164,16 +164,24 @@ function controlRows({ slice, requested, replaced }: Window, pages: readonly Pag
     .join('\nunion all by name\n');
 }
 
-/** Per period, the sums of some metrics in a control answer, as texts in their order. */
-export const sumControl = (
+/** Per period of a control answer: lists of sums, magnitudes and non-zero counts of some metrics, in their order. */
+export function sumControl(
   window: Window,
-  metrics: readonly { readonly id: string; readonly type: ColumnType }[],
+  metrics: readonly string[],
   pages: readonly PageRead[],
-): string => `select p::varchar as start_day, [${metrics.map(({ id }) => `sum(${identifier(id)})::varchar`).join(', ')}]::varchar[] as sums
+): string {
+  const listed = (of: (name: string) => string): string =>
+    metrics.map(identifier).map(of).join(', ');
+  return `select
+    p::varchar as start_day,
+    [${listed((name) => `sum(${name})::varchar`)}]::varchar[] as sums,
+    [${listed((name) => `sum(abs(${name}::double))`)}]::double[] as magnitudes,
+    [${listed((name) => `coalesce(count_if(${name} <> 0), 0)`)}]::varchar[] as non_zero
 from (
 ${controlRows(window, pages)}
 )
 group by p`;
+}
 
 /** The values of a dimension with any value of a metric in a control answer, but without rows in that period of the window. */
 export function lostValues(

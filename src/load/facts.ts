@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import { isCertain } from '../model/metric.ts';
+import { isCertain, type Metric } from '../model/metric.ts';
 import type { Window } from '../model/window.ts';
 import { additiveOf, type Columns } from '../tables/target.ts';
 import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
@@ -118,21 +118,13 @@ export async function readAnswered(
       const distinct = distinctSums.get(key);
       const total = sums.find((row) => row.window_no === windowNo && row.answer_no === answerNo);
       const metricSums = additiveOf(columns).flatMap((metric, at): MetricSum[] => {
-        const { id, type, isCount } = metric;
+        const { id } = metric;
         if (!answer.box.metrics.includes(id) || rejected?.metrics.has(id)) return [];
         const sum = total?.sums[at] ?? null;
-        return [
-          {
-            metric: id,
-            sum,
-            distinctSum: distinct === undefined ? sum : totalOf(distinct, id),
-            magnitude: total?.magnitudes[at] ?? 0,
-            nonZero: total?.non_zero[at] ?? 0,
-            digits: Math.max(0, ...answer.pages.map(({ digits }) => digits.get(id) ?? 0)),
-            isCount: type.kind === 'BIGINT' || isCount,
-            isAssumed: !isCertain(metric),
-          },
-        ];
+        const distinctSum = distinct === undefined ? sum : totalOf(distinct, id);
+        const magnitude = total?.magnitudes[at] ?? 0;
+        const nonZero = total?.non_zero[at] ?? 0;
+        return [sumOf(metric, answer.pages, { sum, distinctSum, magnitude, nonZero })];
       });
       const plain = plainSums.get(key) ?? new Map<Day, ReadonlyMap<string, string | null>>();
       return { ...answer, sums: metricSums, periodSums: withDistinct(plain, distinct) };
@@ -140,14 +132,9 @@ export async function readAnswered(
     const controls: AnswerFacts[] = [];
     const lost: LostValue[] = [];
     for (const control of window.controls) {
-      const facts = { ...control, sums: [] };
-      controls.push({
-        ...facts,
-        periodSums: await controlSums(warehouse, spooled.window, control, columns),
-      });
-      lost.push(
-        ...(await readLost(warehouse, { window: spooled.window, windowNo, control, columns })),
-      );
+      const read = await readControl(warehouse, spooled.window, { windowNo, control, columns });
+      controls.push(read.facts);
+      lost.push(...read.lost);
     }
     const pages = staged.pages.filter((page) => page.windowNo === windowNo);
     answered.push({
@@ -230,49 +217,73 @@ function totalOf(periods: MetricTexts, metric: string): string | null {
   return sums.length === 0 ? null : String(sums.reduce((sum, text) => sum + Number(text), 0));
 }
 
-const controlRow = z.object({ start_day: dayShape, sums: z.array(z.string().nullable()) });
-
-/** Reads the totals of a control answer by period. */
-async function controlSums(
-  warehouse: Warehouse,
-  window: Window,
-  { box, pages, failure }: ReadableAnswer,
-  columns: Columns,
-): Promise<PeriodSums> {
-  if (pages.length === 0 || failure !== null || box.control?.length !== 1) return new Map();
-  const metrics = columns.metrics.filter(({ id }) => box.metrics.includes(id));
-  const rows = await warehouse.rows(sumControl(window, metrics, pages), [], controlRow);
-  return new Map(
-    rows.map(({ start_day: start, sums }) => [
-      start,
-      new Map(
-        metrics.map(({ id }, at) => [id, { sum: sums[at] ?? null, distinctSum: sums[at] ?? null }]),
-      ),
-    ]),
-  );
-}
-
+const controlRow = sumRow.pick({ sums: true, magnitudes: true, non_zero: true }).extend({
+  start_day: dayShape,
+});
 const lostRow = z.object({ start_day: dayShape, value: z.string().nullable() });
 
-/** Reads the values that a control answer lists and the rows of its window lack. */
-async function readLost(
+/** Reads the sums of a control answer, and the values that it lists and the rows of its window lack. */
+async function readControl(
   warehouse: Warehouse,
+  window: Window,
   {
-    window,
     windowNo,
-    control: { box, pages, failure },
+    control,
     columns,
   }: {
-    readonly window: Window;
     readonly windowNo: number;
     readonly control: ReadableAnswer;
     readonly columns: Columns;
   },
-): Promise<LostValue[]> {
+): Promise<{ readonly facts: AnswerFacts; readonly lost: readonly LostValue[] }> {
+  const { box, pages, failure } = control;
+  const none = { ...control, sums: [], periodSums: new Map() };
+  if (pages.length === 0 || failure !== null) return { facts: none, lost: [] };
+  const isRequested = ({ id }: Metric): boolean => box.metrics.includes(id);
+  const added = additiveOf(columns).filter(isRequested);
+  const sql = sumControl(
+    window,
+    added.map(({ id }) => id),
+    pages,
+  );
+  const rows = await warehouse.rows(sql, [], controlRow);
+  const texts: MetricTexts = new Map(
+    rows.map(({ start_day: start, sums }) => [
+      start,
+      new Map(added.map(({ id }, at) => [id, sums[at] ?? null])),
+    ]),
+  );
+  const isExact = pages.every(({ hasRejected }) => !hasRejected);
+  const sums = added.map((metric, at): MetricSum => {
+    const sum = totalOf(texts, metric.id);
+    return sumOf(metric, pages, {
+      sum,
+      distinctSum: sum,
+      magnitude: rows.reduce((all, { magnitudes }) => all + (magnitudes[at] ?? 0), 0),
+      nonZero: rows.reduce((all, row) => all + (row.non_zero[at] ?? 0), 0),
+    });
+  });
+  const facts = { ...control, sums: isExact ? sums : [], periodSums: withDistinct(texts) };
   const dimension = box.control?.[1];
-  if (dimension === undefined || pages.length === 0 || failure !== null) return [];
-  const metrics = columns.metrics.flatMap(({ id }) => (box.metrics.includes(id) ? [id] : []));
-  const sql = lostValues(window, windowNo, dimension, { metrics, pages });
-  const rows = await warehouse.rows(sql, [], lostRow);
-  return rows.map(({ start_day: start, value }) => ({ start, dimension, value }));
+  if (dimension === undefined) return { facts, lost: [] };
+  const metrics = columns.metrics.filter(isRequested).map(({ id }) => id);
+  const listed = lostValues(window, windowNo, dimension, { metrics, pages });
+  const values = await warehouse.rows(listed, [], lostRow);
+  return {
+    facts,
+    lost: values.map(({ start_day: start, value }) => ({ start, dimension, value })),
+  };
 }
+
+/** The sums of a metric over the rows of an answer, with what the metric and the pages say of them. */
+const sumOf = (
+  metric: Metric,
+  pages: ReadableAnswer['pages'],
+  sums: Pick<MetricSum, 'sum' | 'distinctSum' | 'magnitude' | 'nonZero'>,
+): MetricSum => ({
+  metric: metric.id,
+  ...sums,
+  digits: Math.max(0, ...pages.map(({ digits }) => digits.get(metric.id) ?? 0)),
+  isCount: metric.type.kind === 'BIGINT' || metric.isCount,
+  isAssumed: !isCertain(metric),
+});

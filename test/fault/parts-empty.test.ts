@@ -241,3 +241,97 @@ test('a new app is in the part of all others, and loaded with the first night th
   expect((await world.night(2)).failures).toEqual([]);
   expect(await world.cells(daily)).toEqual(world.truth(daily));
 });
+
+describe('without a metric that certainly adds up, where a list of the apps stands for the whole,', () => {
+  const assumed: Slice = { ...daily, metrics: ['made_up_count', 'ecpi'] };
+  const ratios: Slice = { ...daily, metrics: ['ctr', 'ecpi'] };
+  const kinds: readonly (readonly [string, Slice])[] = [
+    ['a metric assumed to add up', assumed],
+    ['ratios alone', ratios],
+  ];
+  /** The list of the apps without the one of the part `in`, beside the totals of both: cut in silence. */
+  const cutList: Change = (report, { dimensions }) =>
+    json(
+      dimensions.length === 2
+        ? { ...report, rows: report.rows.filter((row) => row['app_token'] !== 'a') }
+        : report,
+    );
+  const rows = ({ metrics: ids }: Slice, revision: number, values = places): TrueRow[] =>
+    gridOf([FIRST, SECOND], values, ids, revision);
+
+  /** As `openDivided`, but a day is still too heavy for one request in the second night. */
+  async function openListed(of: Slice): Promise<AnsweringWorld> {
+    const world = await openAnswering([of], rows(of, 1), { maxRows: 3, listed: ['a', 'b'] });
+    expect((await world.night(1)).failures).toEqual([]);
+    expect(await world.cells(of)).toHaveLength(8);
+    world.rows = rows(of, 2);
+    return world;
+  }
+  const verdicts = (world: AnsweringWorld): Promise<string[]> =>
+    column(world.scenario, 'select distinct verdict from ripen.periods where rows > 0');
+
+  test.each(kinds)(
+    'of %s, a part that is answered 204 once while the list of the apps is cut is asked for again, and every row is loaded',
+    async (_, of) => {
+      const world = await openListed(of);
+      world.rewrite({ part: 'undivided' }, cutList, 1);
+      world.rewrite({ part: 'in' }, noContent, 1);
+      expect((await world.night(2)).failures).toEqual([]);
+      expect(await world.cells(of)).toEqual(world.truth(of));
+    },
+  );
+
+  test('a part that is answered 204 for ever while the list is cut for ever fails with exit code 65, and the stored rows stay', async () => {
+    const world = await openListed(assumed);
+    world.rewrite({ part: 'undivided' }, cutList);
+    world.rewrite({ part: 'in' }, noContent);
+    const { failures } = await world.night(2);
+    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
+    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+    expect(await world.cells(assumed)).toEqual(
+      world.truth(
+        assumed,
+        rows(assumed, 1).filter((row) => row.day === FIRST),
+      ),
+    );
+  });
+
+  test.each(kinds)(
+    'of %s, a part that is answered 204 for ever while the list is cut for ever costs no row if the days fit one request',
+    async (_, of) => {
+      const world = await openListed(of);
+      world.maxRows = Infinity;
+      world.rewrite({ part: 'undivided' }, cutList);
+      world.rewrite({ part: 'in' }, noContent);
+      expect((await world.night(2)).failures).toEqual([]);
+      expect(await world.cells(of)).toEqual(world.truth(of));
+    },
+  );
+
+  test('a list that is cut for ever while every part has rows is told: the days are loaded as unverifiable', async () => {
+    const world = await openListed(assumed);
+    world.rewrite({ part: 'undivided' }, cutList);
+    expect((await world.night(2)).failures).toEqual([]);
+    expect(await world.cells(assumed)).toEqual(world.truth(assumed));
+    expect(await verdicts(world)).toEqual(['unverifiable']);
+    expect(world.warnings()).toContainEqual(textWith('PARTS_NOT_PROVEN'));
+  });
+
+  test.each([
+    ['proven by the totals of the list', assumed, 'proven', 0],
+    [
+      'unverifiable, and told, where no total shows that the list is whole',
+      ratios,
+      'unverifiable',
+      1,
+    ],
+  ] as const)('a part that has no rows in fact is loaded: %s', async (_, of, verdict, told) => {
+    const world = await openListed(of);
+    world.rows = rows(of, 2, { ...places, app_token: ['b', 'c'] });
+    expect((await world.night(2)).failures).toEqual([]);
+    expect(await world.cells(of)).toEqual(world.truth(of));
+    expect(await verdicts(world)).toEqual([verdict]);
+    const words = world.warnings().filter((text) => text.startsWith('PARTS_NOT_PROVEN'));
+    expect(words.length > 0).toBe(told === 1);
+  });
+});

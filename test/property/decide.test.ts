@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import type { AnswerFacts, Answered, PeriodSum } from '../../src/load/answered.ts';
 import { decide, type Replacement } from '../../src/load/decide.ts';
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
+import { addsUpCertainly } from '../../src/model/metric.ts';
 import {
   type Box,
   boxId,
@@ -23,11 +24,17 @@ const CASES = Number(process.env['RIPEN_DECIDE_CASES'] ?? 5000);
 const FIRST = day('2026-05-01');
 const NETWORKS = ['a', 'b', 'c', null] as const;
 
-/** Whether the sums of a metric certainly show missing rows, and its values are counts. */
-const METRICS: Readonly<Record<string, { readonly adds: boolean; readonly isCount: boolean }>> = {
+interface Kind {
+  /** Whether the sums of a metric show missing rows, its values are counts, and its name alone says so. */
+  readonly adds: boolean;
+  readonly isCount: boolean;
+  readonly isAssumed?: boolean;
+}
+const METRICS: Readonly<Record<string, Kind>> = {
   installs: { adds: true, isCount: true },
   clicks: { adds: true, isCount: true },
   cost: { adds: true, isCount: false },
+  made_up: { adds: true, isCount: true, isAssumed: true },
   ecpi: { adds: false, isCount: false },
   ctr: { adds: false, isCount: false },
 };
@@ -42,6 +49,7 @@ interface Row {
 const SPOILS = [
   'nothing',
   'no content',
+  'no content, and the list cut',
   'a row cut',
   'a row cut, with the totals of the rest',
   'a row twice, counted once',
@@ -86,6 +94,7 @@ function draw(seed: number): Case {
     ['installs', 'ecpi', 'ctr'],
     ['installs', 'clicks', 'cost'],
     ['ecpi', 'ctr'],
+    ['made_up', 'ecpi'],
     ['installs'],
   ]);
   const isFiltered = random() < 0.2;
@@ -105,7 +114,7 @@ function draw(seed: number): Case {
       { network: { in: null, notIn: ['a', 'b'] } },
     ],
   ]);
-  const certain = metrics.find((id) => METRICS[id]?.adds === true);
+  const certain = metrics.find((id) => addsUpCertainly(declared, id));
   const others = metrics.filter((id) => id !== certain);
   const width = pick([1, 2, 9]);
   const batches = Array.from({ length: Math.max(1, Math.ceil(others.length / width)) }, (_, at) => [
@@ -159,14 +168,8 @@ function answerOf(
   readonly isCut: boolean;
 } {
   const whole = truth.filter((row) => isIn(row, box.part));
-  const totalsOf = (rows: readonly Row[], round = (value: number): number => value) =>
-    new Map(
-      box.metrics.flatMap((id): [string, string][] =>
-        METRICS[id]?.adds === true ? [[id, String(round(sumOf(rows, id)))]] : [],
-      ),
-    );
   const isSpoiled = boxNo === target && (isForever || isFirst);
-  const sound = { rows: whole, totals: totalsOf(whole), isCut: false };
+  const sound = { rows: whole, totals: totalsOf(box, whole), isCut: false };
   const [first, ...rest] = whole;
   if (!isSpoiled || first === undefined) return sound;
   const lastDay = addDays(window.replaced.end, -1);
@@ -174,21 +177,22 @@ function answerOf(
     case 'nothing':
       return sound;
     case 'no content':
+    case 'no content, and the list cut':
       return { rows: [], totals: new Map(), isCut: false };
     case 'a row cut':
       return { ...sound, rows: rest };
     case 'a row cut, with the totals of the rest':
-      return { rows: rest, totals: totalsOf(rest), isCut: false };
+      return { rows: rest, totals: totalsOf(box, rest), isCut: false };
     case 'a row twice, counted once':
       return { ...sound, rows: [first, ...whole] };
     case 'a row twice, counted twice':
-      return { rows: [first, ...whole], totals: totalsOf([first, ...whole]), isCut: false };
+      return { rows: [first, ...whole], totals: totalsOf(box, [first, ...whole]), isCut: false };
     case 'totals rounded':
-      return { ...sound, totals: totalsOf(whole, (value) => Math.round(value * 10) / 10) };
+      return { ...sound, totals: totalsOf(box, whole, (value) => Math.round(value * 10) / 10) };
     case 'totals left out':
       return { ...sound, totals: new Map() };
     case 'capped':
-      return { rows: rest, totals: totalsOf(rest), isCut: true };
+      return { rows: rest, totals: totalsOf(box, rest), isCut: true };
     case 'today moved':
     default: {
       const moved = ({ values, ...row }: Row): Row =>
@@ -199,10 +203,39 @@ function answerOf(
             }
           : { ...row, values };
       const rows = whole.map(moved);
-      return { rows, totals: totalsOf(rows), isCut: false };
+      return { rows, totals: totalsOf(box, rows), isCut: false };
     }
   }
 }
+
+/** The sums of the metrics of a box that add up, over its rows. */
+const sumsOf = (box: Box, rows: readonly Row[]): AnswerFacts['sums'] => {
+  const distinct = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+  return box.metrics.flatMap((id) => {
+    const { adds, isCount, isAssumed = false } = METRICS[id] ?? { adds: false, isCount: false };
+    if (!adds) return [];
+    return [
+      {
+        metric: id,
+        sum: rows.length === 0 ? null : String(sumOf(rows, id)),
+        distinctSum: rows.length === 0 ? null : String(sumOf(distinct, id)),
+        magnitude: sumOf(rows, id),
+        nonZero: rows.length,
+        digits: isCount ? 0 : 2,
+        isCount,
+        isAssumed,
+      },
+    ];
+  });
+};
+
+/** The totals that are stated beside the rows of a box. */
+const totalsOf = (box: Box, rows: readonly Row[], round = (value: number): number => value) =>
+  new Map(
+    box.metrics.flatMap((id): [string, string][] =>
+      METRICS[id]?.adds === true ? [[id, String(round(sumOf(rows, id)))]] : [],
+    ),
+  );
 
 function periodSumsOf(
   rows: readonly Row[],
@@ -231,7 +264,7 @@ function answered(
   repeated: ReadonlySet<string>,
   doubts: number,
 ): { readonly facts: Answered; readonly stored: ReadonlyMap<string, Row> } {
-  const { window, batches, truth, fetchedAt } = drawn;
+  const { window, batches, truth, fetchedAt, spoil, isForever } = drawn;
   const boxes = window.parts.flatMap((part, partNo) =>
     batches.map((metrics, batchNo): Box => ({ part, partNo, metrics, batchNo, control: null })),
   );
@@ -256,24 +289,18 @@ function answered(
       unfollowed: null,
       doubt: isCut ? { because: 'the service warned of a limit', isRefutable: false } : null,
       totals: rows.length > 0 || totals.size > 0 ? [totals] : [],
-      sums: box.metrics
-        .filter((id) => METRICS[id]?.adds === true)
-        .map((id) => ({
-          metric: id,
-          sum: rows.length === 0 ? null : String(sumOf(rows, id)),
-          distinctSum: rows.length === 0 ? null : String(sumOf(distinct, id)),
-          magnitude: sumOf(rows, id),
-          nonZero: rows.length,
-          digits: METRICS[id]?.isCount === true ? 0 : 2,
-          isCount: METRICS[id]?.isCount === true,
-          isAssumed: false,
-        })),
+      sums: sumsOf(box, rows),
       periodSums: periodSumsOf(rows, box.metrics),
     };
   });
   const periodRows = new Map<Day, number>();
   for (const row of stored.values()) periodRows.set(row.day, (periodRows.get(row.day) ?? 0) + 1);
   const controlBoxes = controlBoxesOf(window);
+  const isListed = (row: Row): boolean =>
+    spoil !== 'no content, and the list cut' ||
+    (!isForever && controlBoxes.some((box) => repeated.has(boxId(box)))) ||
+    stored.has(keyOf(row));
+  const listed = truth.filter(isListed);
   const facts: Answered = {
     spooled: {
       window,
@@ -291,19 +318,22 @@ function answered(
     pages: [],
     maturity: { computedAt: null, immature: [], unread: null },
     answers,
-    controls: controlBoxes.map((box): AnswerFacts => ({
-      box,
-      rows: truth.length,
-      failure: null,
-      unfollowed: null,
-      doubt: null,
-      totals: [],
-      sums: [],
-      periodSums: box.control?.length === 1 ? periodSumsOf(truth, box.metrics) : new Map(),
-    })),
+    controls: controlBoxes.map((box): AnswerFacts => {
+      const rows = box.control?.length === 1 ? truth : listed;
+      return {
+        box,
+        rows: rows.length,
+        failure: null,
+        unfollowed: null,
+        doubt: null,
+        totals: [totalsOf(box, truth)],
+        sums: sumsOf(box, rows),
+        periodSums: periodSumsOf(rows, box.metrics),
+      };
+    }),
     lostValues: controlBoxes.flatMap(({ control }) =>
       control?.length === 2
-        ? truth
+        ? listed
             .filter((row) => !stored.has(keyOf(row)))
             .map((row) => ({ start: row.day, dimension: 'network', value: row.network }))
         : [],
@@ -345,7 +375,8 @@ function settle(
 /** Whether something beside the spoiled answer states what it should have been. */
 function isRefutable({ window, batches, spoil }: Case): boolean {
   if (spoil === 'a row cut') return true;
-  if (spoil !== 'a row cut, with the totals of the rest' && spoil !== 'no content') return true;
+  if (spoil !== 'a row cut, with the totals of the rest' && !spoil.startsWith('no content'))
+    return true;
   return batches.length > 1 || controlBoxesOf(window).length > 0;
 }
 
