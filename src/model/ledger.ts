@@ -3,7 +3,8 @@
 import * as z from 'zod';
 
 import { type Day, day, daysBetween, MS_PER_DAY } from './calendar.ts';
-import type { Part } from './window.ts';
+import type { Slice } from './slice.ts';
+import { hasRoom, type Part } from './window.ts';
 
 /**
  * `proven` by the service's totals; `unverifiable` if none adds up or all agree only within rounding; `unproven` if something
@@ -83,6 +84,16 @@ export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() 
 export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize | null {
   const size = table?.size ?? null;
   return size !== null && size.learnedAt > sizesKeptSince(planAt) ? size : null;
+}
+
+/** Returns the parts that a run requests at first; undefined if none were learned, or a metric was added that has no room. */
+export function learnedParts(
+  slice: Slice,
+  table: SliceTable | null,
+  planAt: Date,
+): readonly Part[] | undefined {
+  const parts = knownSize(table, planAt)?.parts ?? undefined;
+  return parts?.every((part) => hasRoom(slice, part)) === true ? parts : undefined;
 }
 
 export interface SliceTable {

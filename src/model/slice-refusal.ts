@@ -5,7 +5,7 @@ import { formatColumnType } from './column-type.ts';
 import { isMetricItem, metricsOf } from './metric.ts';
 import type { Slice } from './slice.ts';
 import { starRefusal, withStars } from './stars.ts';
-import { bytesForMetrics, bytesOf } from './window.ts';
+import { hasRoom } from './window.ts';
 
 export interface SliceRefusal {
   /** The key of the slice, or the parameter or filter, to change. */
@@ -20,12 +20,10 @@ export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | nul
   const stars = listed.length === 0 ? null : starRefusal(slice, listed);
   if (stars !== null) return { setting: 'metrics', ...stars };
 
-  const { metrics } = withStars(slice, listed);
-  const room = bytesForMetrics(slice);
   const [longest] = Object.entries(slice.parameters).toSorted(
     (one, other) => other[1].length - one[1].length,
   );
-  if (longest !== undefined && metrics.some((metric) => bytesOf([metric]) > room)) {
+  if (longest !== undefined && !hasRoom(withStars(slice, listed))) {
     const [setting, value] = longest;
     return {
       setting,

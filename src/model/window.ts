@@ -98,13 +98,14 @@ export const subjectOf = (window: Window): string =>
 /** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
 
-/** The bytes left for metrics in a request's address, besides the slice's own parameters and these filters; at least 1. */
-export function bytesForMetrics(
-  slice: Slice,
-  filters: Readonly<Record<string, string>> = {},
-): number {
+/** The bytes left for metrics in the address of a part, besides the slice's own parameters; at least 1. */
+export function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
-  const others = Object.entries({ ...parameters, ...filters, dimensions: dimensions.join(',') });
+  const others = Object.entries({
+    ...parameters,
+    ...partFilters(slice, part),
+    dimensions: dimensions.join(','),
+  });
   const taken = others.reduce(
     (sum, each) => sum + encodeURIComponent(each.join('=')).length + 1,
     REST_OF_URL,
@@ -115,6 +116,12 @@ export function bytesForMetrics(
 /** The bytes that names take in an address, in which a comma takes three. */
 export const bytesOf = (names: readonly string[]): number =>
   names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
+
+/** Whether the address of a part has room for each metric, if need be by itself. */
+export function hasRoom(slice: Slice, part?: Part): boolean {
+  const room = bytesForMetrics(slice, part);
+  return slice.metrics.every((metric) => bytesOf([metric]) <= room);
+}
 
 /** Joins lists of names into batches that take at most `maxBytes` in an address; no list is divided. */
 export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
@@ -153,7 +160,7 @@ export const boxId = ({ part, metrics, control }: Box): string =>
 export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[] {
   const shared = slice.metrics.find((metric) => addsUpCertainly(slice, metric));
   // All parts have the same batches, so that each batch covers the whole window.
-  const room = Math.min(...parts.map((part) => bytesForMetrics(slice, partFilters(slice, part))));
+  const room = Math.min(...parts.map((part) => bytesForMetrics(slice, part)));
   const batches = metricBatches(slice.metrics, room, shared);
   return parts.flatMap((part, partNo) =>
     batches.map((metrics, batchNo): Box => ({ part, partNo, metrics, batchNo, control: null })),
@@ -186,7 +193,7 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompa
   ];
 }
 
-/** Divides metrics into as few batches as addresses can hold, each beginning with the shared metric. */
+/** Divides metrics into as few batches as addresses with room for each can hold; each begins with the shared metric. */
 function metricBatches(
   metrics: readonly string[],
   room: number,
@@ -194,8 +201,6 @@ function metricBatches(
 ): (readonly string[])[] {
   if (bytesOf(metrics) <= room) return [metrics];
   const longest = Math.max(...metrics.map((metric) => bytesOf([metric])));
-  // If the filters leave no room for a name, batches would only make many addresses that are too long.
-  if (longest > room) return [metrics];
   const first = shared === undefined || bytesOf([shared]) + longest > room ? [] : [shared];
   const others = metrics.filter((metric) => !first.includes(metric)).map((metric) => [metric]);
   return batchesOf(others, room - bytesOf(first)).map((batch) => first.concat(batch));

@@ -17,6 +17,7 @@ import {
   storedAt,
   storedPeriods,
   knownSize,
+  learnedParts,
   type PeriodRecord,
   type SliceLedger,
   type SliceTable,
@@ -126,7 +127,7 @@ function windowsOf(
       perDay * daysBetween(requested.start, requested.end),
     topReason,
   });
-  const parts = knownSize(table, planAt)?.parts ?? undefined;
+  const parts = learnedParts(slice, table, planAt);
   return groups.map((group) =>
     windowOf(
       isCube ? { ...slice, metrics: group.metrics } : slice,

@@ -2,6 +2,7 @@
 
 import {
   type DuePeriod,
+  hasRoom,
   type KnownValue,
   ownValues,
   type Part,
@@ -49,8 +50,7 @@ export function splitParts(
 }
 
 interface Division {
-  readonly dimension: string;
-  readonly chosen: readonly string[];
+  readonly halves: readonly [Part, Part];
   /** How far the two halves are from equal, by the known rows; 0 is even. */
   readonly imbalance: number;
 }
@@ -61,13 +61,7 @@ function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Par
     return division === null ? [] : [division];
   });
   const [best] = divisions.sort((a, b) => a.imbalance - b.imbalance);
-  if (best === undefined) return null;
-  const { dimension, chosen } = best;
-  const before = valuesOf(part, dimension);
-  return [
-    { ...part, [dimension]: { in: chosen, notIn: [] } },
-    { ...part, [dimension]: { in: before.in, notIn: [...before.notIn, ...chosen] } },
-  ];
+  return best?.halves ?? null;
 }
 
 function divideValues(
@@ -87,22 +81,26 @@ function divideValues(
         !notIn.includes(value),
     )
     .toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1));
-  if (left.length < 2) return null;
-  const total = left.reduce((sum, { rows }) => sum + rows, 0);
-  const chosen: string[] = [];
+  const rowsIn = (some: readonly KnownValue[]): number =>
+    some.reduce((sum, { rows }) => sum + rows, 0);
+  const total = rowsIn(left);
   const room = VALUES_SHARE * (slice.maxUrlBytes ?? MAX_URL_BYTES) - encodedLength(valuesIn(part));
-  let rows = 0;
+  let division: Division | null = null;
   // Never takes all values: the last one makes it the whole, which is more than half.
-  for (const next of left) {
-    const isHalf = rows + next.rows > total / 2 && chosen.length > 0;
-    const isLong = encodedLength([...chosen, next.value]) > room;
+  for (let count = 1; count < left.length; count += 1) {
+    const taken = left.slice(0, count);
+    const rows = rowsIn(taken);
+    const chosen = taken.map(({ value }) => value);
+    const halves: [Part, Part] = [
+      { ...part, [dimension]: { in: chosen, notIn: [] } },
+      { ...part, [dimension]: { in: wanted, notIn: [...notIn, ...chosen] } },
+    ];
+    const isHalf = rows > total / 2 && count > 1;
+    const isLong = encodedLength(chosen) > room || !halves.every((half) => hasRoom(slice, half));
     if (isHalf || isLong) break;
-    chosen.push(next.value);
-    rows += next.rows;
+    division = { halves, imbalance: Math.abs(total - 2 * rows) / total };
   }
-  return chosen.length === 0
-    ? null
-    : { dimension, chosen, imbalance: Math.abs(total - 2 * rows) / total };
+  return division;
 }
 
 function valuesIn(part: Part): string[] {
