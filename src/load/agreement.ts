@@ -6,14 +6,22 @@
 
 import type { Day } from '../model/calendar.ts';
 import { endOf, isWhole } from '../model/period.ts';
-import { type Box, controlBoxesOf, boxId, isFiltered } from '../model/window.ts';
+import {
+  type Box,
+  controlBoxesOf,
+  boxId,
+  isDivided,
+  isFiltered,
+  partId,
+  wholeOf,
+} from '../model/window.ts';
 import { MAX_DOUBTS } from '../spool/spool.ts';
-import type { AnswerFacts, Answered, PeriodSum } from './answered.ts';
-import { isBatched } from './answered.ts';
+import { type AnswerFacts, type Answered, isBatched, type PeriodSum } from './answered.ts';
 import { isSettled } from './fate.ts';
 import type { NightTotals } from './night-totals.ts';
 import { type AnswerProof, clauseOf, proveAnswer } from './proof.ts';
 import { halfUnit, SUM_ROUNDOFF } from './totals.ts';
+import { isWithin } from './window-checks.ts';
 
 export interface Disagreement {
   /** As the end of a sentence about the window. */
@@ -44,28 +52,30 @@ export function compareAnswers(
   proofs: readonly AnswerProof[],
   totals: NightTotals,
 ): Agreement {
-  const { spooled, controls } = answered;
-  const { window, doubts } = spooled;
-  const isDivided = window.parts.length > 1;
-  const latest = window.isCompared === true ? controls.map(totalsIn) : [totals];
-  const differences = isDivided
-    ? []
-    : latest.flatMap((each) => differenceFrom(each, answered, proofs) ?? []);
+  const { window, doubts } = answered.spooled;
+  const isOne = window.parts.length === 1;
+  const latest = window.isCompared === true ? answered.controls.map(totalsIn) : [totals];
+  const differences = isOne
+    ? latest.flatMap((each) => differenceFrom(each, answered, proofs) ?? [])
+    : [];
   const ofParts = betweenParts(answered);
-  const ofWhole = isDivided ? withControl(answered, proofs) : [];
+  const ofWhole = isOne ? [] : withControl(answered, proofs);
   const all = [...betweenBatches(answered), ...ofParts, ...ofWhole];
   const isAccepted = ({ acceptedAfter }: Disagreement): boolean => doubts >= acceptedAfter;
   const disagreements = all.filter((each) => !isAccepted(each));
   const isTolerant = disagreements.length < all.length;
-  const unverified = ofParts.find(isAccepted)?.clause ?? unlisted(answered);
+  const accepted = ofParts.find(isAccepted)?.clause ?? null;
+  const unverified = accepted ?? (isOne ? null : unlisted(answered));
   return { disagreements, isTolerant, unverified, different: differences[0] ?? null };
 }
 
 /** Why rows may be in none of the parts of a window. */
 function unlisted({ spooled: { window }, controls }: Answered): string | null {
-  if (window.parts.length < 2) return null;
-  if (isFiltered(window))
-    return 'a filter of a metric applies to grouped rows, so that no total can show it';
+  if (isFiltered(window)) {
+    return window.parts.some((part) => isDivided(window, part))
+      ? 'a filter of a metric applies to grouped rows, so that no total can show it'
+      : null;
+  }
   const answered = new Set(controls.map(({ box }) => boxId(box)));
   const missing = controlBoxesOf(window).find((box) => !answered.has(boxId(box)));
   return controls.length === 0 || missing === undefined
@@ -151,9 +161,10 @@ function betweenKeys(answered: Answered): Disagreement[] {
 }
 
 /**
- * If no sums of the whole exist, a part without rows beside others is doubted. A list of its values that is complete by its own
- * totals shows that the part is empty; one without totals is a second answer that agrees. Identical rows may count in the totals
- * of a list alone, so that one that lacks rows by them is requested once more, but holds only a window with such a part.
+ * If no sums of its whole exist, a part without rows beside others is doubted. A list of the values of the whole that is complete
+ * by its own totals shows that the part is empty; one without totals is a second answer that agrees. Identical rows may count in
+ * the totals of a list alone, so that one that lacks rows by them is requested once more, but holds only a window with such a
+ * part. A part that is its own whole may have no rows: its repeated answer is the only one that can show that.
  */
 function betweenParts({
   answers,
@@ -161,9 +172,11 @@ function betweenParts({
   spooled: { window },
 }: Answered): readonly Disagreement[] {
   const controlBoxes = controlBoxesOf(window);
-  if (window.parts.length < 2 || controlBoxes.some(({ control }) => control?.length === 1))
-    return [];
-  const lists = controls.map(proveAnswer);
+  const summed = new Set(
+    controlBoxes.flatMap(({ part, control }) => (control?.length === 1 ? [partId(part)] : [])),
+  );
+  const hasSums = ({ box }: AnswerFacts): boolean => summed.has(partId(wholeOf(window, box.part)));
+  const lists = controls.filter((control) => !hasSums(control)).map(proveAnswer);
   const cut = lists.find(({ against }) => against !== null);
   const disagreements: Disagreement[] = [];
   if (cut !== undefined) {
@@ -172,69 +185,78 @@ function betweenParts({
     const boxes = [box];
     disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter: 1, needsWhole: false });
   }
-  const isEmpty = (partNo: number): boolean =>
-    answers.every(({ box, rows }) => box.partNo !== partNo || rows === 0);
-  const empty = answers.filter(({ box }) => isEmpty(box.partNo)).map(({ box }) => box);
-  const isShown = lists.length > 0 && lists.every(({ verdict }) => verdict === 'proven');
-  if (isShown || empty.length === 0 || empty.length === answers.length) return disagreements;
-  const boxes = [...answers, ...controls].map(({ box }) => box);
+  const filled = new Set(answers.flatMap(({ box, rows }) => (rows > 0 ? [box.partNo] : [])));
+  if (filled.size === 0) return disagreements;
+  const empty = answers
+    .filter((answer) => !filled.has(answer.box.partNo) && !hasSums(answer))
+    .map(({ box }) => box);
   const clause = `one of its ${window.parts.length} parts was answered without rows, the others with some`;
-  const isConfirmed = controlBoxes.length > 0 && cut === undefined;
-  const acceptedAfter = isConfirmed ? MAX_DOUBTS + 1 : Infinity;
-  const suspects = [...empty, ...controls.map(({ box }) => box)];
-  disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole: true });
+  const divided = empty.filter(({ part }) => isDivided(window, part));
+  const undivided = empty.filter(({ part }) => !isDivided(window, part));
+  if (undivided.length > 0) {
+    const suspects = undivided;
+    const acceptedAfter = MAX_DOUBTS;
+    disagreements.push({ clause, suspects, boxes: suspects, acceptedAfter, needsWhole: false });
+  }
+  const isShown = lists.length > 0 && lists.every(({ verdict }) => verdict === 'proven');
+  if (divided.length > 0 && !isShown) {
+    const boxes = [...answers, ...controls].map(({ box }) => box);
+    const isConfirmed = controlBoxes.length > 0 && cut === undefined;
+    const acceptedAfter = isConfirmed ? MAX_DOUBTS + 1 : Infinity;
+    const suspects = [...divided, ...controls.map(({ box }) => box)];
+    disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole: true });
+  }
   return disagreements;
 }
 
-/** The parts must add up to the totals of the undivided window, by period, and have all of its values. */
+/** The parts of a whole must add up to its totals, by period, and have all of its values. */
 function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagreement[] {
-  const { answers, controls, lostValues } = answered;
-  const boxes = [...answers, ...controls].map(({ box }) => box);
-  const empty = answers.filter(({ rows }) => rows === 0).map(({ box }) => box);
+  const { spooled, controls } = answered;
+  const { window } = spooled;
   const disagreements: Disagreement[] = [];
-  for (const { box, rows } of controls) {
-    if (rows > 0 || empty.length === answers.length) continue;
-    const clause = 'its parts have rows, and the whole was answered without any';
-    disagreements.push({
-      clause,
-      suspects: [box],
-      boxes,
-      acceptedAfter: Infinity,
-      needsWhole: false,
-    });
-  }
-  const disagree = (clause: string, start: string): unknown =>
-    disagreements.push({
-      clause,
-      suspects: empty.length > 0 ? empty : boxes,
-      boxes,
-      acceptedAfter: isOpen(answered, start) ? 1 : Infinity,
-      needsWhole: false,
-    });
-  const { replaced } = answered.spooled.window;
-  const starts = new Set(
-    [...answers, ...controls]
-      .flatMap(({ periodSums }) => Array.from(periodSums.keys()))
-      .filter((start) => replaced.start <= start && start < replaced.end),
-  );
+  const needsWhole = false;
   for (const control of controls) {
-    if (control.box.control?.length !== 1 || control.periodSums.size === 0) continue;
-    for (const start of starts) {
-      for (const metric of control.box.metrics) {
-        const total = control.periodSums.get(start);
-        // A period without rows has no values; a value that is not stated is not zero.
-        if (total !== undefined && (total.get(metric)?.sum ?? null) === null) continue;
-        const stated = Number(total?.get(metric)?.sum ?? 0);
-        const sum = differentSum(metric, { start, total: stated }, answers, proofs);
-        if (sum === null) continue;
-        const clause = `the ${metric} of its parts added up to ${sum}, the whole's total was ${stated}: a value may be in neither part,`;
-        disagree(`${clause} in the period of ${start}`, start);
+    const { part, metrics, control: dimensions } = control.box;
+    const parts = proofs.filter(
+      ({ answer: { box } }) => partId(wholeOf(window, box.part)) === partId(part),
+    );
+    const answers = parts.map(({ answer }) => answer);
+    const empty = answers.filter(({ rows }) => rows === 0).map(({ box }) => box);
+    const boxes = [...answers, ...controls].map(({ box }) => box);
+    if (control.rows === 0 && empty.length < answers.length) {
+      const clause = 'its parts have rows, and the whole was answered without any';
+      const suspects = [control.box];
+      disagreements.push({ clause, suspects, boxes, acceptedAfter: Infinity, needsWhole });
+    }
+    const disagree = (clause: string, start: string): unknown => {
+      const suspects = empty.length > 0 ? empty : boxes;
+      const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
+      return disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole });
+    };
+    if (dimensions?.length === 1 && control.periodSums.size > 0) {
+      const starts = new Set(
+        [...answers, control]
+          .flatMap(({ periodSums }) => Array.from(periodSums.keys()))
+          .filter((start) => isWithin(start, window.replaced)),
+      );
+      for (const start of starts) {
+        const totals = control.periodSums.get(start);
+        for (const metric of metrics) {
+          const total = totals?.get(metric)?.sum ?? null;
+          // A period without rows has no values; a value that is not stated is not zero.
+          if (totals !== undefined && total === null) continue;
+          const stated = Number(total ?? 0);
+          const sum = differentSum(metric, { start, total: stated }, parts);
+          if (sum === null) continue;
+          const clause = `the ${metric} of its parts added up to ${sum}, the whole's total was ${stated}: a value may be in neither part,`;
+          disagree(`${clause} in the period of ${start}`, start);
+        }
       }
     }
-  }
-  for (const { start, dimension, value } of lostValues) {
-    const clause = `the whole has rows whose ${dimension} is ${value ?? 'NULL'}, and its parts have none`;
-    disagree(clause, start);
+    for (const { start, value } of control.lost) {
+      const clause = `the whole has rows whose ${dimensions?.[1] ?? ''} is ${value ?? 'NULL'}, and its parts have none`;
+      disagree(clause, start);
+    }
   }
   return disagreements;
 }
@@ -243,24 +265,22 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
 function differentSum(
   metric: string,
   { start, total }: { readonly start: Day; readonly total: number },
-  answers: readonly AnswerFacts[],
-  proofs: readonly AnswerProof[],
+  parts: readonly AnswerProof[],
 ): number | null {
   // Each part counts once: its batches may share the metric.
   const counted = new Map(
-    answers.flatMap((answer) =>
-      answer.box.metrics.includes(metric) ? [[answer.box.partNo, answer]] : [],
+    parts.flatMap(({ answer: { box, periodSums } }) =>
+      box.metrics.includes(metric) ? [[box.partNo, periodSums.get(start)?.get(metric)]] : [],
     ),
   );
-  const sums = [...counted.values()].map(({ periodSums }) => periodSums.get(start)?.get(metric));
   // The totals count identical rows once or as often as they came.
   const added = (['distinctSum', 'sum'] as const).map((kind) =>
-    sums.reduce((all, sum) => all + Number(sum?.[kind] ?? 0), 0),
+    [...counted.values()].reduce((all, sum) => all + Number(sum?.[kind] ?? 0), 0),
   );
-  const facts = proofs.flatMap((proof) => proof.answer.sums.filter((sum) => sum.metric === metric));
+  const facts = parts.flatMap(({ answer }) => answer.sums.filter((sum) => sum.metric === metric));
   const isCount = facts.every((sum) => sum.isCount) && added.every(Number.isInteger);
   // Accepted as rounding when each part was compared with its own total.
-  const rounding = proofs
+  const rounding = parts
     .flatMap(({ comparisons }) => comparisons.filter((each) => each.metric === metric))
     .reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
   const digits = Math.max(2, ...facts.map((sum) => sum.digits));
@@ -291,7 +311,7 @@ function differenceFrom(
       continue;
     for (const [metric, total] of totals.get(start) ?? []) {
       if (!certain.has(metric)) continue;
-      const sum = differentSum(metric, { start, total }, answers, proofs);
+      const sum = differentSum(metric, { start, total }, proofs);
       if (sum !== null)
         return `its ${metric} in the period of ${start} added up to ${sum}, the control total is ${total}`;
     }

@@ -40,17 +40,16 @@ export type PeriodSums = ReadonlyMap<Day, ReadonlyMap<string, PeriodSum>>;
 export interface AnswerFacts extends Pick<AnswerPages, 'rows' | 'doubt' | 'totals' | 'failure'> {
   readonly box: Box;
   readonly unfollowed: string | null;
-  /** Of its additive metrics without rejected values; empty for a control answer. */
+  /** Of its additive metrics without rejected values. */
   readonly sums: readonly MetricSum[];
   /** Empty if its window has no other answer to compare it with. */
   readonly periodSums: PeriodSums;
 }
 
-/** A value that a control answer has and the rows lack. */
-export interface LostValue {
-  readonly start: Day;
-  readonly dimension: string;
-  readonly value: string | null;
+/** A control answer. */
+export interface ControlFacts extends AnswerFacts {
+  /** The values of its second dimension that the rows lack, by period. */
+  readonly lost: readonly { readonly start: Day; readonly value: string | null }[];
 }
 
 /** A window with staged rows. */
@@ -61,8 +60,7 @@ export interface Answered {
   readonly pages: readonly StagedPage[];
   readonly maturity: WindowMaturity;
   readonly answers: readonly AnswerFacts[];
-  readonly controls: readonly AnswerFacts[];
-  readonly lostValues: readonly LostValue[];
+  readonly controls: readonly ControlFacts[];
   /** Why its rows cannot be loaded, whatever their totals. */
   readonly failure: Failure | null;
   readonly rejects: Rejects | null;

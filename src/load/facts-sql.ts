@@ -3,7 +3,7 @@
 import type { Day } from '../model/calendar.ts';
 import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
-import type { Window } from '../model/window.ts';
+import type { Box, Window } from '../model/window.ts';
 import { BODY } from '../spool/columns/reading.ts';
 import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { PageRead } from './read-pages.ts';
@@ -183,22 +183,26 @@ ${controlRows(window, pages)}
 group by p`;
 }
 
-/** The values of a dimension with any value of a metric in a control answer, but without rows in that period of the window. */
+/** The values of the second dimension of a control answer with any value of a metric, but without rows in that period of its whole. */
 export function lostValues(
   window: Window,
   windowNo: number,
-  dimension: string,
-  { metrics, pages }: { readonly metrics: readonly string[]; readonly pages: readonly PageRead[] },
+  { control, part }: Box,
+  { names, pages }: { readonly names: readonly string[]; readonly pages: readonly PageRead[] },
 ): string {
-  const name = identifier(dimension);
-  return `select distinct p::varchar as start_day, ${name} as value
+  const value = identifier(control?.[1] ?? '');
+  const lists = Object.entries(part).map(
+    ([dimension, { in: list }]) =>
+      ` and ${identifier(dimension)} in (${(list ?? []).map(literal).join(', ')})`,
+  );
+  return `select distinct p::varchar as start_day, ${value} as value
 from (
 ${controlRows(window, pages)}
 )
-where ${metrics.map((id) => `${identifier(id)} <> 0`).join(' or ')}
+where ${names.map((name) => `${identifier(name)} <> 0`).join(' or ')}
 except
-select (${periodOf(window.slice.grain, window.replaced.start)})::varchar, ${name}
+select (${periodOf(window.slice.grain, window.replaced.start)})::varchar, ${value}
 from ${staging.typed}
-where ${WINDOW} = ${windowNo}
+where ${WINDOW} = ${windowNo}${lists.join('')}
 limit 100`;
 }

@@ -11,8 +11,8 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   type AnswerFacts,
   type Answered,
+  type ControlFacts,
   isBatched,
-  type LostValue,
   type PeriodSums,
   type Readable,
   type ReadableAnswer,
@@ -129,13 +129,9 @@ export async function readAnswered(
       const plain = plainSums.get(key) ?? new Map<Day, ReadonlyMap<string, string | null>>();
       return { ...answer, sums: metricSums, periodSums: withDistinct(plain, distinct) };
     });
-    const controls: AnswerFacts[] = [];
-    const lost: LostValue[] = [];
-    for (const control of window.controls) {
-      const read = await readControl(warehouse, spooled.window, { windowNo, control, columns });
-      controls.push(read.facts);
-      lost.push(...read.lost);
-    }
+    const controls: ControlFacts[] = [];
+    for (const control of window.controls)
+      controls.push(await readControl(warehouse, spooled.window, { windowNo, control, columns }));
     const pages = staged.pages.filter((page) => page.windowNo === windowNo);
     answered.push({
       spooled,
@@ -145,7 +141,6 @@ export async function readAnswered(
       pages,
       answers,
       controls,
-      lostValues: lost,
       failure:
         rejected?.failure ??
         strayWeek(spooled.window, periodRows) ??
@@ -235,10 +230,10 @@ async function readControl(
     readonly control: ReadableAnswer;
     readonly columns: Columns;
   },
-): Promise<{ readonly facts: AnswerFacts; readonly lost: readonly LostValue[] }> {
+): Promise<ControlFacts> {
   const { box, pages, failure } = control;
-  const none = { ...control, sums: [], periodSums: new Map() };
-  if (pages.length === 0 || failure !== null) return { facts: none, lost: [] };
+  if (pages.length === 0 || failure !== null)
+    return { ...control, sums: [], periodSums: new Map(), lost: [] };
   const isRequested = ({ id }: Metric): boolean => box.metrics.includes(id);
   const added = additiveOf(columns).filter(isRequested);
   const sql = sumControl(
@@ -264,15 +259,14 @@ async function readControl(
     });
   });
   const facts = { ...control, sums: isExact ? sums : [], periodSums: withDistinct(texts) };
-  const dimension = box.control?.[1];
-  if (dimension === undefined) return { facts, lost: [] };
-  const metrics = columns.metrics.filter(isRequested).map(({ id }) => id);
-  const listed = lostValues(window, windowNo, dimension, { metrics, pages });
-  const values = await warehouse.rows(listed, [], lostRow);
-  return {
-    facts,
-    lost: values.map(({ start_day: start, value }) => ({ start, dimension, value })),
-  };
+  if (box.control?.length === 1) return { ...facts, lost: [] };
+  const names = columns.metrics.filter(isRequested).map(({ id }) => id);
+  const lost = await warehouse.rows(
+    lostValues(window, windowNo, box, { names, pages }),
+    [],
+    lostRow,
+  );
+  return { ...facts, lost: lost.map(({ start_day: start, value }) => ({ start, value })) };
 }
 
 /** The sums of a metric over the rows of an answer, with what the metric and the pages say of them. */

@@ -4,10 +4,10 @@
  */
 
 import { type Day, dayAt, type DayInterval, MS_PER_DAY, spanOf } from './calendar.ts';
-import { filtersMetric } from './dimension.ts';
 import type { Metric } from './metric.ts';
 import { coverageOf, daysEarlier, type Period } from './period.ts';
 import { fingerprintOf, MAX_URL_BYTES, type Slice } from './slice.ts';
+import { hasRoom, isFiltered } from './window.ts';
 
 export interface Control {
   readonly slice: Slice;
@@ -20,7 +20,7 @@ const ordering: ReadonlySet<string> = new Set(['sort', 'index', 'limit']);
 
 /**
  * Groups slices of equal grain, filters, parameters and headers. A filter of a metric limits grouped rows, so that a slice with
- * one has no totals without its dimensions, nor has one without a date dimension.
+ * one has no totals without its dimensions, nor has one without a date dimension, or whose filters no address holds.
  */
 export function controlsOf(slices: readonly Slice[]): Control[] {
   const groups = new Map<string, [Slice, ...Slice[]]>();
@@ -37,7 +37,8 @@ export function controlsOf(slices: readonly Slice[]): Control[] {
 /** Returns the name of a slice's control totals. It contains a hyphen, so that no configured slice has it. */
 export function controlName(slice: Slice): string | null {
   const { grain, headers, weekStartsOn } = slice;
-  if (grain === null || Object.keys(slice.parameters).some(filtersMetric)) return null;
+  if (grain === null || isFiltered({ slice })) return null;
+  if (!hasRoom({ ...slice, dimensions: [grain] })) return null;
   const week = grain === 'week' ? `-${weekStartsOn}` : '';
   return `control-${fingerprintOf({ dimensions: [grain], parameters: parametersOf(slice), headers })}${week}`;
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import { type Day, day, daysBetween, MS_PER_DAY } from './calendar.ts';
 import type { Slice } from './slice.ts';
-import { hasRoom, type Part } from './window.ts';
+import { hasRoom, ownValues, type Part, valuesOf } from './window.ts';
 
 /**
  * `proven` by the service's totals; `unverifiable` if none adds up or all agree only within rounding; `unproven` if something
@@ -86,14 +86,24 @@ export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize |
   return size !== null && size.learnedAt > sizesKeptSince(planAt) ? size : null;
 }
 
-/** Returns the parts that a run requests at first; undefined if none were learned, or a metric was added that has no room. */
+/**
+ * Returns the parts that a run requests at first; undefined if none were learned, if they have no room for a metric that was
+ * added, or if they lack values of the slice's own list, as those that were learned without a lost app do.
+ */
 export function learnedParts(
   slice: Slice,
   table: SliceTable | null,
   planAt: Date,
 ): readonly Part[] | undefined {
-  const parts = knownSize(table, planAt)?.parts ?? undefined;
-  return parts?.every((part) => hasRoom(slice, part)) === true ? parts : undefined;
+  const parts = knownSize(table, planAt)?.parts ?? [];
+  const isComplete = slice.dimensions.every((dimension) => {
+    const lists = parts.map((part) => valuesOf(part, dimension).in);
+    const listed = new Set(lists.flatMap((list) => list ?? []));
+    const own = ownValues(slice, dimension) ?? [];
+    return lists.includes(null) || own.every((value) => listed.has(value));
+  });
+  const isUsable = parts.length > 0 && isComplete && parts.every((part) => hasRoom(slice, part));
+  return isUsable ? parts : undefined;
 }
 
 export interface SliceTable {

@@ -5,7 +5,7 @@ import { formatColumnType } from './column-type.ts';
 import { isMetricItem, metricsOf } from './metric.ts';
 import type { Slice } from './slice.ts';
 import { starRefusal, withStars } from './stars.ts';
-import { hasRoom } from './window.ts';
+import { hasRoom, wholeParts } from './window.ts';
 
 export interface SliceRefusal {
   /** The key of the slice, or the parameter or filter, to change. */
@@ -23,12 +23,18 @@ export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | nul
   const [longest] = Object.entries(slice.parameters).toSorted(
     (one, other) => other[1].length - one[1].length,
   );
-  if (longest !== undefined && !hasRoom(withStars(slice, listed))) {
+  const starred = withStars(slice, listed);
+  if (longest !== undefined && !wholeParts(starred).every((part) => hasRoom(starred, part))) {
     const [setting, value] = longest;
+    const [dimension = '', test] = setting.split('__');
+    const isMissing = test === 'in' && !slice.dimensions.includes(dimension);
+    const divided = isMissing
+      ? `Add ${dimension} to the slice's dimensions, so that the list can be requested in parts`
+      : 'Divide its values among several slices';
     return {
       setting,
       message: `no address can hold ${setting}, whose ${value.split(',').length} values take ${encodeURIComponent(value).length} bytes`,
-      hint: 'Divide its values among several slices; if the service accepts longer addresses, raise service.max_url_bytes.',
+      hint: `${divided}; if the service accepts longer addresses, raise service.max_url_bytes.`,
     };
   }
 

@@ -50,7 +50,7 @@ export function windowOf(
   slice: Slice,
   fingerprint: string,
   periods: readonly DuePeriod[],
-  parts: readonly Part[] = [wholeWindow],
+  parts: readonly Part[] = wholeParts(slice),
 ): Window {
   const [first, last] = [periods.at(0), periods.at(-1)];
   if (first === undefined || last === undefined)
@@ -99,7 +99,7 @@ export const subjectOf = (window: Window): string =>
 const REST_OF_URL = 300;
 
 /** The bytes left for metrics in the address of a part, besides the slice's own parameters; at least 1. */
-export function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
+function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
   const others = Object.entries({
     ...parameters,
@@ -113,6 +113,10 @@ export function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number 
   return Math.max(1, maxUrlBytes - taken);
 }
 
+/** The bytes left for metrics in the longest address of some parts. */
+export const roomOf = (slice: Slice, parts: readonly Part[] = wholeParts(slice)): number =>
+  Math.min(...parts.map((part) => bytesForMetrics(slice, part)));
+
 /** The bytes that names take in an address, in which a comma takes three. */
 export const bytesOf = (names: readonly string[]): number =>
   names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
@@ -121,6 +125,25 @@ export const bytesOf = (names: readonly string[]): number =>
 export function hasRoom(slice: Slice, part?: Part): boolean {
   const room = bytesForMetrics(slice, part);
   return slice.metrics.every((metric) => bytesOf([metric]) <= room);
+}
+
+/** The share of an address that the encoded values of a part may take. */
+export const VALUES_SHARE = 3 / 8;
+
+/** The parts of a window that is not divided: the whole, or lists of values where no address holds a filter's own list. */
+export function wholeParts(slice: Slice): readonly Part[] {
+  const { dimensions, metrics, parameters, maxUrlBytes = MAX_URL_BYTES } = slice;
+  const lists = dimensions.map((name) => [name, [...new Set(ownValues(slice, name))]] as const);
+  const [longest] = lists.toSorted(([, one], [, other]) => bytesOf(other) - bytesOf(one));
+  if (longest === undefined || longest[1].length < 2 || hasRoom(slice)) return [wholeWindow];
+  const [dimension, values] = longest;
+  const others = { ...slice, parameters: { ...parameters, [`${dimension}__in`]: '' } };
+  const room = bytesForMetrics(others) - Math.max(...metrics.map((metric) => bytesOf([metric])));
+  const maxBytes = Math.min(VALUES_SHARE * maxUrlBytes, room);
+  return batchesOf(
+    values.map((value) => [value]),
+    maxBytes,
+  ).map((wanted) => ({ [dimension]: { in: wanted, notIn: [] } }));
 }
 
 /** Joins lists of names into batches that take at most `maxBytes` in an address; no list is divided. */
@@ -160,37 +183,43 @@ export const boxId = ({ part, metrics, control }: Box): string =>
 export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[] {
   const shared = slice.metrics.find((metric) => addsUpCertainly(slice, metric));
   // All parts have the same batches, so that each batch covers the whole window.
-  const room = Math.min(...parts.map((part) => bytesForMetrics(slice, part)));
-  const batches = metricBatches(slice.metrics, room, shared);
+  const batches = metricBatches(slice.metrics, roomOf(slice, parts), shared);
   return parts.flatMap((part, partNo) =>
     batches.map((metrics, batchNo): Box => ({ part, partNo, metrics, batchNo, control: null })),
   );
 }
 
 /**
- * The boxes of the totals that the rows of a divided or compared window must add up to, by period. Parts that agree with their own totals
- * may still leave out rows: a missing value is `in` no set and, if the service reads filters as SQL does, matches no `not in`.
- * If some metrics do not add up, the values of each dividing dimension are compared too. A filter of a metric limits grouped
- * rows, so that no coarser report has the same rows: such a window has no totals to compare.
+ * The boxes of the totals that the rows of a divided or compared whole must add up to, by period. Parts that agree with their
+ * own totals may still leave out rows: a missing value is `in` no set and, if the service reads filters as SQL does, matches no
+ * `not in`. If some metrics do not add up, the values of each dividing dimension are compared too. A filter of a metric limits
+ * grouped rows, so that no coarser report has the same rows: such a window has no totals to compare.
  */
 export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompared'>): Box[] {
-  const { slice, parts } = window;
-  const isDivided = parts.length > 1;
-  if ((!isDivided && window.isCompared !== true) || isFiltered(window)) return [];
+  const { slice, parts, isCompared = false } = window;
+  if (isFiltered(window)) return [];
   const certain = slice.metrics.filter((metric) => addsUpCertainly(slice, metric));
   // A report needs a dimension, and every report can be grouped by year.
   const period = slice.grain ?? 'year';
-  const dividing = new Set(parts.flatMap((part) => Object.keys(part)));
-  const control = (dimensions: readonly string[], metrics: readonly string[]): Box[] =>
-    metricBatches(metrics, bytesForMetrics(slice)).map((batch, batchNo) => {
-      return { part: wholeWindow, partNo: 0, metrics: batch, batchNo, control: dimensions };
-    });
-  return [
-    ...(certain.length > 0 ? control([period], certain) : []),
-    ...(isDivided && certain.length < slice.metrics.length
-      ? [...dividing].flatMap((dimension) => control([period, dimension], slice.metrics))
-      : []),
-  ];
+  const wholes = new Map<string, { readonly whole: Part; readonly dividing: Set<string> }>();
+  for (const part of parts) {
+    const whole = wholeOf(window, part);
+    const { dividing } = wholes.get(partId(whole)) ?? { dividing: new Set() };
+    for (const name of Object.keys(part)) if (!Object.hasOwn(whole, name)) dividing.add(name);
+    wholes.set(partId(whole), { whole, dividing });
+  }
+  const boxes: Box[] = [];
+  for (const { whole, dividing } of wholes.values()) {
+    const control = (dimensions: readonly string[], metrics: readonly string[]): void => {
+      const batches = metricBatches(metrics, bytesForMetrics(slice, whole));
+      for (const [batchNo, batch] of batches.entries())
+        boxes.push({ part: whole, partNo: 0, metrics: batch, batchNo, control: dimensions });
+    };
+    if ((dividing.size > 0 || isCompared) && certain.length > 0) control([period], certain);
+    if (certain.length === slice.metrics.length) continue;
+    for (const dimension of dividing) control([period, dimension], slice.metrics);
+  }
+  return boxes;
 }
 
 /** Divides metrics into as few batches as addresses with room for each can hold; each begins with the shared metric. */
@@ -285,6 +314,21 @@ export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Recor
   }
   return filters;
 }
+
+/**
+ * The whole that a part belongs to: the window, or a list of values if each part of the window has one. Such lists are disjoint
+ * and together the slice's own, so that no row can be in none of them.
+ */
+export function wholeOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>, part: Part): Part {
+  const isListed = (dimension: string): boolean =>
+    ownValues(slice, dimension) !== undefined &&
+    parts.every((each) => valuesOf(each, dimension).in !== null);
+  return Object.fromEntries(Object.entries(part).filter(([dimension]) => isListed(dimension)));
+}
+
+/** Whether a part is divided from its whole by other values. */
+export const isDivided = (window: Pick<Window, 'slice' | 'parts'>, part: Part): boolean =>
+  partId(wholeOf(window, part)) !== partId(part);
 
 /** Whether a metric filter limits the rows of a window: such a filter applies to the grouped rows. */
 export const isFiltered = ({ slice }: Pick<Window, 'slice'>): boolean =>

@@ -5,7 +5,7 @@
  * beside it until it is complete. The plan covers the whole coverage, including what a rolling date period has left behind.
  */
 
-import { bytesForMetrics, type DueReason, type Window, windowOf } from '../model/window.ts';
+import { type DueReason, roomOf, type Window, windowOf } from '../model/window.ts';
 import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
 import { addFinals, cellOf, movedCells } from './watch.ts';
@@ -120,7 +120,7 @@ function windowsOf(
   const groups = coverOf(due, {
     metrics: new Map([...byAge].map(([age, some]) => [age, some.map(({ id }) => id)])),
     maxDays,
-    maxBytes: isCube ? bytesForMetrics(slice) : Infinity,
+    maxBytes: isCube ? roomOf(slice) : Infinity,
     cost: isCube ? { ...cost, row: cost.row / VALUES_PER_ROW } : cost,
     rowsOf: ({ bucket, requested }, age) =>
       storedAt(table, age, bucket.start)?.rows ??

@@ -7,7 +7,9 @@ import {
   ownValues,
   type Part,
   partId,
+  VALUES_SHARE,
   valuesOf,
+  wholeOf,
   type Window,
   windowOf,
 } from '../model/window.ts';
@@ -31,8 +33,6 @@ export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
 /** If a window still fails in this many parts, splitting cannot help. */
 const MAX_PARTS = 64;
-/** The share of an address that the encoded values of a part may take. */
-const VALUES_SHARE = 3 / 8;
 
 /** The window with some parts (by id) divided in two by a dimension; null if one cannot be, for too many parts, or no ids. */
 export function splitParts(
@@ -40,9 +40,8 @@ export function splitParts(
   ids: ReadonlySet<string>,
   known: KnownValues,
 ): Window | null {
-  const { slice } = window;
   const parts = window.parts.map((part) =>
-    ids.has(partId(part)) ? dividePart(slice, part, known) : [part],
+    ids.has(partId(part)) ? dividePart(window, part, known) : [part],
   );
   const divided = parts.flatMap((some) => some ?? []);
   const isDivided = divided.length === window.parts.length + ids.size && ids.size > 0;
@@ -55,7 +54,12 @@ interface Division {
   readonly imbalance: number;
 }
 
-function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Part, Part] | null {
+function dividePart(window: Window, part: Part, known: KnownValues): readonly [Part, Part] | null {
+  const { slice } = window;
+  // Two lists need no totals of their whole.
+  const [list] = Object.keys(wholeOf(window, part));
+  const byList = list === undefined ? null : divideValues(slice, part, list, known.get(list) ?? []);
+  if (byList !== null) return byList.halves;
   const divisions = [...known].flatMap(([dimension, values]) => {
     const division = divideValues(slice, part, dimension, values);
     return division === null ? [] : [division];
@@ -64,22 +68,21 @@ function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Par
   return best?.halves ?? null;
 }
 
+/** A list is divided into two, which together are the list; any other part into a list and the complement of it. */
 function divideValues(
   slice: Slice,
   part: Part,
   dimension: string,
-  values: readonly KnownValue[],
+  known: readonly KnownValue[],
 ): Division | null {
   const own = ownValues(slice, dimension);
   const { in: wanted, notIn } = valuesOf(part, dimension);
-  const left = values
+  const values = wanted?.map(
+    (value) => known.find((each) => each.value === value) ?? { value, rows: 1 },
+  );
+  const left = (values ?? known)
     .filter(({ value }) => isSendable(value))
-    .filter(
-      ({ value }) =>
-        (own?.includes(value) ?? true) &&
-        (wanted?.includes(value) ?? true) &&
-        !notIn.includes(value),
-    )
+    .filter(({ value }) => (own?.includes(value) ?? true) && !notIn.includes(value))
     .toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1));
   const rowsIn = (some: readonly KnownValue[]): number =>
     some.reduce((sum, { rows }) => sum + rows, 0);
@@ -93,10 +96,18 @@ function divideValues(
     const chosen = taken.map(({ value }) => value);
     const halves: [Part, Part] = [
       { ...part, [dimension]: { in: chosen, notIn: [] } },
-      { ...part, [dimension]: { in: wanted, notIn: [...notIn, ...chosen] } },
+      {
+        ...part,
+        [dimension]:
+          wanted === null
+            ? { in: null, notIn: [...notIn, ...chosen] }
+            : { in: wanted.filter((value) => !chosen.includes(value)), notIn },
+      },
     ];
     const isHalf = rows > total / 2 && count > 1;
-    const isLong = encodedLength(chosen) > room || !halves.every((half) => hasRoom(slice, half));
+    const isLong =
+      (wanted === null && encodedLength(chosen) > room) ||
+      !halves.every((half) => hasRoom(slice, half));
     if (isHalf || isLong) break;
     division = { halves, imbalance: Math.abs(total - 2 * rows) / total };
   }

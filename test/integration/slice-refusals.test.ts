@@ -32,7 +32,7 @@ test.each([
     'a list of values that no address can hold',
     { ...loadable, name: 'many', filters: { app_token__in: apps } },
     'no address can hold app_token__in, whose 900 values take 13497 bytes',
-    'Divide its values among several slices; if the service accepts longer addresses, raise service.max_url_bytes.',
+    "Add app_token to the slice's dimensions, so that the list can be requested in parts; if the service accepts longer addresses, raise service.max_url_bytes.",
     'filters.app_token__in',
   ],
 ])('%s is refused', async (_, refused, message, hint, setting) => {

@@ -318,8 +318,10 @@ function answered(
     pages: [],
     maturity: { computedAt: null, immature: [], unread: null },
     answers,
-    controls: controlBoxes.map((box): AnswerFacts => {
-      const rows = box.control?.length === 1 ? truth : listed;
+    controls: controlBoxes.map((box): Answered['controls'][number] => {
+      const isSum = box.control?.length === 1;
+      const rows = isSum ? truth : listed;
+      const lost = isSum ? [] : rows.filter((row) => !stored.has(keyOf(row)));
       return {
         box,
         rows: rows.length,
@@ -329,15 +331,9 @@ function answered(
         totals: [totalsOf(box, truth)],
         sums: sumsOf(box, rows),
         periodSums: periodSumsOf(rows, box.metrics),
+        lost: lost.map((row) => ({ start: row.day, value: row.network })),
       };
     }),
-    lostValues: controlBoxes.flatMap(({ control }) =>
-      control?.length === 2
-        ? listed
-            .filter((row) => !stored.has(keyOf(row)))
-            .map((row) => ({ start: row.day, dimension: 'network', value: row.network }))
-        : [],
-    ),
     failure: null,
     rejects: null,
     copies,

@@ -4,7 +4,6 @@
  * in batches of metrics, in parts of values and in pages at once.
  */
 
-import type { RunEvent } from '../../src/events.ts';
 import type { RunRequest } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { isDateDimension } from '../../src/model/dimension.ts';
@@ -49,6 +48,7 @@ export interface Aim {
   readonly page?: number;
   /** Only days that include it. */
   readonly day?: string;
+  readonly matches?: (asking: Asking) => boolean;
   /** Lets so many requests pass first. */
   readonly after?: number;
 }
@@ -154,8 +154,7 @@ export async function openAnswering(
     return usual === null ? { status: 204 } : json(usual);
   };
   const opened = await openScenario(slices);
-  const close = (): Promise<void> => opened.close().then(() => server.close());
-  const scenario = { ...opened, close };
+  const scenario = { ...opened, close: () => opened.close().then(() => server.close()) };
   const service = { baseUrl: server.origin, reportsUrl: server.origin };
   const world: AnsweringWorld = {
     rows,
@@ -225,7 +224,7 @@ export async function openAnswering(
       return cells.filter((cell) => cell !== null).sort();
     },
     warnings: () =>
-      scenario.events.flatMap((event: RunEvent) =>
+      scenario.events.flatMap((event) =>
         event.type === 'warning' ? [`${event.code} ${event.message}`] : [],
       ),
   };
@@ -288,11 +287,12 @@ export const withCells = (
   ...cells,
 });
 
-const isAimedAt = (aim: Aim, { metrics, part, page, firstDay, lastDay }: Asking): boolean =>
-  (aim.metric === undefined || metrics.includes(aim.metric)) &&
-  (aim.part === undefined || aim.part === part) &&
-  (aim.page === undefined || aim.page === page) &&
-  (aim.day === undefined || (firstDay <= aim.day && aim.day <= lastDay));
+const isAimedAt = (aim: Aim, asking: Asking): boolean =>
+  (aim.matches?.(asking) ?? true) &&
+  (aim.metric === undefined || asking.metrics.includes(aim.metric)) &&
+  (aim.part === undefined || aim.part === asking.part) &&
+  (aim.page === undefined || aim.page === asking.page) &&
+  (aim.day === undefined || (asking.firstDay <= aim.day && aim.day <= asking.lastDay));
 
 function askingOf(parameters: URLSearchParams, ordinal: number): Asking {
   const listOf = (name: string): string[] => (parameters.get(name) ?? '').split(',');
