@@ -153,6 +153,7 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
     // The service cannot be asked again; archived answers were accepted when they were loaded.
     doubts: MAX_DOUBTS + 1,
     isConfirmation: true,
+    isIndivisible: true,
     round: null,
     answers,
     controlFailure: null,

@@ -16,7 +16,7 @@ import type { Answered } from './answered.ts';
 import type { NightTotals } from './night-totals.ts';
 import { type Counts, emptyStretches, lossFailure, sharesOf, type StoredPeriod } from './fate.ts';
 import type { Again, Failed, Outcome, Split } from './outcome.ts';
-import { type AnswerProof, clauseOf, isShort, proveAnswer } from './proof.ts';
+import { type AnswerProof, clauseOf, isShort, lacksRows, proveAnswer } from './proof.ts';
 import type { Comparison } from './totals.ts';
 import { isWithin } from './window-checks.ts';
 import { MAX_DOUBTS } from '../spool/spool.ts';
@@ -101,7 +101,8 @@ function prove(
   }
   const message = `${subjectOf(window)}: ${because}.`;
   const failure = new Failure('DATA_INCOMPLETE', message, { hint: UNPROVEN_HINT });
-  if (doubts < MAX_DOUBTS && unfollowed === null) {
+  const isLast = completeness === 'warn' && spooled.isIndivisible === true;
+  if (doubts < MAX_DOUBTS && unfollowed === null && !isLast) {
     // A division shows by itself whether smaller requests bring more rows.
     const isRepeatable = answers.length > 1 && doubts === 0 && spooled.round === null;
     const suspects = [
@@ -115,7 +116,9 @@ function prove(
     const undivided = windowOf(window.slice, window.fingerprint, window.periods);
     return again(answered, undivided, failure, null);
   }
-  if (completeness === 'warn') {
+  // Fewer rows than the totals count may be all that one request brings.
+  const isDivisible = unfollowed === null && !isLast && short.some(lacksRows);
+  if (completeness === 'warn' && !isDivisible) {
     const text = `The answer was loaded although it was not shown to be complete: ${because}.`;
     return {
       verdict: 'unproven',

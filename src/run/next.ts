@@ -11,6 +11,8 @@ export type NextStep =
   /** Request some answers, or all, once more. */
   | { readonly kind: 'request'; readonly pending: PendingWindow; readonly because: string }
   | { readonly kind: 'divide'; readonly split: Split }
+  /** Load the answers as they are. */
+  | { readonly kind: 'accept'; readonly pending: PendingWindow }
   /** Stop summing these metrics, and request the undivided window. */
   | {
       readonly kind: 'not additive';
@@ -41,15 +43,27 @@ export function next(outcome: Failed | Again | Split, canRequest: boolean): Next
   }
   const course = courseOf(outcome, canRequest);
   if (course === 'fail')
-    return { kind: 'fail', failure: canRequest ? failure : beyondReplay(failure, window) };
+    return canRequest
+      ? undivided(outcome)
+      : { kind: 'fail', failure: beyondReplay(failure, window) };
   if (course === 'divide') return { kind: 'divide', split: outcome };
   const { doubts, isConfirmation } = spooled;
   const metrics = [...(outcome.shortfall?.differences.keys() ?? [])];
-  const undivided = canRequest
-    ? windowOf(window.slice, window.fingerprint, window.periods)
-    : window;
-  const pending = { window: undivided, doubts, isConfirmation, round: null, answers: new Map() };
+  const whole = canRequest ? windowOf(window.slice, window.fingerprint, window.periods) : window;
+  const pending = { window: whole, doubts, isConfirmation, round: null, answers: new Map() };
   return { kind: 'not additive', metrics, spooled, pending };
+}
+
+/** Returns the last step for a window that is not divided: `completeness: warn` loads one that fell short. */
+export function undivided({
+  window,
+  failure,
+  shortfall,
+  spooled,
+}: Split): Extract<NextStep, { kind: 'fail' | 'accept' }> {
+  if (shortfall === null || window.slice.completeness !== 'warn') return { kind: 'fail', failure };
+  const answers = new Map(spooled.answers.map((answer) => [boxId(answer.box), answer]));
+  return { kind: 'accept', pending: { ...spooled, answers, isIndivisible: true } };
 }
 
 /**

@@ -79,12 +79,12 @@ async function recordForced(
   }
 }
 
-/** Counts and reports a loaded window, and remembers the parts it had to be divided into. */
+/** Counts and reports a loaded window, and remembers the parts it had to be divided into, unless they did not help. */
 export async function recordLoaded(result: Loaded, run: Run): Promise<void> {
   const { window, rows, warnings } = result;
   const { name } = window.slice;
   const restatedPeriods = run.record.load(result);
-  if (window.parts.length > 1) {
+  if (window.parts.length > 1 && warnings.every(({ code }) => code !== 'UNPROVEN')) {
     await saveParts(
       run.warehouse,
       { slice: name, fingerprint: window.fingerprint },

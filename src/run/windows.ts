@@ -23,7 +23,7 @@ import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../spool/spool.ts';
 import { saveMaxDays } from '../warehouse/ledger.ts';
-import { next, roundAfter } from './next.ts';
+import { next, roundAfter, undivided } from './next.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
 
@@ -143,10 +143,12 @@ class WindowLoader {
     if (window.slice.control === undefined) this.#run.record.leave(window);
   }
 
-  #fail(failure: Failure, window: Window): void {
+  /** Returns no windows to request in place of the failed one. */
+  #fail(failure: Failure, window: Window): readonly PendingWindow[] {
     const { slice } = window;
     if (slice.control === undefined) recordFailed(failure, window, this.#run);
     else this.failures.push({ failure, slice });
+    return [];
   }
 
   async #loadBatch({ spooled, fetchedAt }: AnswerBatch): Promise<readonly Outcome[]> {
@@ -190,15 +192,15 @@ class WindowLoader {
       return [];
     }
     this.#release(window);
-    if (heavy.size > 0) return this.#divide({ ...missed, parts: heavy });
+    if (heavy.size > 0)
+      return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
     const others = isRefused ? withoutLost(window, this.#lost) : null;
     if (others !== null) {
       this.#emitAgain(window, failure.message);
       return [unanswered(others)];
     }
-    this.#fail(failure, window);
-    return [];
+    return this.#fail(failure, window);
   }
 
   /** Returns the windows to request in place of one that was not loaded. */
@@ -208,22 +210,21 @@ class WindowLoader {
       if (window.slice.control === undefined) await this.#recordLoaded(outcome);
       return [];
     }
-    const step = next(outcome, this.#source.canRequest);
-    if (step.kind === 'fail') {
-      this.#fail(step.failure, window);
-      return [];
-    }
+    let step = next(outcome, this.#source.canRequest);
     if (step.kind === 'divide') {
       const { spooled, parts } = step.split;
       const answers = spooled.answers.filter(({ box }) => !parts.has(partId(box.part)));
-      return this.#divide({
+      const divided = await this.#divide({
         ...spooled,
         ...step.split,
         answers: new Map(answers.map((answer) => [boxId(answer.box), answer])),
       });
+      if (divided !== null) return divided;
+      step = undivided(step.split);
     }
+    if (step.kind === 'fail') return this.#fail(step.failure, window);
     if (step.kind === 'not additive') await this.#stopSumming(step.metrics, step.spooled);
-    else this.#emitAgain(window, step.because);
+    if (step.kind === 'request') this.#emitAgain(window, step.because);
     return [step.pending];
   }
 
@@ -262,12 +263,12 @@ class WindowLoader {
     this.#waiting.push(...held.map(unanswered));
   }
 
-  /** Returns a window's halves, or the window in more parts, and saves what was too heavy. Fails one that cannot be divided. */
+  /** Returns a window's halves, or the window in more parts, and saves what was too heavy; null if it cannot be divided. */
   async #divide(
     divided: PendingWindow &
       Pick<Split, 'failure' | 'parts'> &
       Partial<Pick<Split, 'shortfall' | 'values'>>,
-  ): Promise<readonly PendingWindow[]> {
+  ): Promise<readonly PendingWindow[] | null> {
     const { window, failure, parts, doubts, isConfirmation } = divided;
     const { slice, fingerprint } = window;
     const { warehouse, planAt, emit } = this.#run;
@@ -297,10 +298,7 @@ class WindowLoader {
     const inParts =
       splitParts(window, parts, new Map([...stored, ...(divided.values ?? [])])) ??
       splitParts(window, parts, stored);
-    if (inParts === null) {
-      this.#fail(failure, window);
-      return [];
-    }
+    if (inParts === null) return null;
     emit({ type: 'window_split', ...where, into: inParts.parts.length });
     const round = roundAfter(divided.shortfall ?? null, divided.round, window, inParts);
     // Without the batches of a part that was divided.

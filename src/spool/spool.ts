@@ -44,6 +44,8 @@ export interface PendingWindow {
   readonly isConfirmation: boolean;
   /** The state before its latest division because it fell short. */
   readonly round: Round | null;
+  /** Whether smaller requests cannot help, so that `completeness: warn` loads what came. */
+  readonly isIndivisible?: boolean;
   /** By `boxId`: answers that are not requested again. */
   readonly answers: ReadonlyMap<string, Answer>;
 }
