@@ -15,7 +15,7 @@ const daily: LakeTable = {
     ...metrics.map((name, place) => ({
       name,
       type: ['DECIMAL(18,6)', 'BIGINT', 'DOUBLE', 'INTEGER'][place] ?? 'BIGINT',
-      comment: `${name}: ${'é'.repeat(place * 70)}`,
+      comment: `${name}: ${'é'.repeat(place * 4)}`,
     })),
     { name: '_extra', type: 'VARCHAR', comment: null },
   ],

@@ -39,9 +39,9 @@ comment on view "lake"."order" is 'It''s a "slice";
 -- one row per \day\';
 comment on column "lake"."order"."day" is 'The day''s date';
 comment on column "lake"."order"."cost" is 'cost: ';
-comment on column "lake"."order"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-comment on column "lake"."order"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order"."index" is 'index: éééé';
+comment on column "lake"."order"."value" is 'value: éééééééé';
+comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééé';
 
 create or replace view "lake"."by_hour" as
 select
@@ -99,9 +99,9 @@ comment on view "lake"."order_final" is 'It''s a "slice";
 -- one row per \day\ Cells that are not final are NULL.';
 comment on column "lake"."order_final"."day" is 'The day''s date';
 comment on column "lake"."order_final"."cost" is 'cost: ';
-comment on column "lake"."order_final"."index" is 'index: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-comment on column "lake"."order_final"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
-comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+comment on column "lake"."order_final"."index" is 'index: éééé';
+comment on column "lake"."order_final"."value" is 'value: éééééééé';
+comment on column "lake"."order_final"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééé';
 
 create or replace view "lake"."order_cohorts" as
 select
