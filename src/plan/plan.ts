@@ -338,6 +338,7 @@ export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: 
     const left = [...ages].filter(([age]) => cells.has(cellOf(age, period)));
     return ages.size > 0 && left.length === 0 ? [] : [{ period, ages: new Map(left) }];
   });
-  const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MAX_JOINED_DAYS));
+  const mostDays = knownSize(plan.table, plan.planAt)?.maxDays ?? MAX_JOINED_DAYS;
+  const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), mostDays));
   return windowsOf(plan, due, days).toReversed();
 }

@@ -149,9 +149,9 @@ test('a backfill of 3 days asks for exactly those days and leaves the load of ev
   expect(await contentOf(scenario, `(from daily where ${outside})`)).toEqual(before);
   expect(
     await column(scenario, `select distinct _load_id from daily where not (${outside})`),
-  ).toEqual(['4']);
+  ).toEqual(['3']);
   expect(
-    await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 4'),
+    await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 3'),
   ).toEqual(['[forced]']);
 });
 

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { column } from '../support/contents.ts';
+import { limitToWeeks } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -17,7 +18,7 @@ const daily = slice({
   metrics: ['installs', 'clicks', 'cost', 'ecpi', 'all_revenue_total_d7'],
 });
 
-test('the second of two nights asks for 11 of 31 days and says why: 1 new, 7 maturing, 3 that became final', async () => {
+test('on the second of two nights 11 of 31 days are due, 1 new, 7 maturing, 3 that became final; one request asks for them and the 4 between', async () => {
   scenario = await openScenario([daily]);
   const first = await scenario.night(new Date('2026-06-01T02:30:00Z'));
   expect(first).toMatchObject({
@@ -29,8 +30,14 @@ test('the second of two nights asks for 11 of 31 days and says why: 1 new, 7 mat
   expect(second).toMatchObject({ status: 'succeeded', failures: [] });
   const [loaded] = second.slices;
   // Ages 2, 3, 4, 5, 7, 10 and 14 are milestones; installs settle at 8, the day-7 cohort at 9, spend at 15.
-  expect(loaded?.periods).toEqual({ new: 1, missing: 0, maturing: 7, 'became final': 3 });
-  expect(loaded?.windows).toEqual({ planned: 3, loaded: 3, failed: 0 });
+  expect(loaded?.periods).toEqual({
+    new: 1,
+    missing: 0,
+    maturing: 7,
+    'became final': 3,
+    between: 4,
+  });
+  expect(loaded?.windows).toEqual({ planned: 1, loaded: 1, failed: 0 });
   expect(loaded?.restated_periods).toBeGreaterThan(5);
 });
 
@@ -46,7 +53,9 @@ test('420 days of hours are asked for with at most 20 calls at once, as the serv
     simulator: { answerDelayMs: 500 },
     service: { maxConcurrency: cap },
   });
-  const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
+  const at = new Date('2026-06-01T02:30:00Z');
+  await limitToWeeks(scenario, at);
+  const summary = await scenario.night(at);
   expect(summary.failures).toEqual([]);
   expect(await column(scenario, 'select count(distinct hour::date) from hourly')).toEqual(['420']);
   expect(scenario.simulator.requested.peak).toBeLessThanOrEqual(cap);

@@ -7,7 +7,7 @@ import { vi } from 'vitest';
 
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
-import type { Slice } from '../../src/model/slice.ts';
+import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import type { RunSteps } from '../../src/run/execute-run.ts';
 import type { RunRequest } from '../../src/run/run.ts';
 import { type Clock, realClock } from '../../src/service/clock.ts';
@@ -17,6 +17,8 @@ import type { WorldOptions } from './simulator/world.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
+import { saveMaxDays } from '../../src/warehouse/ledger.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { httpService, type Scenario } from './scenario.ts';
 import { swiftClock } from './scripted-server.ts';
 import { plainRequest } from './plain-request.ts';
@@ -72,6 +74,38 @@ export async function runNight(
   } finally {
     await service.close();
   }
+}
+
+/**
+ * Loads the newest day of slices by a run of the same instant, and records that their requests may cover 7 days at most. So a
+ * long date period takes many windows, where the first answer of an unknown slice would make them few. Counts from then on.
+ */
+export async function limitToWeeks(
+  scenario: Scenario,
+  asOf: Date,
+  slices = scenario.config.slices,
+): Promise<void> {
+  const newest = slices.map((slice) => {
+    const { last } = slice.datePeriod;
+    return { ...slice, datePeriod: { first: last, last } };
+  });
+  await runNight(scenario, asOf, { slices: newest });
+  const { config, simulator, events } = scenario;
+  const warehouse = await openWarehouse(config.warehouse, {
+    mode: 'write',
+    lockWaitMs: 0,
+    emit: (event) => events.push(event),
+  });
+  try {
+    for (const slice of slices) {
+      const of = { slice: slice.name, fingerprint: fingerprintOf(slice) };
+      await saveMaxDays(warehouse, of, 7, asOf);
+    }
+  } finally {
+    await warehouse.close();
+  }
+  events.length = 0;
+  simulator.requested.reset();
 }
 
 /** Matches report requests, or with conditions only those whose parameters are, or satisfy, what is given. */

@@ -7,6 +7,7 @@ import {
   addDays,
   day,
   type DayInterval,
+  daysBetween,
   type WeekStart,
 } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
@@ -14,7 +15,13 @@ import { type PeriodRecord, type SliceLedger, type SliceTable } from '../../src/
 import { emptyLedger } from '../support/plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { swapBlockedBy, planSlice, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
+import {
+  planSlice,
+  resized,
+  type SlicePlan,
+  swapBlockedBy,
+  windowDays,
+} from '../../src/plan/plan.ts';
 import { rowsPerDay } from '../../src/model/ledger.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
@@ -243,6 +250,19 @@ describe('the size of a window', () => {
     ['nothing loaded, 3 days were too many', 3, table([], { size: days(3) })],
   ])('with %s is %i days', (_, expected, known) => {
     expect(windowDays(daily, known, new Date(JUNE))).toBe(expected);
+  });
+
+  test.each<[string, number, SliceTable | null, readonly number[]]>([
+    ['1 kB a day', 1000, null, [92, 53]],
+    ['600 kB a day', 600_000, null, [50, 50, 45]],
+    ['40 MB a day', 40_000_000, null, Array<number>(145).fill(1)],
+    ['1 kB a day, 40 days were too many', 1000, table([], { size: days(40) }), [40, 40, 40, 25]],
+  ])('of a first answer of %s is that of the other 145 days too', (_, bytes, known, expected) => {
+    const plan = planOf(daily, known === null ? emptyLedger : livingIn(known));
+    const others = resized(plan, plan.windows.slice(0, -1), bytes);
+    const sizes = others.map(({ requested }) => daysBetween(requested.start, requested.end));
+    expect(sizes).toEqual(expected);
+    expect(others[0]?.requested.end).toBe('2026-05-26');
   });
 
   test('of hours begins with 1 day', () => {
