@@ -83,7 +83,8 @@ describe('the unit of files', () => {
           sums.set(name, (sums.get(name) ?? 0) + rows);
         }
         // A month may have 31 days, and weeks reach over the end of a year.
-        if (unit !== grain) expect(Math.max(...sums.values())).toBeLessThan(MAX_BLOCK_ROWS * 1.1);
+        const most = unit === grain ? Infinity : MAX_BLOCK_ROWS * 1.1;
+        expect(Math.max(...sums.values())).toBeLessThan(most);
       },
     ),
   );
@@ -95,7 +96,9 @@ describe('a file', () => {
     property([grains, grains, weekStarts], {}, (grain, unit, weekStart) => {
       fc.pre(buckets.indexOf(unit) >= buckets.indexOf(grain));
       const periods = periodsOf(grain, 60, 1, weekStart);
-      const blocks = periods.map(({ start }) => ({ start, ...blockAt(start, unit, grain) }));
+      const blocks = periods.map(({ start }) =>
+        Object.assign({ start }, blockAt(start, unit, grain)),
+      );
       for (const [index, { start, days, name }] of blocks.entries()) {
         expect(days.start <= start && start < days.end).toBe(true);
         expect(blockAt(days.start, unit, grain).name).toBe(name);
