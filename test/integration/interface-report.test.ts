@@ -40,6 +40,7 @@ async function synced(
   const settings = {
     service: { base_url: origin, reports_url: origin, token: markedToken },
     warehouse,
+    control: 'off',
     partners: false,
   };
   const text = stringify({ ...settings, slices }).replaceAll('$', '$$$$');
