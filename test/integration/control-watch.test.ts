@@ -11,6 +11,7 @@ import {
   type TrueRow,
   withCells,
 } from '../support/answering.ts';
+import { recordSlowRows } from '../support/night.ts';
 import { slice } from '../support/slice.ts';
 
 let world: AnsweringWorld;
@@ -35,9 +36,12 @@ const daily = slice({
   datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
 });
 
+/** So many rows a day that none is requested along where rows are slow. */
+const dense = { network: Array.from({ length: 25 }, (_, at) => `n${at}`) };
+
 /** The rows up to the day before a night of June, with money that is worth so much more each night. */
-function rowsOn(night: number, drift: number): TrueRow[] {
-  const calm = gridOf(datesTo(addDays(day('2026-06-01'), night - 2)), values, metrics);
+function rowsOn(night: number, drift: number, of = values): TrueRow[] {
+  const calm = gridOf(datesTo(addDays(day('2026-06-01'), night - 2)), of, metrics);
   return calm.map((row) =>
     withCells(
       row,
@@ -54,9 +58,10 @@ function rowsOn(night: number, drift: number): TrueRow[] {
 async function rowsOf(nights: readonly number[], drift: number): Promise<number[]> {
   const rows: number[] = [];
   for (const night of nights) {
-    world.rows = rowsOn(night, drift);
+    world.rows = rowsOn(night, drift, dense);
     const summary = await world.night(night, { config });
     expect(summary.failures).toEqual([]);
+    await recordSlowRows(world.scenario);
     rows.push(summary.slices[0]?.rows.fetched ?? 0);
   }
   return rows;

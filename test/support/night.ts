@@ -19,6 +19,7 @@ import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { saveMaxDays } from '../../src/warehouse/ledger.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { httpService, type Scenario } from './scenario.ts';
 import { swiftClock } from './scripted-server.ts';
 import { plainRequest } from './plain-request.ts';
@@ -90,22 +91,47 @@ export async function limitToWeeks(
     return { ...slice, datePeriod: { first: last, last } };
   });
   await runNight(scenario, asOf, { slices: newest });
-  const { config, simulator, events } = scenario;
-  const warehouse = await openWarehouse(config.warehouse, {
-    mode: 'write',
-    lockWaitMs: 0,
-    emit: (event) => events.push(event),
-  });
-  try {
+  await inWritten(scenario, async (warehouse) => {
     for (const slice of slices) {
       const of = { slice: slice.name, fingerprint: fingerprintOf(slice) };
       await saveMaxDays(warehouse, of, 7, asOf);
     }
+  });
+  scenario.events.length = 0;
+  scenario.simulator.requested.reset();
+}
+
+/**
+ * Records that every request so far took 400 ms and 20 ms a row, and adds loads until plans go by that: not by how fast this
+ * machine is. More than 20 rows that are not due then cost more than another request.
+ */
+export async function recordSlowRows(scenario: Scenario): Promise<void> {
+  await inWritten(scenario, async (warehouse) => {
+    await warehouse.run(
+      `insert into ripen.loads
+       select l.* replace (-n as load_id, 'slow' as slice, 1 as requests, n as rows_fetched)
+       from (from ripen.loads order by load_id limit 1) as l, range(1, 21) as r(n)
+       where not exists (from ripen.loads where load_id < 0)`,
+      [],
+    );
+    await warehouse.run(
+      'update ripen.loads set received_at = requested_at + to_milliseconds(400 + 20 * rows_fetched)',
+      [],
+    );
+  });
+}
+
+async function inWritten(
+  { config, events }: Scenario,
+  use: (warehouse: Warehouse) => Promise<void>,
+): Promise<void> {
+  const emit = (event: RunEvent): void => void events.push(event);
+  const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
+  try {
+    await use(warehouse);
   } finally {
     await warehouse.close();
   }
-  events.length = 0;
-  simulator.requested.reset();
 }
 
 /** Matches report requests, or with conditions only those whose parameters are, or satisfy, what is given. */
