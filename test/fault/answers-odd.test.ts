@@ -8,6 +8,7 @@ import {
   type Aim,
   type AnsweringWorld,
   bareObject,
+  batchesAsked,
   beside,
   type Change,
   gridOf,
@@ -215,6 +216,10 @@ describe('a name cut inside an emoji, of which half a surrogate is left,', () =>
   });
 });
 
+/** So many metrics that the address of a batch has room for the filters of parts. */
+const many = [...metrics, 'impressions', 'uninstalls', 'reinstalls', 'reattributions'];
+const roomy = inBatches({ ...daily, metrics: many }, 90);
+
 /** Rows as many as a cap, and the totals of all. */
 const capped =
   (count: number): Change =>
@@ -236,10 +241,11 @@ test.each<[string, Change, number]>([
 ])(
   'one batch of 2 that is %s is divided as far as it must be, and every row is loaded',
   async (_, change, times) => {
-    const world = await openAnswering([batched], rows);
+    const world = await openAnswering([roomy], gridOf([FIRST, '2026-06-01'], values, many));
     world.rewrite({ metric: 'sessions' }, change, times);
     expect((await world.night(2, { requestTimeoutMs: 600 })).failures).toEqual([]);
-    expect(await world.cells(batched)).toEqual(world.truth(batched));
+    expect(batchesAsked(world).length).toBeGreaterThan(1);
+    expect(await world.cells(roomy)).toEqual(world.truth(roomy));
     expect(await column(world.scenario, 'select distinct verdict from ripen.periods')).toEqual([
       'proven',
     ]);
