@@ -94,11 +94,16 @@ export interface Load extends Replacement {
   readonly loadId: string;
 }
 
+/** By age of a cube (else empty), and first day of the period. */
+type AgeCounts = ReadonlyMap<string, ReadonlyMap<Day, number>>;
+
 /** What is stored of each period after windows were replaced. */
 export interface StoredCounts {
   readonly rows: ReadonlyMap<Day, number>;
-  /** The number of non-zero values by age of a cube; empty for any other slice. */
-  readonly ages: ReadonlyMap<string, ReadonlyMap<Day, number>>;
+  /** The number of non-zero values of a cube; empty for any other slice. */
+  readonly ages: AgeCounts;
+  /** Rows, in a cube non-zero values, of lost apps that stay beside them. */
+  readonly kept: AgeCounts;
 }
 
 export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): number =>
@@ -194,17 +199,11 @@ function periodsOf(
       verdict,
       ...evidenceOf(maturity, period, fetchedAt),
     };
-    return [...byAge].map(([age, metrics]) =>
-      recordOf(
-        {
-          ...fetched,
-          age,
-          rows: slice.cube === undefined ? rows : (counted.ages.get(age)?.get(start) ?? 0),
-        },
-        metrics,
-        slice,
-      ),
-    );
+    return [...byAge].map(([age, metrics]) => {
+      const loaded = slice.cube === undefined ? rows : (counted.ages.get(age)?.get(start) ?? 0);
+      const kept = counted.kept.get(age)?.get(start) ?? 0;
+      return recordOf({ ...fetched, age, rows: loaded + kept }, metrics, slice);
+    });
   });
 }
 

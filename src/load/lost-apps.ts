@@ -103,19 +103,25 @@ export async function withoutRows(
     );
 }
 
-/** The window undivided and without the lost apps it requests by name. */
+/** Whether a slice requests apps by name, and only lost ones. */
+export function requestsOnlyLost(slice: Slice, lost: LostApps): boolean {
+  const tokens = ownValues(slice, 'app_token') ?? [];
+  return tokens.length > 0 && tokens.every((token) => lost.has(token));
+}
+
+/** The window undivided and without the lost apps it requests by name; null if it names none, or no other app. */
 export function withoutLost(
   { slice, fingerprint, periods, parts }: Window,
   lost: LostApps,
 ): Window | null {
   const tokens = ownValues(slice, 'app_token') ?? [];
-  const others = tokens.filter((token) => !lost.has(token));
   const named = parts.flatMap(({ app_token: values }) => [
     ...(values?.in ?? []),
     ...(values?.notIn ?? []),
   ]);
   const isNamed = [...tokens, ...named].some((token) => lost.has(token));
-  if (!isNamed || (tokens.length > 0 && others.length === 0)) return null;
+  if (!isNamed || requestsOnlyLost(slice, lost)) return null;
+  const others = tokens.filter((token) => !lost.has(token));
   const filter = tokens.length === 0 ? {} : { app_token__in: others.join(',') };
   return windowOf(
     { ...slice, parameters: { ...slice.parameters, ...filter } },

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import type { Day } from '../model/calendar.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
 import { describeSlice } from '../tables/describing.ts';
 import { alterTypes } from '../tables/slice-table.ts';
 import { additiveOf, tableColumns, type Target, valueType } from '../tables/target.ts';
@@ -22,7 +22,7 @@ import {
 import type { Loaded } from './outcome.ts';
 import { columnsFor } from './read-pages.ts';
 import { type Staged, typedRows } from './staged-sql.ts';
-import { deleteRows, insertRows, totalStaged, totalTable } from './table-sql.ts';
+import { countKept, deleteRows, insertRows, totalStaged, totalTable } from './table-sql.ts';
 
 /** The table that a run loads into. */
 export interface Destination {
@@ -84,12 +84,14 @@ export async function replaceWindows(
     const restated = isKnown
       ? await restate(warehouse, wider, loads)
       : new Map<string, Set<string>>();
-    const counted = isStaged
+    const loadedCounts = isStaged
       ? {
           rows: new Map(loads.flatMap(({ answered }) => [...answered.periodRows])),
           ages: new Map(),
         }
       : await countStored(warehouse);
+    const kept = lost === null ? new Map() : await countLost(wider, ranges, lost, warehouse);
+    const counted = { ...loadedCounts, kept };
     const rejects = loads.flatMap((load) => load.rejects.recorded);
     const recording = { warehouse, runId };
     await warehouse.run(
@@ -190,7 +192,7 @@ async function restate(
 const storedRow = z.object({ start_day: dayShape, age: z.string(), rows: count, non_zero: count });
 
 /** The rows of each period, from the totals taken after it was replaced; for a cube also its non-zero values by age. */
-async function countStored(warehouse: Warehouse): Promise<StoredCounts> {
+async function countStored(warehouse: Warehouse): Promise<Omit<StoredCounts, 'kept'>> {
   const ages = new Map<string, Map<Day, number>>();
   const rows = new Map<Day, number>();
   for (const found of await warehouse.rows(statement('load/stored_counts'), [], storedRow)) {
@@ -200,6 +202,22 @@ async function countStored(warehouse: Warehouse): Promise<StoredCounts> {
   }
   return { rows, ages };
 }
+
+/** The rows of lost apps that stay in some days. */
+async function countLost(
+  target: Target,
+  ranges: readonly DayInterval[],
+  lost: string,
+  warehouse: Warehouse,
+): Promise<StoredCounts['kept']> {
+  const kept = new Map<string, Map<Day, number>>();
+  const sql = ranges.map((days) => countKept(target, days, lost)).join('\nunion all\n');
+  for (const { start_day: start, age, rows } of await warehouse.rows(sql, [], keptRow))
+    kept.set(age, (kept.get(age) ?? new Map<Day, number>()).set(start, rows));
+  return kept;
+}
+
+const keptRow = storedRow.omit({ non_zero: true });
 
 /** Widens the columns of the table that cannot hold every value of the windows exactly. */
 async function widenAsNeeded(

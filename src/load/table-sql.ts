@@ -38,9 +38,18 @@ export const deleteRows = (target: Table, days: DayInterval, lost: string | null
 
 /** Counts the rows (in a cube the non-zero values) that `deleteRows` deletes, by first day of the period. */
 export const countReplaced = (target: Table, days: DayInterval, lost: string): string =>
-  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.cube === undefined ? 'count(*)' : 'count_if("value" <> 0)'} as rows
+  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${counted(target)} as rows
 ${replacedRows(target, days, lost)}
 group by 1`;
+
+/** Counts the rows that it leaves, also by age of a cube. */
+export const countKept = (target: Table, days: DayInterval, lost: string): string =>
+  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.cube === undefined ? "''" : 'age'} as age, ${counted(target)} as rows
+${replacedRows(target, days, null)} and (${lost})
+group by 1, 2`;
+
+const counted = ({ columns }: Table): string =>
+  columns.cube === undefined ? 'count(*)' : 'count_if("value" <> 0)';
 
 /** An exact sum as text with every digit and no trailing zeros: the same for any type of the column. */
 const exactText = (sum: string, type: ColumnType): string =>

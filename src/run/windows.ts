@@ -6,7 +6,7 @@
  */
 
 import type { Missed } from '../extract/extract.ts';
-import { type LostApps, withoutLost } from '../load/lost-apps.ts';
+import { type LostApps, lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../tables/slice-metrics.ts';
 import type { LoadWarning } from '../load/answer-pages.ts';
@@ -76,6 +76,8 @@ class WindowLoader {
   readonly #waiting: PendingWindow[] = [];
   /** Slices of unknown size, whose first answer shows how long their other windows may be. */
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
+  /** Windows without lost apps, which were refused with them. */
+  readonly #cured = new Set<Window>();
   /** Ends all requests, if credentials are refused or loading ends. */
   readonly #stop = new AbortController();
 
@@ -119,6 +121,7 @@ class WindowLoader {
         const outcomes = await this.#loadBatch(batch);
         for (const outcome of outcomes) pending.push(...(await this.#afterLoad(outcome)));
         await this.#source.archive(batch.spooled, outcomes);
+        if (batch.spooled.some(({ window }) => this.#cured.has(window))) this.#omitLost();
         this.#waiting.unshift(...pending);
         // Some windows that were put back still need answers of this batch.
         const paths = new Set(
@@ -198,9 +201,29 @@ class WindowLoader {
     const others = isRefused ? withoutLost(window, this.#lost) : null;
     if (others !== null) {
       this.#emitAgain(window, failure.message);
+      this.#cured.add(others);
       return [unanswered(others)];
     }
-    return this.#fail(failure, window);
+    if (!isRefused || !(await this.#keepsLost(window.slice))) return this.#fail(failure, window);
+    const { name } = window.slice;
+    const rest = this.#waiting.filter(({ window: { slice } }) => slice.name !== name);
+    this.#waiting.splice(0, Infinity, ...rest);
+    return [];
+  }
+
+  /** Whether a slice requests only lost apps, whose stored values are kept; the end of the run names them. */
+  async #keepsLost(slice: Slice): Promise<boolean> {
+    const target = this.#targets.get(slice.name);
+    if (target === undefined || !requestsOnlyLost(slice, this.#lost)) return false;
+    return (await lostAppsIn(this.#run.warehouse, target, this.#lost)).length > 0;
+  }
+
+  /** Leaves lost apps out of the waiting windows. */
+  #omitLost(): void {
+    for (const [at, { window, answers }] of this.#waiting.entries()) {
+      const others = answers.size === 0 ? withoutLost(window, this.#lost) : null;
+      if (others !== null) this.#waiting[at] = unanswered(others);
+    }
   }
 
   /** Returns the windows to request in place of one that was not loaded. */

@@ -13,7 +13,7 @@ import {
   type TrueRow,
   withCells,
 } from '../support/answering.ts';
-import { column, lastRun } from '../support/contents.ts';
+import { column, lastRun, query } from '../support/contents.ts';
 import { slice } from '../support/slice.ts';
 
 /** As tokens are: no other word of a message holds them. */
@@ -90,6 +90,20 @@ test('the rows of an app that is no longer listed stay, those of the other are r
   expect(
     onDays(ofApp(await world.cells(daily), KEPT), ['2026-06-08', '2026-06-09', LATER]),
   ).toEqual(ofKept);
+});
+
+test('the ledger counts the rows that stand in the table, also those of an app that went', async () => {
+  const world = await openLost(daily);
+  expect((await world.night(AFTER, { request: everyDay })).failures).toEqual([]);
+  const counted = `select start_day, rows from ripen.periods where rows > 0 order by 1`;
+  const standing = `select day as start_day, count(*) as rows from daily group by day order by 1`;
+  expect(await query(world.scenario, counted)).toEqual(await query(world.scenario, standing));
+  expect(
+    await column(
+      world.scenario,
+      'select sum(rows_loaded) from ripen.loads where run_id = (select run_id from ripen.runs order by run_number desc limit 1)',
+    ),
+  ).toEqual(['12']);
 });
 
 test('an app that goes is not deleted from final days by a backfill either, and the other app is corrected there', async () => {
@@ -254,6 +268,61 @@ describe('a slice whose `app_token__in` names both apps', () => {
       expect(onDays(await world.cells(named), young)).toEqual(onDays(world.truth(named), young));
     },
   );
+
+  test('requests many waiting windows without the app as soon as one was refused with it and answered without it', async () => {
+    const of: Slice = {
+      ...named,
+      datePeriod: { first: { day: day('2026-05-10') }, last: { daysAgo: 1 } },
+    };
+    const world = await openAnswering([of], rowsOf(1), { apps: [KEPT, GONE], maxRows: 4 });
+    expect((await world.night(BEFORE)).failures).toEqual([]);
+    Object.assign(world, { apps: [KEPT], rows: rowsOf(2), refusal: 403, asked: [] });
+    const { config } = world.scenario;
+    const service = { ...config.service, maxConcurrency: 2 };
+    const summary = await world.night(AFTER, { request: everyDay, config: { ...config, service } });
+    expect(summary.failures).toEqual([]);
+    expect(summary.slices[0]?.windows.loaded).toBeGreaterThan(20);
+    const withBoth = world.asked.filter(
+      ({ query: parameters, part }) =>
+        part !== 'whole' && parameters.get('app_token__in')?.includes(GONE),
+    );
+    expect(withBoth.length).toBeLessThanOrEqual(4);
+    const young = ['2026-06-08', '2026-06-09', LATER];
+    expect(onDays(ofApp(await world.cells(of), KEPT), young)).toEqual(
+      onDays(ofApp(world.truth(of), KEPT), young),
+    );
+  });
+
+  test.each([403, 400] as const)(
+    'of which neither is listed, while another app is, and whose report is answered %i, keeps every row and names both, with exit code 0',
+    async (refusal) => {
+      const world = await openLost(named, refusal);
+      const before = await world.cells(named);
+      world.apps = ['otherapp1234'];
+      for (const night of [AFTER, NEXT]) {
+        const told = world.warnings().length;
+        const summary = await world.night(night, { request: night === NEXT ? everyDay : {} });
+        expect(summary.failures).toEqual([]);
+        expect(await lastRun(world.scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
+        expect(await world.cells(named)).toEqual(before);
+        const words = world.warnings().slice(told);
+        for (const app of [KEPT, GONE])
+          expect(words.some((text) => text.startsWith('ACCESS_LOST') && text.includes(app))).toBe(
+            true,
+          );
+      }
+    },
+  );
+
+  test('of which neither is listed before anything was loaded fails with exit code 78', async () => {
+    const world = await openAnswering([named], rowsOf(1), { apps: [KEPT, GONE] });
+    const other: Slice = { ...daily, name: 'other' };
+    await world.night(BEFORE, { slices: [other] });
+    Object.assign(world, { apps: ['otherapp1234'], refusal: 403 });
+    const { failures } = await world.night(AFTER, { slices: [named] });
+    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['ACCESS_FORBIDDEN']));
+    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 78 });
+  });
 
   test('of which no app is left, as the list of apps is empty too, keeps every row', async () => {
     const world = await openLost(named, 403);
