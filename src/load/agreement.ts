@@ -19,8 +19,7 @@ import { MAX_DOUBTS } from '../spool/spool.ts';
 import { type AnswerFacts, type Answered, isBatched, type PeriodSum } from './answered.ts';
 import { isSettled } from './fate.ts';
 import type { NightTotals } from './night-totals.ts';
-import { type AnswerProof, clauseOf, proveAnswer } from './proof.ts';
-import { halfUnit, SUM_ROUNDOFF } from './totals.ts';
+import { type AnswerProof, clauseOf, halfUnit, proveAnswer, SUM_ROUNDOFF } from './proof.ts';
 import { isWithin } from './window-checks.ts';
 
 export interface Disagreement {

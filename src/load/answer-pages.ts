@@ -166,8 +166,8 @@ function doubtOf(
   };
 }
 
-/** The warnings about a window's answers. */
-export function warningsOf(
+/** The warnings about what the pages of a window's answers state. */
+export function pageWarnings(
   { slice }: Window,
   answers: readonly AnswerPages[],
   { unread }: WindowMaturity,

@@ -7,7 +7,7 @@ import type { Spooled } from '../spool/spool.ts';
 import type { AnswerPages, WindowMaturity } from './answer-pages.ts';
 import type { PageRead } from './read-pages.ts';
 import type { StagedPage } from './staged-sql.ts';
-import type { MetricSum } from './totals.ts';
+import type { MetricSum } from './proof.ts';
 
 export interface ReadableAnswer extends AnswerPages {
   readonly box: Box;
@@ -37,7 +37,7 @@ export interface PeriodSum {
 export type PeriodSums = ReadonlyMap<Day, ReadonlyMap<string, PeriodSum>>;
 
 /** What an answer is proven by. */
-export interface AnswerFacts extends Pick<AnswerPages, 'rows' | 'doubt' | 'totals' | 'failure'> {
+export interface AnswerFacts extends AnswerPages {
   readonly box: Box;
   readonly unfollowed: string | null;
   /** Of its additive metrics without rejected values. */

@@ -10,14 +10,20 @@ import { Failure, isPassing } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import { boxId, partId, subjectOf, type Window, windowOf } from '../model/window.ts';
-import type { LoadWarning } from './answer-pages.ts';
+import { type LoadWarning, pageWarnings } from './answer-pages.ts';
 import { compareAnswers } from './agreement.ts';
 import type { Answered } from './answered.ts';
 import type { NightTotals } from './night-totals.ts';
-import { type Counts, emptyStretches, lossFailure, sharesOf, type StoredPeriod } from './fate.ts';
+import { emptyStretches, lossFailure, sharesOf, type StoredPeriod } from './fate.ts';
 import type { Again, Failed, Outcome, Split } from './outcome.ts';
-import { type AnswerProof, clauseOf, isShort, lacksRows, proveAnswer } from './proof.ts';
-import type { Comparison } from './totals.ts';
+import {
+  type AnswerProof,
+  clauseOf,
+  type Comparison,
+  isShort,
+  lacksRows,
+  proveAnswer,
+} from './proof.ts';
 import { isWithin } from './window-checks.ts';
 import { MAX_DOUBTS } from '../spool/spool.ts';
 
@@ -39,8 +45,6 @@ export interface Replacement {
   readonly warnings: readonly LoadWarning[];
   /** Stretches of periods without rows. */
   readonly empty: readonly string[];
-  /** Whether it is the first of its window, which has the warnings about the answers. */
-  readonly isFirst: boolean;
 }
 
 /** What a load may accept, and what it would replace. */
@@ -237,14 +241,16 @@ function guard(
   { acceptLoss, stored, totals }: Policy,
 ): (Replacement | Outcome)[] {
   const { spooled, fetchedAt, rejects } = answered;
-  const counts: Counts = { answered: answeredRows(answered), stored };
-  const shares = sharesOf(spooled.window, counts, {
+  const judging = {
+    answered: answeredRows(answered),
+    stored,
     fetchedAt,
     acceptLoss,
     isConfirmation: spooled.isConfirmation,
     totals,
     isProven: proven.verdict === 'proven',
-  });
+  };
+  const shares = sharesOf(spooled.window, judging);
   const first = shares.find(({ fate }) => fate === 'load');
   // Holes are requested together, periods that lose rows each by themselves.
   const holes = shares.filter(
@@ -256,29 +262,31 @@ function guard(
     const { fate, window } = share;
     if (fate === 'keep') return [];
     if (fate === 'load') {
-      const empty = emptyStretches(window, counts.answered);
+      const empty = emptyStretches(window, judging.answered);
       // Rows of unknown day count in every share. The first share records all rejected rows, and has the warnings.
       const days = (rejects?.days ?? []).filter(
         (day) => day === null || window === spooled.window || isWithin(day, window.replaced),
       );
       const recorded = share === first ? (rejects?.recorded ?? []) : [];
       const warnings = [
-        ...(share === first ? [...proven.warnings, ...warningsOf(answered, proven)] : []),
+        ...(share === first ? warningsOf(answered, proven) : []),
         ...emptyWarning(empty),
       ];
-      const isFirst = share === first;
-      const replacement = {
-        answered,
-        window,
-        stored,
-        totals,
-        empty,
-        isFirst,
-        rejects: { days, recorded },
-      };
-      return [{ kind: 'replace', ...proven, ...replacement, warnings }];
+      return [
+        {
+          kind: 'replace',
+          ...proven,
+          answered,
+          window,
+          stored,
+          totals,
+          empty,
+          rejects: { days, recorded },
+          warnings,
+        },
+      ];
     }
-    const failure = lossFailure(share, counts, subjectOf(window));
+    const failure = lossFailure(window, judging);
     if (fate === 'refuse') return [{ kind: 'failed', window, failure }];
     const together = holes.includes(share) ? holes : [share];
     const last = together.at(-1) ?? share;
@@ -318,8 +326,12 @@ function emptyWarning(stretches: readonly string[]): LoadWarning[] {
   return [{ code: 'EMPTY_PERIODS', message }];
 }
 
-function warningsOf({ copies, rejects }: Answered, { notAdditive }: Proven): LoadWarning[] {
-  const warnings: LoadWarning[] = [];
+/** The warnings about a window as a whole. */
+function warningsOf(
+  { spooled, answers, maturity, copies, rejects }: Answered,
+  proven: Proven,
+): LoadWarning[] {
+  const warnings = [...pageWarnings(spooled.window, answers, maturity), ...proven.warnings];
   const surplus = Math.max(0, ...copies);
   const rejected = rejects?.days.length ?? 0;
   if (surplus > 0) {
@@ -330,7 +342,7 @@ function warningsOf({ copies, rejects }: Answered, { notAdditive }: Proven): Loa
     const message = `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`;
     warnings.push({ code: 'REJECTED_ROWS', message });
   }
-  for (const metric of new Set(notAdditive)) {
+  for (const metric of new Set(proven.notAdditive)) {
     const message = `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`;
     warnings.push({ code: 'NOT_ADDITIVE', message });
   }

@@ -48,7 +48,7 @@ export const sumAnswers = (columns: Columns): string => `select
     [${listOf(columns, (at, type) => sumText(`sum(s${at})`, type))}]::varchar[] as sums,
     [${listOf(columns, (at) => `sum(g${at})`)}]::double[] as magnitudes,
     [${listOf(columns, (at) => `sum(z${at})`)}]::varchar[] as non_zero,
-    to_json(coalesce(list({start: p::varchar, rows: n, values: v}) filter (where not r), []))::varchar as periods
+    to_json(coalesce(list({start_day: p::varchar, rows: n, values: v}) filter (where not r), []))::varchar as periods
 from ${staging.totals}
 group by ${WINDOW}, ${ANSWER}`;
 

@@ -4,7 +4,6 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { isCertain, type Metric } from '../model/metric.ts';
-import type { Window } from '../model/window.ts';
 import { additiveOf, type Columns } from '../tables/target.ts';
 import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -27,7 +26,7 @@ import {
   totalAnswers,
 } from './facts-sql.ts';
 import { type Staged, stageRows } from './staged-sql.ts';
-import type { MetricSum } from './totals.ts';
+import type { MetricSum } from './proof.ts';
 import { keyFailures, outsideDays, readRejects, strayWeek } from './window-checks.ts';
 
 const sumRow = z.object({
@@ -36,7 +35,7 @@ const sumRow = z.object({
   sums: z.array(z.string().nullable()),
   magnitudes: z.array(z.number().nullable()),
   non_zero: z.array(count),
-  periods: jsonOf(z.array(z.object({ start: dayShape, rows: z.number(), values: z.number() }))),
+  periods: jsonOf(z.array(z.object({ start_day: dayShape, rows: z.number(), values: z.number() }))),
 });
 const joinedRow = z.object({
   window_no: z.number(),
@@ -100,18 +99,15 @@ export async function readAnswered(
   for (const { spooled, windowNo, ...window } of readable) {
     const rejected = rejects.get(windowNo) ?? null;
     const keys = repeated.get(windowNo);
-    // A report without a date dimension has one period; its key is the first day of its own window.
-    const startOf = (start: Day): Day =>
-      slice.grain === null ? spooled.window.replaced.start : start;
     const counted = batched.includes(windowNo)
-      ? joined
-          .filter((row) => row.window_no === windowNo)
-          .map(({ start_day: start, rows, values }) => ({ start, rows, values }))
+      ? joined.filter((row) => row.window_no === windowNo)
       : sums.filter((row) => row.window_no === windowNo).flatMap(({ periods }) => periods);
     const [periodRows, periodValues] = [new Map<Day, number>(), new Map<Day, number>()];
-    for (const { start, rows, values } of counted) {
-      periodRows.set(startOf(start), (periodRows.get(startOf(start)) ?? 0) + rows);
-      periodValues.set(startOf(start), (periodValues.get(startOf(start)) ?? 0) + values);
+    for (const { start_day: day, rows, values } of counted) {
+      // A report without a date dimension has one period; its key is the first day of its own window.
+      const start = slice.grain === null ? spooled.window.replaced.start : day;
+      periodRows.set(start, (periodRows.get(start) ?? 0) + rows);
+      periodValues.set(start, (periodValues.get(start) ?? 0) + values);
     }
     const answers = window.answers.map((answer, answerNo): AnswerFacts => {
       const key = placeOf(windowNo, answerNo);
@@ -131,7 +127,7 @@ export async function readAnswered(
     });
     const controls: ControlFacts[] = [];
     for (const control of window.controls)
-      controls.push(await readControl(warehouse, spooled.window, { windowNo, control, columns }));
+      controls.push(await readControl(warehouse, columns, { spooled, windowNo }, control));
     const pages = staged.pages.filter((page) => page.windowNo === windowNo);
     answered.push({
       spooled,
@@ -220,16 +216,9 @@ const lostRow = z.object({ start_day: dayShape, value: z.string().nullable() });
 /** Reads the sums of a control answer, and the values that it lists and the rows of its window lack. */
 async function readControl(
   warehouse: Warehouse,
-  window: Window,
-  {
-    windowNo,
-    control,
-    columns,
-  }: {
-    readonly windowNo: number;
-    readonly control: ReadableAnswer;
-    readonly columns: Columns;
-  },
+  columns: Columns,
+  { spooled: { window }, windowNo }: Pick<Readable, 'spooled' | 'windowNo'>,
+  control: ReadableAnswer,
 ): Promise<ControlFacts> {
   const { box, pages, failure } = control;
   if (pages.length === 0 || failure !== null)

@@ -15,7 +15,7 @@ import {
 import type { PeriodRecord } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
-import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
+import { type DuePeriod, subjectOf, type Window, windowOf } from '../model/window.ts';
 import { isStated, type NightTotals } from './night-totals.ts';
 
 /** Younger periods may lose rows to late rejections. */
@@ -40,13 +40,11 @@ export interface StoredPeriod extends Pick<
   readonly isProtected?: boolean;
 }
 
-/** Both by first day of the period. */
-export interface Counts {
+/** What the periods of a window are judged by. */
+export interface Judging {
+  /** Rows that came, and what is stored; both by first day of the period. */
   readonly answered: ReadonlyMap<Day, number>;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
-}
-
-export interface Judging {
   readonly fetchedAt: Date;
   readonly acceptLoss: boolean;
   /** Whether the answer confirms or refutes an earlier one that had too few rows. */
@@ -57,19 +55,20 @@ export interface Judging {
 }
 
 /** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it is protected. */
-export type Fate = 'load' | 'doubt' | 'refuse' | 'keep';
+type Fate = 'load' | 'doubt' | 'refuse' | 'keep';
 
-function fateOf(period: Period, window: Window, { answered, stored }: Counts, how: Judging): Fate {
-  const [rows, before] = [answered.get(period.bucket.start) ?? 0, stored.get(period.bucket.start)];
+function fateOf(period: Period, slice: Slice, how: Judging): Fate {
+  const { start } = period.bucket;
+  const [rows, before] = [how.answered.get(start) ?? 0, how.stored.get(start)];
   const { isConfirmation } = how;
-  const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
+  const sinceEndMs = how.fetchedAt.getTime() - endOf(period, slice.utcOffset).getTime();
   if (before !== undefined && (before.fetchedAt > how.fetchedAt || before.isProtected))
     return 'keep';
   if (how.acceptLoss) return 'load';
-  if (before !== undefined && rows < leastRows(period, window, before, how))
+  if (before !== undefined && rows < leastRows(period, slice, before, how))
     return isConfirmation ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
-  const isStatedThere = isStated(how.totals, period.bucket.start);
+  const isStatedThere = isStated(how.totals, start);
   if (rows === 0 && isStatedThere === true) return isConfirmation ? 'refuse' : 'doubt';
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
   const isNewlyEmpty =
@@ -83,17 +82,15 @@ function fateOf(period: Period, window: Window, { answered, stored }: Counts, ho
  */
 function leastRows(
   { bucket, requested }: Period,
-  { slice }: Window,
+  slice: Slice,
   before: StoredPeriod,
   { fetchedAt }: Judging,
 ): number {
   const isMoved =
     slice.grain === null &&
     (before.bucket.start !== bucket.start || before.bucket.end !== bucket.end);
-  const [first, last] = [
-    later(before.bucket.start, requested.start),
-    sooner(before.bucket.end, requested.end),
-  ];
+  const first = before.bucket.start > requested.start ? before.bucket.start : requested.start;
+  const last = before.bucket.end < requested.end ? before.bucket.end : requested.end;
   const daysInCommon = Math.max(0, daysBetween(first, last));
   if (isMoved && daysInCommon < MIN_SHARE * daysBetween(before.bucket.start, before.bucket.end))
     return 0;
@@ -106,32 +103,25 @@ function leastRows(
     : before.rows * MIN_SHARE;
 }
 
-const later = (one: Day, other: Day): Day => (one > other ? one : other);
-const sooner = (one: Day, other: Day): Day => (one < other ? one : other);
-
-function losesAll({ bucket }: Period, { answered, stored }: Counts): boolean {
-  return (answered.get(bucket.start) ?? 0) === 0 && (stored.get(bucket.start)?.rows ?? 0) > 0;
-}
-
-/** A run of neighbouring periods of a window with one fate, as a window of its own. */
-export interface Share {
-  readonly fate: Fate;
-  readonly window: Window;
-}
-
-/** Groups the periods of a window by fate. A window whose periods all have one fate is returned whole. */
-export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] {
+/** Returns the runs of neighbouring periods of a window with one fate, as windows; the window itself if all have the same. */
+export function sharesOf(
+  window: Window,
+  how: Judging,
+): { readonly fate: Fate; readonly window: Window }[] {
   const fates = window.periods.map(({ period, reason }): Fate => {
-    const fate = fateOf(period, window, counts, how);
+    const fate = fateOf(period, window.slice, how);
     // A period that was only requested along needs nothing better than what is stored.
     return reason === 'between' && (fate !== 'load' || !how.isProven) ? 'keep' : fate;
   });
   const isRefused = fates.includes('refuse');
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of window.periods.entries()) {
-    // An answer that is refused for one period may not empty another one either.
     const own = fates[at] ?? 'load';
-    const fate = isRefused && own !== 'keep' && losesAll(due.period, counts) ? 'refuse' : own;
+    const { start } = due.period.bucket;
+    const isEmptied =
+      (how.answered.get(start) ?? 0) === 0 && (how.stored.get(start)?.rows ?? 0) > 0;
+    // An answer that is refused for one period may not empty another one either.
+    const fate = isRefused && own !== 'keep' && isEmptied ? 'refuse' : own;
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.requested.end === due.period.requested.start;
     if (isNext && last?.fate === fate) last.periods.push(due);
@@ -158,15 +148,12 @@ function isUnbroken({ periods, requested }: Window): boolean {
 }
 
 /** Why the periods of a share are doubted or refused, and how to accept the answer nevertheless. */
-export function lossFailure(
-  { window }: Share,
-  { answered, stored }: Counts,
-  subject: string,
-): Failure {
+export function lossFailure(window: Window, { answered, stored }: Judging): Failure {
   const starts = window.periods.map(({ period }) => period.bucket.start);
   const rows = starts.reduce((sum, start) => sum + (answered.get(start) ?? 0), 0);
   const before = starts.reduce((sum, start) => sum + (stored.get(start)?.rows ?? 0), 0);
   const { start, end } = window.requested;
+  const subject = subjectOf(window);
   const message =
     before === 0
       ? `${subject}: the answer had no rows.`

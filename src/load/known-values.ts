@@ -4,15 +4,13 @@ import * as z from 'zod';
 
 import { dimensionValues } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
-import type { KnownValue } from '../model/window.ts';
+import type { KnownValue, KnownValues } from '../model/window.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { staging, WINDOW } from './staged-sql.ts';
 import type { Target } from '../tables/target.ts';
 
 const valueRow = z.object({ value: z.string(), rows: count });
-
-type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
 /** More values do not make a better division. */
 const MAX_VALUES = 1000;

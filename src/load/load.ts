@@ -16,7 +16,7 @@ import { plainBytesOf, requestedAtOf, type Spooled } from '../spool/spool.ts';
 import { saveAdditivity } from '../tables/slice-metrics.ts';
 import type { Target } from '../tables/target.ts';
 import { setThreadsFor } from '../warehouse/opening.ts';
-import { judgePages, maturityOf, warningsOf } from './answer-pages.ts';
+import { judgePages, maturityOf } from './answer-pages.ts';
 import { recordTotals } from './control-totals.ts';
 import { type NightControl, readNightTotals } from './night-totals.ts';
 import { isBatched, type Readable, type ReadableAnswer } from './answered.ts';
@@ -180,12 +180,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     const recorded = await recordTotals(replacements, staged, request);
     return { outcomes: [...outcomes, ...recorded], target };
   }
-  const { loaded, target: wider } = await replaceWindows(
-    replacements.map((replacement) => withWarnings(replacement, readable)),
-    staged,
-    request,
-    lost,
-  );
+  const { loaded, target: wider } = await replaceWindows(replacements, staged, request, lost);
   const shown = {
     notAdditive: replacements.flatMap(({ notAdditive }) => notAdditive),
     addsUp: replacements.flatMap(({ addsUp }) => addsUp),
@@ -216,15 +211,6 @@ function readableOf(spooled: Spooled, windowNo: number, request: LoadRequest): R
       answers.flatMap(({ maturity }) => maturity),
     ),
   };
-}
-
-/** Adds the warnings about a window's answers to those of its first replacement. */
-function withWarnings(replacement: Replacement, readable: readonly Readable[]): Replacement {
-  const { answered, warnings, isFirst } = replacement;
-  const window = readable[answered.windowNo];
-  if (!isFirst || window === undefined) return replacement;
-  const ofAnswers = warningsOf(answered.spooled.window, window.answers, window.maturity);
-  return { ...replacement, warnings: [...ofAnswers, ...warnings] };
 }
 
 /** Returns two windows that replace the same rows, as text. */

@@ -1,7 +1,7 @@
 /** What becomes of a window: the results of a load, one per run of neighbouring periods with one fate. */
 
 import type { Failure } from '../errors.ts';
-import type { KnownValue, Window } from '../model/window.ts';
+import type { KnownValues, Window } from '../model/window.ts';
 import type { Round, Spooled } from '../spool/spool.ts';
 import type { LoadWarning } from './answer-pages.ts';
 
@@ -51,7 +51,7 @@ export interface Split {
   /** Null if they are too large to be loaded. */
   readonly shortfall: Shortfall | null;
   /** The values in the answers, by dimension: a hint where to divide. */
-  readonly values: ReadonlyMap<string, readonly KnownValue[]>;
+  readonly values: KnownValues;
 }
 
 /** How far the rows of a window fell short of what the service stated; shows whether splitting helps. */

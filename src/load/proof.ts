@@ -1,13 +1,56 @@
-/** Proves one answer: its rows equal the totals that the service stated for it. Pure. */
+/**
+ * Proves one answer: its rows equal the totals that the service stated for it, within the digits stated. Pure. What agrees only
+ * as far as rounding allows, and what is only assumed to add up, proves nothing.
+ */
 
+import { parseDecimal } from '../model/column-type.ts';
+import type { CompletenessVerdict } from '../model/ledger.ts';
 import type { Doubt } from './answer-pages.ts';
 import type { AnswerFacts } from './answered.ts';
-import { compareTotals, type Proof, proofOf, statedTotals, totalsOfPages } from './totals.ts';
 
-export interface AnswerProof extends Proof {
+/** The sums of one metric over the rows of one answer. */
+export interface MetricSum {
+  readonly metric: string;
+  /** Exact, as text; null if no row has a value. */
+  readonly sum: string | null;
+  /** The same with identical rows counted once. */
+  readonly distinctSum: string | null;
+  /** Sum of the absolute values; bounds the rounding error. */
+  readonly magnitude: number;
+  /** Values other than zero. */
+  readonly nonZero: number;
+  /** Most digits after the point in any value. */
+  readonly digits: number;
+  /** Whether the metric is a count, even in a widened column: counts must agree exactly. */
+  readonly isCount: boolean;
+  /** Whether the metric is only assumed to add up, even if earlier answers showed it. */
+  readonly isAssumed: boolean;
+}
+
+export interface Comparison {
+  readonly metric: string;
+  readonly sum: string;
+  readonly total: string;
+  readonly agrees: boolean;
+  /** Whether it agrees so closely that no rows can be missing: to the digits of the total, and to the cent. */
+  readonly isExact: boolean;
+  readonly isAssumed: boolean;
+  readonly nonZero: number;
+}
+
+export interface AnswerProof {
   readonly answer: AnswerFacts;
   /** Why the rows may be incomplete, unless their totals refute it. */
   readonly doubt: Doubt | null;
+  readonly verdict: CompletenessVerdict;
+  readonly comparisons: readonly Comparison[];
+  /** Set if the verdict is `unproven`. */
+  readonly against: Comparison | null;
+  /** Agrees only as far as rounding allows, and none agrees exactly. */
+  readonly rounded: Comparison | null;
+  /** Assumed metrics that do not add up, and below those that do. */
+  readonly notAdditive: readonly string[];
+  readonly addsUp: readonly string[];
 }
 
 /** Compares an answer's rows with its totals. Prefers the reading of the pages' totals that proves it. */
@@ -36,3 +79,145 @@ export const clauseOf = ({ against, doubt }: AnswerProof): string =>
   against === null
     ? `the answer was not complete: ${doubt?.because ?? ''}`
     : `the rows' ${against.metric} added up to ${against.sum}, the service's total was ${against.total}`;
+
+/** `slack`: how far the text may be from the exact value by its digits. */
+interface Total {
+  readonly text: string;
+  readonly slack: number;
+}
+
+type Totals = ReadonlyMap<string, Total>;
+
+export const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
+
+/** Digits after the point as written: `1.50` has two, `1e-3` three. */
+function digitsWritten(text: string): number {
+  const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
+  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
+}
+
+/** Reads the totals of a page. A text that is not a number is skipped. */
+const statedTotals = (totals: ReadonlyMap<string, string>): Totals =>
+  new Map(
+    [...totals]
+      .filter(([, text]) => parseDecimal(text) !== null)
+      .map(([metric, text]) => [metric, { text, slack: halfUnit(digitsWritten(text)) }]),
+  );
+
+/** Relative error of one floating-point addition. */
+const UNIT_ROUNDOFF = 2 ** -52;
+/** Relative error of a sum of a few million numbers. */
+export const SUM_ROUNDOFF = 1e-9;
+/** Fewer values may add up to a total by chance, or because there is only one. */
+const MIN_VALUES = 5;
+/** Money is stated with at least this many digits after the point, written out or not. */
+const MIN_DIGITS = 2;
+
+/**
+ * Compares every metric that has a total. Counts must agree exactly, up to 2^53. The service adds money, and counts above that,
+ * in floating point. Rows and totals of money may also each be off by half a unit of their last digit.
+ */
+const compareTotals = (
+  sums: readonly MetricSum[],
+  totals: Totals,
+  rowCount: number,
+): Comparison[] =>
+  sums.flatMap((each) => {
+    const { metric, sum, isAssumed, nonZero } = each;
+    const total = totals.get(metric);
+    if (total === undefined) return [];
+    return [
+      {
+        metric,
+        sum: sum ?? '0',
+        total: total.text,
+        ...agreement(each, total, rowCount),
+        isAssumed,
+        nonZero,
+      },
+    ];
+  });
+
+function agreement(
+  { sum, distinctSum, isCount, magnitude, digits }: MetricSum,
+  { text, slack }: Total,
+  rowCount: number,
+): Pick<Comparison, 'agrees' | 'isExact'> {
+  const total = Number(text);
+  const sums = [Number(sum), Number(distinctSum ?? sum)];
+  const away = Math.min(...sums.map((each) => Math.abs(each - total)));
+  const rows = Math.max(rowCount, 1);
+  const floating = UNIT_ROUNDOFF * rows * Math.max(magnitude, Math.abs(total));
+  if (isCount) {
+    // Counts are never rounded per row, even if they have fractions.
+    const isWhole = sums.every(Number.isInteger) && Math.abs(total) <= Number.MAX_SAFE_INTEGER;
+    const agrees = away <= (isWhole ? 0 : floating + slack);
+    return { agrees, isExact: agrees };
+  }
+  const isExact = away <= floating + Math.min(slack, halfUnit(MIN_DIGITS));
+  const most = floating + slack + rows * halfUnit(Math.max(MIN_DIGITS, digits));
+  return { agrees: isExact || away <= most, isExact };
+}
+
+/**
+ * Returns what comparisons show. The disagreement of an assumed metric counts only if no other metric agrees exactly. Agreement
+ * as far as rounding allows proves nothing: rows that add up to less may be missing.
+ */
+function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer' | 'doubt'> {
+  const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
+  const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
+  const disagreeing = assumed.filter(({ agrees }) => !agrees);
+  const telling = certain.length === 0 ? assumed : certain;
+  const isSomething = ({ total, sum }: Comparison): boolean =>
+    Number(total) !== 0 || Number(sum) !== 0;
+  const isShown = telling.some((each) => each.isExact && isSomething(each));
+  const against =
+    certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
+  // A few values may agree by chance: missing rows may have had none, and the disagreeing metric may be right.
+  const isThin =
+    disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < MIN_VALUES);
+  const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
+  const isSilent = comparisons.length === 0 || isThin || rounded !== null;
+  const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
+  const shown = (some: readonly Comparison[]): string[] =>
+    verdict === 'proven' ? some.map(({ metric }) => metric) : [];
+  const addsUp = shown(assumed.filter((each) => each.agrees && each.nonZero >= MIN_VALUES));
+  return { verdict, comparisons, against, rounded, notAdditive: shown(disagreeing), addsUp };
+}
+
+/**
+ * Returns the readings of the totals of one answer's pages. If one page alone has totals, they are those of the answer. Equal
+ * ones are those of the answer or of each page's rows. Others are summed if no page lacks them. Only summed metrics decide: what
+ * the service states for others may be a new estimate each time.
+ */
+function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
+  const pages = all.filter(({ size }) => size > 0);
+  const [first, ...others] = pages;
+  if (first === undefined || others.length === 0) return [first ?? new Map()];
+  const sums = pages.length === all.length ? [addTotals(pages)] : [];
+  const telling = [...new Set(pages.flatMap((page) => Array.from(page.keys())))].filter((metric) =>
+    summed.has(metric),
+  );
+  const isRepeated = telling.every((metric) =>
+    others.every((page) => isSameTotal(first.get(metric), page.get(metric))),
+  );
+  return [...(isRepeated && telling.length > 0 ? [first] : []), ...sums];
+}
+
+function isSameTotal(one: Total | undefined, other: Total | undefined): boolean {
+  const [a, b] = [Number(one?.text), Number(other?.text)];
+  return Math.abs(a - b) <= SUM_ROUNDOFF * Math.max(1, Math.abs(a), Math.abs(b));
+}
+
+/** Sums totals. A metric that one of them lacks is left out. */
+function addTotals(totals: readonly Totals[]): Totals {
+  const [first = new Map<string, Total>(), ...others] = totals;
+  if (others.length === 0) return first;
+  const added = [...first].flatMap(([metric]) => {
+    const all = totals.flatMap((each) => each.get(metric) ?? []);
+    const text = String(all.reduce((sum, total) => sum + Number(total.text), 0));
+    const slack = all.reduce((sum, total) => sum + total.slack, 0);
+    return all.length === totals.length ? [[metric, { text, slack }] as const] : [];
+  });
+  return new Map(added);
+}

@@ -51,19 +51,12 @@ const repeatedRow = z.object({
 export const isWithin = (day: Day, { start, end }: DayInterval): boolean =>
   start <= day && day < end;
 
-export interface KeyFacts {
-  /** Surplus copies of identical rows, by batch of metrics. */
-  readonly copies: readonly number[];
-  /** Set if a key has different values. */
-  readonly failure: Failure | null;
-}
-
-/** Finds the windows that repeat a key, by their number. */
+/** Finds the windows that repeat a key, by their number: surplus copies of identical rows by batch, and why a key fails one. */
 export async function keyFailures(
   warehouse: Warehouse,
   columns: Columns,
   readable: readonly Readable[],
-): Promise<ReadonlyMap<number, KeyFacts>> {
+): Promise<ReadonlyMap<number, { copies: readonly number[]; failure: Failure | null }>> {
   const repeated = new Map<number, { copies: number[]; failure: Failure | null }>();
   const suspects = readable.filter(mayRepeat).map(({ windowNo }) => windowNo);
   if (suspects.length === 0) return repeated;

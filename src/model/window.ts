@@ -339,3 +339,6 @@ export interface KnownValue {
   readonly value: string;
   readonly rows: number;
 }
+
+/** By requested text dimension; a dimension without known values is absent. */
+export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;

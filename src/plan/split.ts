@@ -4,6 +4,7 @@ import {
   type DuePeriod,
   hasRoom,
   type KnownValue,
+  type KnownValues,
   ownValues,
   type Part,
   partId,
@@ -27,9 +28,6 @@ export function splitByPeriods(window: Window): readonly Window[] | null {
     return due.length === 0 ? [] : [windowOf(slice, fingerprint, due, parts)];
   });
 }
-
-/** By requested text dimension; a dimension without known values is absent. */
-export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
 /** If a window still fails in this many parts, splitting cannot help. */
 const MAX_PARTS = 64;

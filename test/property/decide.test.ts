@@ -258,6 +258,9 @@ function periodSumsOf(
   return sums;
 }
 
+/** What no answer states. */
+const unstated = { failure: null, warnings: [], lackedMetrics: [], otherKeys: [], maturity: [] };
+
 /** The facts that a load would count, and the rows that it would store. */
 function answered(
   drawn: Case,
@@ -285,7 +288,7 @@ function answered(
     return {
       box,
       rows: rows.length,
-      failure: null,
+      ...unstated,
       unfollowed: null,
       doubt: isCut ? { because: 'the service warned of a limit', isRefutable: false } : null,
       totals: rows.length > 0 || totals.size > 0 ? [totals] : [],
@@ -325,7 +328,7 @@ function answered(
       return {
         box,
         rows: rows.length,
-        failure: null,
+        ...unstated,
         unfollowed: null,
         doubt: null,
         totals: [totalsOf(box, truth)],

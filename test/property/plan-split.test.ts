@@ -3,8 +3,14 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { type Part, partFilters, partId, type Window } from '../../src/model/window.ts';
-import { splitParts, splitByPeriods, type KnownValues } from '../../src/plan/split.ts';
+import {
+  type KnownValues,
+  type Part,
+  partFilters,
+  partId,
+  type Window,
+} from '../../src/model/window.ts';
+import { splitParts, splitByPeriods } from '../../src/plan/split.ts';
 import { property } from '../support/property.ts';
 import { slice, windowOfDays } from '../support/slice.ts';
 

@@ -143,13 +143,15 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
   );
   const stored = plan.table?.periods ?? new Map<Day, PeriodRecord>();
   const how = {
+    answered: come,
+    stored,
     fetchedAt,
     acceptLoss: false,
     isConfirmation: true,
     totals: new Map(),
     isProven: true,
   };
-  return sharesOf(window, { answered: come, stored }, how)
+  return sharesOf(window, how)
     .filter(({ fate }) => fate === 'load')
     .map((share) => share.window);
 }
