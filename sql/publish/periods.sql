@@ -16,6 +16,7 @@ select
     md5(
         concat_ws(
             '|',
+            p.start_day,
             any_value(c.digest),
             string_agg(concat_ws(' ', p.age, l.load_id, l.run_id, epoch_us(l.loaded_at)), '|' order by p.age)
         )

@@ -74,16 +74,45 @@ const summaryRow = z.object({
 const digestOf = (texts: readonly string[]): string =>
   createHash('md5').update(texts.join()).digest('hex');
 
+/** Every block of a view has one stamp, which says how many there are. */
+const viewStamp = (stamp: string, blocks: ReadonlyMap<string, unknown>): string =>
+  `${blocks.size} ${stamp}`;
+
 /** What the warehouse holds during one publish, read in a session of its own. */
 export class Contents {
   readonly #session: Pick<Warehouse, 'rows' | 'run'>;
-  readonly #computed = new Map<string, string>();
+  /** By slice, what the ledger says of its periods. */
+  readonly #periods: ReadonlyMap<string, readonly StampedPeriod[]>;
+  /** By view, a stamp of what it is computed from. */
+  readonly #views: ReadonlyMap<string, string>;
+  readonly #computed = new Set<string>();
+  readonly #counts = new Map<string, number>();
   readonly #summaries = new Map<string, Summary | null>();
-  #periods: ReadonlyMap<string, readonly StampedPeriod[]> | null = null;
-  #views: ReadonlyMap<string, string> | null = null;
 
-  constructor(session: Pick<Warehouse, 'rows' | 'run'>) {
+  constructor(
+    session: Pick<Warehouse, 'rows' | 'run'>,
+    periods: ReadonlyMap<string, readonly StampedPeriod[]> = new Map(),
+    views: ReadonlyMap<string, string> = new Map(),
+  ) {
     this.#session = session;
+    this.#periods = periods;
+    this.#views = views;
+  }
+
+  /** Reads the ledger. */
+  static async read(session: Warehouse): Promise<Contents> {
+    const periods = new Map<string, StampedPeriod[]>();
+    for (const row of await session.rows(statement('publish/periods'), [], periodRow)) {
+      const ofSlice = periods.get(row.slice) ?? [];
+      periods.set(row.slice, ofSlice);
+      ofSlice.push(row);
+    }
+    const rows = await session.rows(statement('publish/views'), [], viewRow);
+    const views = rows.map(({ name, slice, stamp }) => {
+      const ofSlice = (periods.get(slice) ?? []).map((period) => period.stamp);
+      return [name, digestOf([stamp, ...(name.endsWith('_maturation') ? [] : ofSlice)])] as const;
+    });
+    return new Contents(session, periods, new Map(views));
   }
 
   /** Returns the relation with a table's rows. Computes those of a view at its first use. */
@@ -92,58 +121,36 @@ export class Contents {
     const relation = `temp.${identifier(`published ${name}`)}`;
     if (this.#computed.has(name)) return relation;
     await this.#session.run(`create temp table ${relation} as (from ${source})`);
-    this.#computed.set(name, relation);
+    this.#computed.add(name);
     return relation;
   }
 
   /** Compares a table with its files. Throws `DATA_MALFORMED` for rows without a period. */
   async plan(table: LakeTable, stored: StoredBlocks): Promise<TablePlan> {
-    const stamped = isOfSlice(table) ? (await this.#readPeriods()).get(table.name) : undefined;
+    const stamped = isOfSlice(table) ? this.#periods.get(table.name) : undefined;
     if (stamped !== undefined) {
       const plan = await this.#compare(table, stored, stamped);
       // A copy has as many rows as the table. If the ledger does not account for all, the table is scanned.
       const planned = [...plan.write, ...plan.keep.values()];
       const rows = planned.reduce((sum, block) => sum + rowsIn(block), 0);
-      const sql = `select count(*) as rows, null as start from ${table.source}`;
-      const [counted] = await this.#session.rows(sql, [], scannedRow);
-      if (rows === counted?.rows) return plan;
+      if (rows === (await this.#countRows(table))) return plan;
     }
-    const stamp = table.isView ? ((await this.#readViews()).get(table.name) ?? '') : '';
-    const blocks = [...stored.blocks];
-    const isSame = blocks.length > 0 && blocks.every(([, block]) => block?.stamp === stamp);
-    if (stamp !== '' && isSame) {
-      const keep = blocks.flatMap(([name, block]) =>
-        block === null ? [] : [[name, block] as const],
-      );
-      return { unit: stored.unit, write: [], keep: new Map(keep) };
-    }
+    const stamp = table.isView ? (this.#views.get(table.name) ?? '') : '';
+    const keep = new Map<string, BlockContent>();
+    for (const [name, block] of stored.blocks)
+      if (block?.stamp === viewStamp(stamp, stored.blocks)) keep.set(name, block);
+    const isSame = keep.size > 0 && keep.size === stored.blocks.size;
+    if (stamp !== '' && isSame) return { unit: stored.unit, write: [], keep };
     return this.#compare(table, stored, await this.#scanPeriods(table, stamp));
   }
 
-  /** Returns the periods of each slice by the ledger. */
-  async #readPeriods(): Promise<ReadonlyMap<string, readonly StampedPeriod[]>> {
-    if (this.#periods !== null) return this.#periods;
-    const periods = new Map<string, StampedPeriod[]>();
-    for (const row of await this.#session.rows(statement('publish/periods'), [], periodRow)) {
-      const ofSlice = periods.get(row.slice) ?? [];
-      periods.set(row.slice, ofSlice);
-      ofSlice.push(row);
-    }
-    this.#periods = periods;
-    return periods;
-  }
-
-  /** Returns a stamp for each view of a slice's measurements. */
-  async #readViews(): Promise<ReadonlyMap<string, string>> {
-    if (this.#views !== null) return this.#views;
-    const periods = await this.#readPeriods();
-    const rows = await this.#session.rows(statement('publish/views'), [], viewRow);
-    const stamps = rows.map(({ name, slice, stamp }) => {
-      const ofSlice = (periods.get(slice) ?? []).map((period) => period.stamp);
-      return [name, digestOf([stamp, ...(name.endsWith('_maturation') ? [] : ofSlice)])] as const;
-    });
-    this.#views = new Map(stamps);
-    return this.#views;
+  async #countRows({ name, source }: LakeTable): Promise<number> {
+    const sql = `select count(*) as rows, null as start from ${source}`;
+    const known = this.#counts.get(name);
+    const [counted] = known === undefined ? await this.#session.rows(sql, [], scannedRow) : [];
+    const rows = known ?? counted?.rows ?? 0;
+    this.#counts.set(name, rows);
+    return rows;
   }
 
   async #scanPeriods(table: LakeTable, stamp: string): Promise<readonly StampedPeriod[]> {
@@ -167,7 +174,7 @@ export class Contents {
     stored: StoredBlocks,
     periods: readonly StampedPeriod[],
   ): Promise<TablePlan> {
-    const { name: tableName, dividedBy, grain } = table;
+    const { name: tableName, dividedBy, grain, isView } = table;
     const shortest = bucketFor(grain ?? 'day');
     const unit = dividedBy === null ? null : blockUnit(shortest, periods, stored.unit);
     const blocks = new Map<string, { days: DayInterval | null; stamps: string[] }>();
@@ -178,12 +185,14 @@ export class Contents {
       blocks.set(name, block);
       block.stamps.push(stamp);
     }
-    const known = stored.unit === unit ? stored.blocks : new Map<string, null>();
+    const before = stored.unit === unit ? stored.blocks : new Map<string, null>();
     const keep = new Map<string, BlockContent>();
     const changed: Pick<PlannedBlock, 'name' | 'stamp' | 'condition'>[] = [];
     for (const [name, { days, stamps }] of blocks) {
-      const stamp = stamps.includes('') ? '' : digestOf(stamps);
-      const block = known.get(name);
+      const [first = ''] = stamps;
+      const joined = isView ? viewStamp(first, blocks) : digestOf(stamps);
+      const stamp = stamps.includes('') ? '' : joined;
+      const block = before.get(name);
       if (block && stamp !== '' && block.stamp === stamp) keep.set(name, block);
       else changed.push({ name, stamp, condition: conditionOn(table, days) });
     }
@@ -204,7 +213,7 @@ export class Contents {
       const summary = this.#summaries.get(keyOf(block.name)) ?? null;
       // The ledger also has periods without rows.
       if (summary === null) continue;
-      const isSame = known.get(block.name)?.content === summary.content;
+      const isSame = before.get(block.name)?.content === summary.content;
       if (isSame) keep.set(block.name, { content: summary.content, stamp: block.stamp });
       else write.push({ ...block, ...summary });
     }

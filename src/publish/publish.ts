@@ -48,7 +48,7 @@ export async function publish(
     const current = { number: lastNumber + 1, atMs: Date.now() };
     const began = timestamp(new Date(current.atMs));
     await session.run(statement('publish/record_publish'), [current.number, began]);
-    const contents = new Contents(session);
+    const contents = await Contents.read(session);
     for (const target of targets) {
       signal.throwIfAborted();
       const { kind, path } = target;

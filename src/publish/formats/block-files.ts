@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { identifier, literal } from '../../warehouse/sql.ts';
 import type { PlannedBlock } from '../contents.ts';
 import { eachAtOnce, type LakeStore, type StoredFile } from '../places/store.ts';
+import type { LakeTable } from '../tables.ts';
 import type { Publishing } from '../target.ts';
 
 const copyRow = z.object({
@@ -27,8 +28,7 @@ export interface WrittenBlock {
 
 /** The table as its files have it. */
 export interface FileLayout {
-  /** The relation that has the rows. */
-  readonly source: string;
+  readonly table: LakeTable;
   readonly columns: readonly {
     readonly name: string;
     readonly cell: string;
@@ -40,10 +40,10 @@ export interface FileLayout {
 
 /** Writes one query at a time, and places as many files at once as the store allows. */
 export async function writeBlocks(
-  { warehouse, signal }: Pick<Publishing, 'warehouse' | 'signal'>,
+  { warehouse, contents, signal }: Publishing,
   store: LakeStore,
   blocks: readonly PlannedBlock[],
-  { source, columns, pathOf }: FileLayout,
+  { table, columns, pathOf }: FileLayout,
 ): Promise<WrittenBlock[]> {
   const cells = columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
   const ids = columns.flatMap(({ name, id }) =>
@@ -60,7 +60,7 @@ export async function writeBlocks(
       const sql = `copy (
 select
     ${cells.join(',\n    ')}
-from ${source}
+from ${await contents.sourceOf(table)}
 ${block.condition === null ? '' : `where ${block.condition}`}
 ) to ${literal(await store.draft(path))} (format parquet, compression zstd, return_stats${options})`;
       for (const copied of await warehouse.rows(sql, [], copyRow))

@@ -1,7 +1,10 @@
 /** `catalog.duckdb` beside local tables: commented views over their files, always current, never locked by a load. */
 
+import { createHash } from 'node:crypto';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
+
+import * as z from 'zod';
 
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
@@ -20,29 +23,40 @@ const place = { root: '', store: null, isDelta: true, night: null, schema: 'main
 export const catalogViews = (table: LakeTable): LakeView[] =>
   sliceViews(table, queryWords('duckdb', place));
 
+const digestRow = z.object({ digest: z.string() });
+
+/** Replaces the catalog if its views differ, as they do after most nights. Returns whether they did. */
 export async function replaceCatalog(
   root: string,
   tables: readonly { readonly table: LakeTable; readonly now: DeltaTable }[],
   mode: number,
-): Promise<void> {
+): Promise<boolean> {
   const path = join(root, CATALOG);
   // DuckDB binds every view to its files, so they must be in place.
   const views = [
     ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
     ...tables.flatMap(({ table }) => catalogViews(table)),
   ];
+  const statements = views.map((view) => engineText('duckdb', 'view', place, view)).join('\n');
+  const digest = createHash('md5').update(statements).digest('hex');
+  const sql = 'select ripen_digest() as digest';
+  const [current] = await withDatabase(path, 'READ_ONLY', async (database) =>
+    database.rows(sql, [], digestRow),
+  ).catch(() => []);
+  if (current?.digest === digest) return false;
   try {
     // A target's path may have a `?`, and DuckDB looks for the log of a database in such a path elsewhere (measured).
     await inTemporaryFolder(async (folder) => {
       const made = join(folder, CATALOG);
       await withDatabase(made, 'READ_WRITE', async (database) => {
-        const statements = views.map((view) => engineText('duckdb', 'view', place, view));
+        const macro = `create macro ripen_digest() as ${literal(digest)};`;
         // Each statement by itself would wait for the disk.
-        await database.run(['begin;', ...statements, 'commit; checkpoint;'].join('\n'));
+        await database.run(`begin;\n${statements}\n${macro}\ncommit; checkpoint;`);
       });
       await copyFile(made, unfinishedPath(path));
     });
     await putInPlace(path, mode);
+    return true;
   } finally {
     await removeUnfinished(path);
   }

@@ -140,13 +140,13 @@ async function publishTables(
   };
   const done = await eachAtOnce(store, changes.slice(0, -1), commit);
   for (const finality of changes.slice(-1)) done.push(await commit(finality));
-  if (store.isOnDisk) await replaceCatalog(store.root, done, target.mode);
+  const hasCatalog = store.isOnDisk && (await replaceCatalog(store.root, done, target.mode));
   for (const { stored, now } of done) await sweep(context, { ...stored, table: now }, true);
   const version = `version ${context.version}`;
   return {
     files_written: changes.reduce((sum, change) => sum + change.files_written, 0),
     files_removed: changes.reduce((sum, change) => sum + change.files_removed, removedFiles),
-    also_written: store.isOnDisk ? [version, CATALOG] : [version],
+    also_written: hasCatalog ? [version, CATALOG] : [version],
   };
 }
 
@@ -174,7 +174,7 @@ async function changeTable(
   const unit = stored.table === null ? null : unitIn(stored.table);
   const plan = await contents.plan(table, { unit, blocks });
   const written = await writeBlocks(context, store, plan.write, {
-    source: await contents.sourceOf(table),
+    table,
     columns: form.columns,
     // A name is never used again.
     pathOf: () => `${name}/ripen-${randomUUID()}.parquet`,

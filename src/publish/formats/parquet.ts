@@ -136,7 +136,7 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
   for (const { table, plan, prefix } of plans) {
     const { unit } = plan;
     const written = await writeBlocks(publishing, store, plan.write, {
-      source: await contents.sourceOf(table),
+      table,
       columns: table.columns.map((column) => ({ name: column.name, cell: castCell(column) })),
       pathOf: ({ name }) => pathOf(table, name),
     });
