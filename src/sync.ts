@@ -79,7 +79,7 @@ async function refresh(run: Run, source: Source, factory: SourceFactory): Promis
     await warnOfChangedFinals(run);
   }
   const live = current.filter(({ state }) => state === 'live');
-  await measureTables(run.warehouse, live, run.runId);
+  await measureTables(run.warehouse, live);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
 }

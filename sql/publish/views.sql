@@ -6,12 +6,16 @@ with measured as (
 
 projected as (
     select slice, bit_xor(hash(p)) as digest from ripen_internal.projections as p group by slice
+),
+
+metrics as (
+    select slice, bit_xor(hash(m)) as digest from ripen.slice_metrics as m group by slice
 )
 
 select
     v.view_name as name,
     t.slice,
-    md5(concat_ws('|', v.sql, m.digest, p.digest)) as stamp
+    md5(concat_ws('|', v.sql, m.digest, p.digest, s.digest)) as stamp
 from (select distinct slice from ripen.slice_tables) as t
 join duckdb_views() as v
     on
@@ -21,3 +25,4 @@ join duckdb_views() as v
         and v.view_name in (t.slice || '_maturation', t.slice || '_projected')
 left join measured as m on m.slice = t.slice
 left join projected as p on p.slice = t.slice
+left join metrics as s on s.slice = t.slice

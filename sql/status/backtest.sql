@@ -1,7 +1,7 @@
 -- What projections of one slice would have said in the past, compared with what became final.
 -- $1 slice
 -- Returns one row per metric and age, in configured order: medians of the error as a share of the final total, the share of
--- totals inside the interval, and whether it is projected.
+-- totals inside the interval, and what is projected, or why it is not.
 select
     e.metric,
     e.age_days,
@@ -9,7 +9,7 @@ select
     e.median_abs_error,
     e.median_abs_error_as_is,
     e.coverage,
-    e.is_projected
+    e.basis
 from ripen.projection_errors as e
 left join ripen.slice_metrics as m on m.slice = e.slice and m.metric = e.metric
 where e.slice = $1

@@ -68,7 +68,7 @@ const section = (heading: string, ...texts: readonly string[]): string =>
 
 function lessonsOf({ maturation, backtest, control }: SliceStatus): string[] {
   const [tried] = backtest
-    .filter(({ is_projected: isProjected }) => isProjected)
+    .filter(({ basis }) => basis === 'ladder')
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
   const first = maturation.find(
     ({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1,

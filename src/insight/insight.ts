@@ -1,30 +1,20 @@
 /**
- * Measures after each run, from the ledger alone, how a slice's values mature, what final values to expect, and how good such
- * projections would have been.
+ * Measures after each run, from control totals, how values mature, what final values to expect, how good such projections would
+ * have been, and which horizons the history supports.
  */
 
 import * as z from 'zod';
 
-import type { Day } from '../model/calendar.ts';
-import { DOUBLE, parseColumnType } from '../model/column-type.ts';
-import { horizonEvidence, type Look } from '../model/sampling.ts';
-import { additiveOf, type Target } from '../tables/target.ts';
-import {
-  asScript,
-  columnTypes,
-  count,
-  dayLiteral,
-  dayShape,
-  doubleSum,
-  identifier,
-  insertRows,
-  jsonOf,
-  literal,
-  statement,
-} from '../warehouse/sql.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { controlName } from '../model/control.ts';
+import type { Metric } from '../model/metric.ts';
+import type { Target } from '../tables/target.ts';
+import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Cohort, maturationOf, scoresOf, standings } from './ripening.ts';
-import { declareViews, periodOf } from './views.ts';
+import { developmentOf, type Changes, type Looks, looksAt } from './development.ts';
+import { horizonEvidence } from './horizons.ts';
+import { ladderOf, maturationOf, projectionOf, scoresOf } from './ripening.ts';
+import { declareViews } from './views.ts';
 
 /** The ledger's tables of measurements. */
 const measured = [
@@ -34,173 +24,199 @@ const measured = [
   { of: 'evidence', table: 'ripen_internal.horizon_evidence' },
 ] as const;
 
+type Measurements = Record<(typeof measured)[number]['of'], object[]>;
+
 /** Eight months: older periods say little about how the newest mature, and the backtest must end within the night. */
 const HISTORY_DAYS = 240;
 
-/** Periods times metrics at which a batch of slices is full: for small slices, a statement takes longer than what it reads. */
-const MAX_CELLS_AT_ONCE = 10_000;
-/** Metrics of a slice that are read together: half a year of a cube with 363 metrics would not fit into the engine's memory. */
-const MAX_METRICS_AT_ONCE = 60;
-
-const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable(), periods: count });
-
-/** A live table that changed, and the first day of its history. */
-interface Changed {
-  readonly live: Target;
-  readonly since: Day | null;
+/** Control totals of a metric, and the slices in which it becomes final at the same time. */
+interface Developing {
+  readonly control: string;
+  readonly metric: Metric;
+  readonly isHourly: boolean;
+  /** How long after the end of a period its total may change; null for ever. */
+  readonly finalSeconds: number | null;
+  readonly slices: string[];
 }
 
-/** Measures the live tables that changed in this run, or since the last that succeeded, and brings their views up to date. */
+/** Measures tables, and brings their views up to date. */
 export async function measureTables(
   warehouse: Warehouse,
   tables: readonly Target[],
-  runId: string,
 ): Promise<void> {
-  const sql = statement('insight/changed_histories');
-  const changed = await warehouse.rows(sql, [runId, HISTORY_DAYS], changedRow);
-  const histories = new Map(changed.map((history) => [history.slice, history]));
-  let [together, cells]: [Changed[], number] = [[], 0];
-  for (const live of tables) {
-    const history = histories.get(live.slice.name);
-    if (history === undefined) continue;
-    together.push({ live, since: history.start_day });
-    cells += history.periods * additiveOf(live.columns).length;
-    if (cells < MAX_CELLS_AT_ONCE) continue;
-    await measureSome(warehouse, together);
-    [together, cells] = [[], 0];
+  if (tables.length === 0) return;
+  const looks = await readLooks(warehouse);
+  const maturing = await readMaturing(warehouse);
+  const rows: Measurements = { maturation: [], projections: [], errors: [], evidence: [] };
+  const developing = developingOf(tables).filter(({ control }) => looks.has(control));
+  for (const batch of await inBatches(warehouse, developing)) {
+    const changes = await readChanges(warehouse, batch);
+    for (const [number, { control, metric, finalSeconds, slices }] of batch.entries()) {
+      const looksOf = looks.get(control)?.(metric.id) ?? [];
+      const development = developmentOf(looksOf, changes.get(number) ?? noChanges, finalSeconds);
+      const { horizonMs, additive } = metric;
+      const horizonDays = horizonMs === null ? null : Math.ceil(horizonMs / MS_PER_DAY);
+      const factorsOn = ladderOf(development);
+      // Rows of what does not add up have no part in a projected total.
+      const errors = additive ? scoresOf(development, factorsOn) : [];
+      const common = {
+        maturation: maturationOf(development),
+        evidence: [horizonEvidence(development, horizonDays)],
+        errors,
+      };
+      const scores = new Map(errors.map((score) => [score.age_days, score]));
+      const cohorts = new Map(development.map((cohort) => [cohort.start, cohort]));
+      const read = new Set(looksOf.map(({ period }) => period.start));
+      for (const slice of slices) {
+        const periods = maturing.get(`${slice} ${metric.id}`) ?? [];
+        const projections = periods.flatMap(({ start, age, ...key }) => {
+          if (!read.has(start)) return [];
+          const made = projectionOf(cohorts.get(start), age, factorsOn(Infinity), scores);
+          return made === null ? [] : [{ ...key, ...made }];
+        });
+        const found: Measurements = { ...common, projections };
+        for (const { of } of measured) {
+          for (const row of found[of]) rows[of].push({ slice, metric: metric.id, ...row });
+        }
+      }
+    }
   }
-  if (together.length > 0) await measureSome(warehouse, together);
-}
-
-async function measureSome(warehouse: Warehouse, tables: readonly Changed[]): Promise<void> {
-  const results: { slice: string; metric: string; rows: ReturnType<typeof measure> }[] = [];
-  const most = Math.max(...tables.map(({ live }) => additiveOf(live.columns).length));
-  for (let from = 0; from < most; from += MAX_METRICS_AT_ONCE) {
-    for (const { slice, metric, periods } of await readHistories(warehouse, tables, from))
-      results.push({ slice, metric, rows: measure(periods) });
-  }
-  const names = tables.map(({ live }) => literal(live.slice.name)).join(', ');
+  const names = tables.map(({ slice }) => literal(slice.name)).join(', ');
   await warehouse.transact(async () => {
     const deletions = measured.map(({ table }) => `delete from ${table} where slice in (${names})`);
     await warehouse.run(asScript(deletions));
-    for (const { of, table } of measured) {
-      const ofTable = results.flatMap(({ slice, metric, rows }) =>
-        rows[of].map((row: object) => Object.assign({ slice, metric }, row)),
-      );
-      await insertRows(warehouse, table, ofTable);
-    }
-    for (const { live } of tables) await declareViews(warehouse, live);
+    for (const { of, table } of measured) await insertRows(warehouse, table, rows[of]);
+    for (const live of tables) await declareViews(warehouse, live);
   });
 }
 
-function measure(periods: readonly PeriodHistory[]) {
-  const development = periods.map(cohortOf);
-  const standingOn = standings(development);
-  const { ages, factors } = standingOn(Infinity);
-  const scores = scoresOf(development, standingOn);
-  // The pairs of successive fetches of a period whose age increases.
-  const looks = periods.flatMap(({ fetches }) =>
-    fetches.slice(1).flatMap((to, index): Look[] => {
-      const from = fetches[index];
-      if (from === undefined || from.age >= to.age) return [];
-      return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value }];
-    }),
-  );
-  const { lastChangeAge, laterLooks } = horizonEvidence(looks);
-  return {
-    maturation: maturationOf(development, ages),
-    projections: periods.flatMap(({ start_day: period, load_id, is_held: isStored, fetches }) => {
-      const last = fetches.at(-1);
-      if (!isStored || last === undefined || fetches.some((fetch) => fetch.is_final)) return [];
-      const reach = scores.find((score) => score.age_days === last.age)?.reach ?? null;
-      const factor = factors.get(last.age);
-      if (reach === null || factor === undefined || last.value <= 0) return [];
-      const made = { period, load_id, age_days: last.age, periods: factor.periods };
-      const ends = { factor_low: factor.value / reach, factor_high: factor.value * reach };
-      return [{ ...made, factor: factor.value, ...ends }];
-    }),
-    errors: scores,
-    evidence: [{ last_change_age: lastChangeAge, later_looks: laterLooks }],
-  };
+/** Each metric of each control, once for each instant from which its values are final. Ratios of a day are not sums of hours. */
+function developingOf(tables: readonly Target[]): Developing[] {
+  const developing = new Map<string, Developing>();
+  for (const { slice, columns } of tables) {
+    const control = controlName(slice);
+    const isHourly = slice.grain === 'hour';
+    for (const metric of columns.metrics) {
+      if (control === null || (isHourly && !metric.additive)) continue;
+      const { id, horizonMs, additive } = metric;
+      const finalSeconds = horizonMs === null ? null : (horizonMs + slice.settleMs) / 1000;
+      const key = JSON.stringify([control, id, horizonMs, finalSeconds, additive]);
+      const alike = developing.get(key);
+      if (alike === undefined)
+        developing.set(key, { control, metric, isHourly, finalSeconds, slices: [slice.name] });
+      else alike.slices.push(slice.name);
+    }
+  }
+  return [...developing.values()];
 }
 
-const periodShape = z.object({
-  start_day: dayShape,
-  load_id: z.string(),
-  is_held: z.boolean(),
-  last_day: z.number(),
-  /** In order of loads; ages in days. */
-  fetches: z.array(z.object({ age: z.number(), value: z.number(), is_final: z.boolean() })),
+/** Control totals that are read together: more would not fit into the engine's memory. */
+const MAX_TOTALS_AT_ONCE = 2_000_000;
+
+const sizeRow = z.object({ control: z.string(), metric: z.string(), totals: count });
+
+async function inBatches(
+  warehouse: Warehouse,
+  developing: readonly Developing[],
+): Promise<Developing[][]> {
+  const sizes = new Map<string, number>();
+  for (const { control, metric, totals } of await warehouse.rows(
+    statement('insight/sizes'),
+    [],
+    sizeRow,
+  ))
+    sizes.set(`${control} ${metric}`, totals);
+  const batches: Developing[][] = [];
+  let room = 0;
+  for (const each of developing) {
+    const size = sizes.get(`${each.control} ${each.metric.id}`) ?? 0;
+    const batch = batches.at(-1);
+    if (batch === undefined || size > room) {
+      batches.push([each]);
+      room = MAX_TOTALS_AT_ONCE - size;
+    } else {
+      batch.push(each);
+      room -= size;
+    }
+  }
+  return batches;
+}
+
+const noChanges: Changes = { starts: [], seconds: [], values: [] };
+
+const numbers = z.array(z.number());
+const changesRow = z.object({
+  number: z.number(),
+  changes: jsonOf(z.object({ starts: numbers, seconds: numbers, values: numbers })),
 });
 
-type PeriodHistory = z.infer<typeof periodShape>;
+/** Returns the changes of each total by its place in the batch. */
+async function readChanges(
+  warehouse: Warehouse,
+  batch: readonly Developing[],
+): Promise<ReadonlyMap<number, Changes>> {
+  const wanted = batch.map(({ control, metric, isHourly, finalSeconds }, number) => ({
+    number,
+    control,
+    metric: metric.id,
+    is_hourly: isHourly,
+    final_seconds: finalSeconds,
+  }));
+  const request = [JSON.stringify(wanted), HISTORY_DAYS];
+  const rows = await warehouse.rows(statement('insight/changes'), request, changesRow);
+  return new Map(rows.map(({ number, changes }) => [number, changes]));
+}
 
-const metricRow = z.object({
+const readingShape = z.object({ start: z.number(), end: z.number(), seconds: z.number() });
+const coverageRow = z.object({
+  control: z.string(),
+  periods: jsonOf(z.array(readingShape)),
+  readings: jsonOf(
+    z.array(z.object({ metrics: z.array(z.string()), readings: z.array(readingShape) })),
+  ),
+});
+
+/** Returns for each control a function from a metric to when its periods were read. */
+async function readLooks(
+  warehouse: Warehouse,
+): Promise<Map<string, (metric: string) => readonly Looks[]>> {
+  const rows = await warehouse.rows(statement('insight/coverage'), [HISTORY_DAYS], coverageRow);
+  return new Map(
+    rows.map(({ control, periods, readings }) => {
+      // Metrics come and go with the configuration, so that most have the same readings.
+      const known = new Map<string, readonly Looks[]>();
+      const looksOf = (metric: string): readonly Looks[] => {
+        const groups = readings.filter(({ metrics }) => metrics.includes(metric));
+        const key = groups.map((group) => readings.indexOf(group)).join();
+        const looks =
+          known.get(key) ??
+          looksAt(
+            periods,
+            groups.flatMap((group) => group.readings),
+          );
+        known.set(key, looks);
+        return looks;
+      };
+      return [control, looksOf];
+    }),
+  );
+}
+
+const maturingPeriod = z.object({
+  period: z.string(),
+  start: z.number(),
+  load_id: z.string(),
+  age: z.number(),
+});
+const maturingRow = z.object({
   slice: z.string(),
   metric: z.string(),
-  periods: jsonOf(z.array(periodShape)),
+  periods: jsonOf(z.array(maturingPeriod)),
 });
 
-/** Reads the histories of the additive metrics of each table from index `from` on. */
-async function readHistories(
+async function readMaturing(
   warehouse: Warehouse,
-  tables: readonly Changed[],
-  from: number,
-): Promise<readonly z.infer<typeof metricRow>[]> {
-  const totals: string[] = [];
-  const read: object[] = [];
-  for (const { live, since } of tables) {
-    const { slice, fingerprint, table, columns } = live;
-    const some = additiveOf(columns).slice(from, from + MAX_METRICS_AT_ONCE);
-    const metrics = some.map(({ id }) => id);
-    if (since === null || slice.grain === null || metrics.length === 0) continue;
-    totals.push(periodTotals(live, since, metrics, await columnTypes(warehouse, table)));
-    read.push({ slice: slice.name, fingerprint, start_day: since, metrics });
-  }
-  if (read.length === 0) return [];
-  await warehouse.run(
-    `create or replace temp table ${PERIOD_TOTALS} as\n${totals.join('\nunion all\n')}`,
-  );
-  const request = [JSON.stringify(read)];
-  const rows = await warehouse.rows(statement('insight/readings'), request, metricRow);
-  await warehouse.run(`drop table ${PERIOD_TOTALS}`);
-  return rows;
-}
-
-/** Of two fetches at the same age, the later load counts. */
-function cohortOf({ last_day: lastDay, fetches }: PeriodHistory): Cohort {
-  const ascending = (isFinal: boolean): [number, number][] => {
-    const byAge = new Map(
-      fetches.filter((each) => each.is_final === isFinal).map(({ age, value }) => [age, value]),
-    );
-    return [...byAge].sort(([one], [other]) => one - other);
-  };
-  const finals = ascending(true).map(([age, value]) => ({ age, value }));
-  return {
-    lastDay,
-    readings: new Map(ascending(false)),
-    finals: finals.filter(({ value }, at) => value !== finals[at - 1]?.value),
-  };
-}
-
-/** The temporary table of current totals, from which earlier ones are derived. */
-export const PERIOD_TOTALS = '"ripen period totals"';
-
-/** Returns the query for the current totals by period since a day. */
-function periodTotals(
-  { slice, table }: Target,
-  since: Day,
-  metrics: readonly string[],
-  types: ReadonlyMap<string, string>,
-): string {
-  const grain = slice.grain ?? 'day';
-  const sumOf = (column: string): string =>
-    doubleSum(`s.${identifier(column)}`, parseColumnType(types.get(column) ?? '') ?? DOUBLE);
-  const names = metrics.map(literal).join(', ');
-  const rows = `from ${table} as s\nwhere s.${identifier(grain)} >= ${dayLiteral(grain, since)}`;
-  const name = `${literal(slice.name)} as slice`;
-  return slice.cube === undefined
-    ? `select ${name}, start_day, unnest([${names}]::varchar[]) as metric, unnest(sums) as value
-from (select ${periodOf(slice)} as start_day, [${metrics.map(sumOf).join(', ')}]::double[] as sums ${rows} group by 1)`
-    : `select ${name}, ${periodOf(slice)} as start_day, s.metric, ${sumOf('value')} as value ${rows} and s.metric in (${names}) group by 2, 3`;
+): Promise<ReadonlyMap<string, z.infer<typeof maturingRow>['periods']>> {
+  const rows = await warehouse.rows(statement('insight/maturing'), [], maturingRow);
+  return new Map(rows.map(({ slice, metric, periods }) => [`${slice} ${metric}`, periods]));
 }

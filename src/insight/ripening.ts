@@ -3,155 +3,183 @@
  * (backtest). Pure.
  */
 
-import { chanceOfAtMost } from '../model/sampling.ts';
+import type { Cohort } from './development.ts';
 
-/** One period of one metric. An age is the number of days from the period's last day to the fetch, in the slice's offset. */
-export interface Cohort {
-  /** The period's last day, in days since 1970. */
-  readonly lastDay: number;
-  /** Totals before the value was final, by age, ascending. */
-  readonly readings: ReadonlyMap<number, number>;
-  /** Totals since the value is final, by age, ascending: the first, and each that differs from the one before. */
-  readonly finals: readonly { readonly age: number; readonly value: number }[];
-}
+type Triangle = Pick<Cohort, 'lastDay' | 'readings' | 'finals'>;
 
 /** The development triangle of one metric, oldest period first. */
-export type Development = readonly Cohort[];
-
-/** The final total as it was known on a day (in days since 1970); null if none was. */
-function finalOn({ lastDay, finals }: Cohort, day: number): number | null {
-  return finals.findLast(({ age }) => lastDay + age <= day)?.value ?? null;
-}
+export type Development = readonly Triangle[];
 
 /** Returns the final total as it is known now; null while it matures. */
-const finalOf = ({ finals }: Cohort): number | null => finals.at(-1)?.value ?? null;
+const finalOf = ({ finals }: Triangle): number | null => finals.at(-1)?.value ?? null;
 
-export const median = (values: readonly number[]): number | null => quantile(values, 0.5);
+function agesIn(development: Development): number[] {
+  const ages = new Set<number>();
+  for (const { readings } of development) for (const age of readings.keys()) ages.add(age);
+  return [...ages].sort((a, b) => a - b);
+}
 
 /**
- * Returns a quantile of some numbers, linearly interpolated between neighbours; null if there are none (Hyndman and Fan 1996,
+ * Returns quantiles of some numbers, linearly interpolated between neighbours; null if there are none (Hyndman and Fan 1996,
  * "Sample quantiles in statistical packages", definition 7).
  */
-export function quantile(values: readonly number[], share: number): number | null {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (sorted.length - 1) * share;
-  const [below, above] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
-  return below === undefined || above === undefined
-    ? null
-    : below + (above - below) * (at - Math.floor(at));
+export function quantiles(values: readonly number[], shares: readonly number[]): number[] | null {
+  const sorted = Float64Array.from(values).sort();
+  const found = shares.flatMap((share) => {
+    const at = (sorted.length - 1) * share;
+    const [below, above] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
+    return below === undefined || above === undefined
+      ? []
+      : [below + (above - below) * (at - Math.floor(at))];
+  });
+  return found.length === 0 ? null : found;
 }
+
+export const median = (values: readonly number[]): number | null =>
+  quantiles(values, [0.5])?.[0] ?? null;
 
 /** With fewer final periods, a quartile is a single value or next to one: such an age is left out. */
 export const MIN_PERIODS = 8;
 
 /**
- * Returns how much of the final total was known at some ages, in their order: quartiles of shares, over final periods only.
- * Leaves out an age with fewer than eight of them.
+ * Returns how much of the final total was known at each age, in order: quartiles of shares, over final periods only. Leaves out
+ * an age with fewer than eight of them.
  */
-export function maturationOf(development: Development, ages: readonly number[]) {
-  return ages.flatMap((age) => {
-    const shares = development.flatMap((cohort) => {
+export function maturationOf(development: Development) {
+  return agesIn(development).flatMap((age) => {
+    const shares: number[] = [];
+    for (const cohort of development) {
       const [value, final] = [cohort.readings.get(age), finalOf(cohort) ?? 0];
-      return value === undefined || final <= 0 ? [] : [value / final];
-    });
+      if (value !== undefined && final > 0) shares.push(value / final);
+    }
+    const [q25, middle, q75] = quantiles(shares, [0.25, 0.5, 0.75]) ?? [];
+    if (q25 === undefined || middle === undefined || q75 === undefined) return [];
     if (shares.length < MIN_PERIODS) return [];
-    const at = (share: number): number => quantile(shares, share) ?? 0;
-    const quartiles = { share_q25: at(0.25), share_median: at(0.5), share_q75: at(0.75) };
+    const quartiles = { share_q25: q25, share_median: middle, share_q75: q75 };
     return [{ age_days: age, periods: shares.length, ...quartiles }];
   });
 }
 
-interface Factor {
+export interface Factor {
   readonly value: number;
   /** The smallest number of periods behind any step of the ladder. */
   readonly periods: number;
 }
 
-interface KnownFactors {
-  /** The ages of the triangle's columns, ascending. */
-  readonly ages: readonly number[];
-  /** By age; an age is missing if no period is known to have become final from there. */
-  readonly factors: ReadonlyMap<number, Factor>;
+/** How the totals of periods grew from one age to another, as known from a day on. */
+interface Growth {
+  readonly day: number;
+  /** Periods read at both ages, and those that were not read at the later one. */
+  readonly seen: number;
+  readonly missed: number;
+  /** Those with a total above 0, and its sums. */
+  readonly periods: number;
+  readonly from: number;
+  readonly to: number;
 }
 
-interface KnownPeriod {
-  readonly lastDay: number;
-  readonly firstAge: number;
-  readonly finalAge: number;
-  readonly final: number | null;
-  /** One for each age of the triangle; undefined without a fetch at that age. */
-  readonly totals: readonly (number | undefined)[];
+/** Returns how totals grew to a later age, or to the final totals that were read by then, by day. Null is no later age. */
+function growthOf(development: Development, age: number, later: number | null): Growth[] {
+  const events: Growth[] = [];
+  for (const { lastDay, readings, finals } of development) {
+    const total = readings.get(age);
+    if (total === undefined) continue;
+    const next = later === null ? undefined : readings.get(later);
+    const final = finals[0]?.age ?? Infinity;
+    const isFinal = final <= (later ?? final) && final < Infinity;
+    if (next === undefined && !isFinal) {
+      // That no run read the later age is known from the next reading on.
+      const ages = later === null ? [] : [...readings.keys(), final];
+      const since = ages.find((read) => read > (later ?? Infinity) && read < Infinity);
+      const none = { seen: 0, missed: 1, periods: 0, from: 0, to: 0 };
+      if (since !== undefined) events.push({ day: lastDay + since, ...none });
+      continue;
+    }
+    // A final total that changed counts as it was known on each day.
+    const totals = next === undefined ? finals : [{ age: later ?? final, value: next }];
+    const isSummed = total > 0 ? 1 : 0;
+    let before: number | null = null;
+    for (const { age: at, value } of totals) {
+      const first: 0 | 1 = before === null ? 1 : 0;
+      const periods = first * isSummed;
+      const to = isSummed * (value - (before ?? 0));
+      events.push({
+        day: lastDay + at,
+        seen: first,
+        missed: 0,
+        periods,
+        from: periods * total,
+        to,
+      });
+      before = value;
+    }
+  }
+  events.sort((one, other) => one.day - other.day);
+  let before = { seen: 0, missed: 0, periods: 0, from: 0, to: 0 };
+  return events.map(({ day, seen, missed, periods, from, to }) => {
+    const sums = {
+      day,
+      seen: before.seen + seen,
+      missed: before.missed + missed,
+      periods: before.periods + periods,
+      from: before.from + from,
+      to: before.to + to,
+    };
+    before = sums;
+    return sums;
+  });
 }
 
-/** An age, and the index of its total in `totals`. */
-interface Column {
-  readonly age: number;
-  readonly at: number;
+/** Returns what was known on a day; undefined if nothing was. */
+function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
+  let [low, high] = [0, growth.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((growth[middle]?.day ?? Infinity) <= day) low = middle + 1;
+    else high = middle;
+  }
+  return growth[low - 1];
 }
+
+/** More days than any period is watched. */
+const MAX_AGE = 100_000;
+
+/** By age; an age is missing if no period is known to have become final from there. */
+export type Factors = ReadonlyMap<number, Factor>;
 
 /**
- * Returns a function from a day (in days since 1970) to what was known of a triangle on it: the chain ladder (Mack 1993,
- * "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)).
+ * Returns a function from a day (in days since 1970) to the factors known on it from each age to the final total: the chain
+ * ladder (Mack 1993, "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin
+ * 23(2)). A step leads to the next age at which at least half of its periods were read: others are those of late runs.
  */
-export function standings(development: Development): (day: number) => KnownFactors {
-  const read = new Set(development.flatMap(({ readings }) => [...readings.keys()]));
-  const ages = [...read].sort((a, b) => a - b);
-  const columns = ages.map((age, at): Column => ({ age, at }));
-  const periods = development.map(({ lastDay, readings, finals }) => {
-    const [firstAge = Infinity] = readings.keys();
-    const finalAge = finals[0]?.age ?? Infinity;
-    return { lastDay, firstAge, finalAge, totals: ages.map((age) => readings.get(age)) };
-  });
-  const made = new Map<number, KnownFactors>();
-  return (day) => {
-    const before = made.get(day);
-    if (before !== undefined) return before;
-    const finals = development.map((cohort) => finalOn(cohort, day));
-    const known = periods.map((period, at): KnownPeriod =>
-      Object.assign({ final: finals[at] ?? null }, period),
-    );
-    // At the other ages, fewer than half of the final periods that could be fetched were: they are those of late runs.
-    const standing = columns.filter(({ age, at }) => {
-      const possible = known.filter(
-        ({ final, firstAge, finalAge }) => final !== null && firstAge <= age && age < finalAge,
-      );
-      const fetched = possible.filter(({ totals }) => totals[at] !== undefined);
-      return fetched.length > 0 && 2 * fetched.length >= possible.length;
-    });
+export function ladderOf(development: Development): (day: number) => Factors {
+  const ages = agesIn(development);
+  const steps = new Map<number, readonly Growth[]>();
+  const known = new Map<number, Factors>();
+  const factorsOn = (day: number): Factors => {
     const factors = new Map<number, Factor>();
-    let [value, fewest] = [1, Infinity];
-    for (const [index, column] of [...standing.entries()].reverse()) {
-      const step = stepOf(column, standing[index + 1], known, day);
-      value *= step.factor;
-      fewest = Math.min(fewest, step.periods);
-      if (!(value > 0)) break;
-      factors.set(column.age, { value, periods: fewest });
+    for (const [index, age] of [...ages.entries()].reverse()) {
+      for (const later of [...ages.slice(index + 1), null]) {
+        const key = age * MAX_AGE + (later ?? 0);
+        const growth = steps.get(key) ?? growthOf(development, age, later);
+        steps.set(key, growth);
+        const step = knownOn(growth, day);
+        if (step === undefined) break;
+        const rest = later === null ? { value: 1, periods: Infinity } : factors.get(later);
+        const value = (rest?.value ?? 0) * (step.to / step.from);
+        if (rest === undefined || step.missed > step.seen || !(value > 0 && value < Infinity))
+          continue;
+        factors.set(age, { value, periods: Math.min(rest.periods, step.periods) });
+        break;
+      }
     }
-    const standingNow = { ages: standing.map(({ age }) => age), factors };
-    made.set(day, standingNow);
-    return standingNow;
+    return factors;
   };
-}
-
-/** How totals grew from a column to the next, or to the final total if it is found by then. Skips totals of 0 or less. */
-function stepOf(
-  { age, at }: Column,
-  next: Column | undefined,
-  known: readonly KnownPeriod[],
-  day: number,
-) {
-  let [from, to, periods] = [0, 0, 0];
-  for (const { lastDay, finalAge, final, totals } of known) {
-    if (lastDay + age > day) break;
-    const total = totals[at] ?? 0;
-    const read = next !== undefined && lastDay + next.age <= day ? totals[next.at] : undefined;
-    const later = read ?? (next === undefined || finalAge <= next.age ? final : null);
-    if (later === null || total <= 0) continue;
-    from += total;
-    to += later;
-    periods += 1;
-  }
-  return { factor: to / from, periods };
+  return (day) => {
+    const factors = known.get(day) ?? factorsOn(day);
+    known.set(day, factors);
+    return factors;
+  };
 }
 
 /** The share of final totals that the interval should cover. */
@@ -160,10 +188,15 @@ const COVERED_SHARE = 0.8;
 const MIN_COVERAGE = 0.6;
 /** An interval whose upper end is further above the projection says too little to be useful. */
 const FURTHEST_REACH = 1.5;
+/** A total that is this near its final one needs no projection. */
+const NEAR_REACH = 1.05;
 /** Significance level of the sign test: by chance alone, the projection is nearer than the current total half of the time. */
 const MAX_CHANCE = 0.05;
 /** Number of newest final periods to try: a quarter of a year of days, since older ones say little about tomorrow. */
 const TRIED_PERIODS = 90;
+
+/** What totals of an age are projected from, or why they are not. */
+type ScoreBasis = 'ladder' | 'as is' | 'too little history' | 'too uncertain';
 
 /** What would have been projected at an age, compared with the final totals. */
 export interface Score {
@@ -175,14 +208,14 @@ export interface Score {
   readonly median_abs_error_as_is: number | null;
   /** Share of final totals inside the interval known on the day of the projection; null with fewer than eight. */
   readonly coverage: number | null;
-  readonly is_projected: boolean;
-  /** The interval is from the projection divided by this to the projection times this; null if `is_projected` is false. */
+  readonly basis: ScoreBasis;
+  /** The interval is from the projection divided by this to the projection times this; null if nothing is projected. */
   readonly reach: number | null;
 }
 
-/** What would have been projected for a period on the day of a fetch. */
+/** A total of a period at some age, what would have been projected from it on that day, and what became final. */
 interface Trial {
-  readonly cohort: Cohort;
+  readonly cohort: Triangle;
   readonly madeOn: number;
   readonly asIs: number;
   readonly projected: number;
@@ -190,76 +223,169 @@ interface Trial {
 }
 
 /**
- * Returns the score of each column of a triangle, by age, ascending. A trial uses only what was known on its day: for the
- * factor, the final totals behind it, and the errors behind its interval (Dawid 1984, "The prequential approach").
+ * Returns the score of each age, ascending. A trial uses only what was known on its day: for the factor, the final totals
+ * behind it, and the errors behind its interval (Dawid 1984, "The prequential approach").
  */
-export function scoresOf(
-  development: Development,
-  standingOn: (day: number) => KnownFactors,
-): Score[] {
-  // Only periods that became final after an earlier fetch show how values mature.
+export function scoresOf(development: Development, factorsOn: (day: number) => Factors): Score[] {
+  // Only periods that became final after an earlier reading show how values mature.
   const matured = development.filter(
     ({ readings, finals }) => readings.size > 0 && finals.length > 0,
   );
   const tried = matured.slice(-TRIED_PERIODS);
-  return standingOn(Infinity).ages.map((age) => {
-    const trials = tried.flatMap((cohort): Trial[] => {
+  return agesIn(development).map((age) => {
+    const trials: Trial[] = [];
+    for (const cohort of tried) {
       const madeOn = cohort.lastDay + age;
       const [asIs, final] = [cohort.readings.get(age) ?? 0, finalOf(cohort) ?? 0];
-      const factor = standingOn(madeOn).factors.get(age);
-      if (factor === undefined || asIs <= 0 || final <= 0) return [];
-      return [{ cohort, madeOn, asIs, projected: asIs * factor.value, final }];
-    });
+      const factor = factorsOn(madeOn).get(age);
+      if (factor !== undefined && asIs > 0 && final > 0)
+        trials.push({ cohort, madeOn, asIs, projected: asIs * factor.value, final });
+    }
     return scoreOf(age, trials);
   });
 }
 
 function scoreOf(age: number, trials: readonly Trial[]): Score {
-  const off = (value: number, { final }: Trial): number => Math.abs(value / final - 1);
-  const covered = trials.flatMap((trial) => {
-    const reach = reachOn(trials, trial.madeOn);
-    return reach === null ? [] : [missOf(trial, trial.final) <= Math.log(reach)];
-  });
-  const coverage =
-    covered.length < MIN_PERIODS
-      ? null
-      : covered.filter((isCovered) => isCovered).length / covered.length;
-  const projected = median(trials.map((trial) => off(trial.projected, trial)));
-  const asIs = median(trials.map((trial) => off(trial.asIs, trial)));
-  const reach = reachOn(trials, Infinity);
-  const nearer = trials.filter(
-    (trial) => off(trial.projected, trial) < off(trial.asIs, trial),
-  ).length;
-  const isSound = reach !== null && reach <= FURTHEST_REACH && (coverage ?? 1) >= MIN_COVERAGE;
+  const errors = trials.map(({ projected, final }) => Math.abs(projected / final - 1));
+  const errorsAsIs = trials.map(({ asIs, final }) => Math.abs(asIs / final - 1));
+  const [error, errorAsIs] = [median(errors), median(errorsAsIs)];
+  const nearer = errors.filter((each, at) => each < (errorsAsIs[at] ?? 0)).length;
   // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
   const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MAX_CHANCE;
-  const isProjected = isSound && (projected ?? 0) <= (asIs ?? 0) && !isByChance;
-  return {
+  const isNearer = (error ?? 0) <= (errorAsIs ?? 0) && !isByChance;
+  const isSound = ({ reach, coverage }: Interval, furthest: number): boolean =>
+    reach !== null && reach <= furthest && (coverage ?? 1) >= MIN_COVERAGE;
+  const scored = (basis: ScoreBasis, { reach, coverage }: Interval): Score => ({
     age_days: age,
     cohorts: trials.length,
-    median_abs_error: projected,
-    median_abs_error_as_is: asIs,
+    median_abs_error: error,
+    median_abs_error_as_is: errorAsIs,
     coverage,
-    is_projected: isProjected,
-    reach: isProjected ? reach : null,
-  };
+    basis,
+    reach: basis === 'ladder' || basis === 'as is' ? reach : null,
+  });
+  const ladder = intervalOf(trials, ({ projected }) => projected);
+  if (isNearer && isSound(ladder, FURTHEST_REACH)) return scored('ladder', ladder);
+  const asIs = intervalOf(trials, (trial) => trial.asIs);
+  if (isSound(asIs, NEAR_REACH)) return scored('as is', asIs);
+  return scored(ladder.reach === null ? 'too little history' : 'too uncertain', ladder);
+}
+
+/** The chance of at most `hits` in `of` draws, for a chance above 0 and below 1. */
+function chanceOfAtMost(hits: number, of: number, chance: number): number {
+  let [logTerm, sum] = [of * Math.log1p(-chance), 0];
+  for (let found = 0; found <= hits; found += 1) {
+    sum += Math.exp(logTerm);
+    logTerm += Math.log((of - found) / (found + 1)) + Math.log(chance) - Math.log1p(-chance);
+  }
+  return sum;
 }
 
 /** The distance of a projection from a final total, on a logarithmic scale. */
-const missOf = ({ projected }: Trial, final: number): number =>
-  Math.abs(Math.log(final / projected));
+const missOf = (projected: number, final: number): number => Math.abs(Math.log(final / projected));
+
+/** The reach of the interval as it is known now; the share of final totals inside the one known on the day of their trial. */
+interface Interval {
+  readonly reach: number | null;
+  readonly coverage: number | null;
+}
 
 /**
- * The reach of the interval as known on a day: the 80 % rank of the errors of the trials whose final total was known then; null
- * if there are fewer than eight (split conformal prediction: Lei et al. 2018, "Distribution-free predictive inference for
- * regression", algorithm 2).
+ * Returns the interval of estimates, null with fewer than eight. Its reach is the 80 % rank of the errors of the trials whose final
+ * total was known (split conformal prediction: Lei et al. 2018, "Distribution-free predictive inference for regression",
+ * algorithm 2).
  */
-function reachOn(trials: readonly Trial[], day: number): number | null {
-  const misses = trials.flatMap((trial) => {
-    const final = finalOn(trial.cohort, day) ?? 0;
-    return final > 0 ? [missOf(trial, final)] : [];
-  });
-  if (misses.length < MIN_PERIODS) return null;
-  const rank = Math.min(misses.length, Math.ceil((misses.length + 1) * COVERED_SHARE));
-  return Math.exp(misses.sort((a, b) => a - b)[rank - 1] ?? Infinity);
+function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => number): Interval {
+  const events: { day: number; miss: number | null; replaced: number | null }[] = [];
+  for (const trial of trials) {
+    const estimate = estimateOf(trial);
+    let replaced: number | null = null;
+    for (const { age, value } of trial.cohort.finals) {
+      const miss = value > 0 ? missOf(estimate, value) : null;
+      events.push({ day: trial.cohort.lastDay + age, miss, replaced });
+      replaced = miss;
+    }
+  }
+  events.sort((one, other) => one.day - other.day);
+  /** Of the trials whose final total is known, ascending. */
+  const misses: number[] = [];
+  let next = 0;
+  const missOn = (day: number): number | null => {
+    for (; (events[next]?.day ?? NaN) <= day; next += 1) {
+      const { miss = null, replaced = null } = events[next] ?? {};
+      if (replaced !== null) misses.splice(misses.indexOf(replaced), 1);
+      const at = misses.findIndex((each) => each > (miss ?? 0));
+      if (miss !== null) misses.splice(at < 0 ? misses.length : at, 0, miss);
+    }
+    if (misses.length < MIN_PERIODS) return null;
+    const rank = Math.min(misses.length, Math.ceil((misses.length + 1) * COVERED_SHARE));
+    return misses[rank - 1] ?? null;
+  };
+  let [tried, covered] = [0, 0];
+  for (const trial of trials) {
+    const miss = missOn(trial.madeOn);
+    if (miss === null) continue;
+    tried += 1;
+    if (missOf(estimateOf(trial), trial.final) <= miss) covered += 1;
+  }
+  const coverage = tried < MIN_PERIODS ? null : covered / tried;
+  const miss = missOn(Infinity);
+  return { reach: miss === null ? null : Math.exp(miss), coverage };
+}
+
+/** What the final total of a maturing period is projected from, or why it is not. */
+export type Basis = ScoreBasis | 'stated' | 'total of 0';
+
+/** The columns of `ripen_internal.projections`, but for its key. */
+export interface Projection {
+  readonly basis: Basis;
+  /** Null without a factor, as are the others. */
+  readonly age_days: number | null;
+  /** From the total that was loaded to the final one. */
+  readonly factor: number | null;
+  readonly factor_low: number | null;
+  readonly factor_high: number | null;
+  readonly periods: number | null;
+}
+
+/**
+ * Projects a period from its newest total, which may be later than the one it was loaded with at `loadedAge`. Undefined is a
+ * period that never had a total. Returns null if none was read by the time it was loaded.
+ */
+export function projectionOf(
+  cohort: Triangle | undefined,
+  loadedAge: number,
+  factors: Factors,
+  scores: ReadonlyMap<number, Score>,
+): Projection | null {
+  const none = { age_days: null, factor: null, factor_low: null, factor_high: null, periods: null };
+  if (cohort === undefined) return { basis: 'total of 0', ...none };
+  const totals = [
+    ...cohort.readings,
+    ...cohort.finals.map(({ age, value }) => [age, value] as const),
+  ];
+  const [newest, loaded] = [totals.at(-1), totals.findLast(([age]) => age <= loadedAge)];
+  if (newest === undefined || loaded === undefined) return null;
+  const [age, total] = newest;
+  if (total <= 0 || loaded[1] <= 0) return { basis: 'total of 0', ...none };
+  const growth = total / loaded[1];
+  const made = (
+    basis: Basis,
+    factor: number,
+    reach: number,
+    periods: number | null,
+  ): Projection => {
+    const ends = { factor_low: factor / reach, factor_high: factor * reach };
+    return { basis, age_days: projectedAge, factor, ...ends, periods };
+  };
+  const projectedAge = Math.max(age, loadedAge);
+  // A final total that is not loaded as such yet, as its load failed or came too early.
+  if (cohort.finals.length > 0) return made('stated', growth, 1, null);
+  const score = scores.get(projectedAge);
+  const factor = factors.get(projectedAge);
+  if (score === undefined || score.reach === null || factor === undefined)
+    return { basis: score?.basis ?? 'too little history', ...none };
+  return score.basis === 'as is'
+    ? made('as is', growth, score.reach, score.cohorts)
+    : made(score.basis, growth * factor.value, score.reach, factor.periods);
 }

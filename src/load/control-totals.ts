@@ -27,7 +27,8 @@ export async function recordTotals(
         [readAt],
       );
       const { start: start_day, end: end_day } = window.replaced;
-      const reading = { control: target.slice.control, run_id: runId, read_at: readAt };
+      const metrics = target.columns.metrics.map(({ id }) => id);
+      const reading = { control: target.slice.control, run_id: runId, read_at: readAt, metrics };
       await insertRows(warehouse, 'ripen.control_readings', [{ ...reading, start_day, end_day }]);
     }
   });

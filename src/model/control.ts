@@ -3,9 +3,9 @@
  * light report serves all slices whose totals mean the same. It is an internal slice, read, proven and split like any other.
  */
 
-import { type Day, dayAt, type DayInterval, MS_PER_DAY, spanOf } from './calendar.ts';
+import { bucketOf, type Day, dayAt, type DayInterval, MS_PER_DAY, spanOf } from './calendar.ts';
 import type { Metric } from './metric.ts';
-import { coverageOf, daysEarlier, type Period } from './period.ts';
+import { bucketFor, coverageOf, daysEarlier, type Period } from './period.ts';
 import { fingerprintOf, MAX_URL_BYTES, type Slice } from './slice.ts';
 import { hasRoom, isFiltered } from './window.ts';
 
@@ -94,11 +94,11 @@ export function controlledDays(
     if (covered === null) return [];
     const changingMs = metrics.map(({ horizonMs }) => horizonMs ?? slice.lifetimeMs);
     const backMs = Math.max(controlMs, ...changingMs) + slice.settleMs;
-    const oldest: Day = daysEarlier(
-      dayAt(planAt, slice.utcOffset),
-      Math.ceil(backMs / MS_PER_DAY) + 1,
-    );
-    const start = oldest > covered.start ? oldest : covered.start;
+    const { grain, utcOffset, weekStartsOn } = slice;
+    const oldest = daysEarlier(dayAt(planAt, utcOffset), Math.ceil(backMs / MS_PER_DAY) + 1);
+    // A part of a bucket would look like a total that has fallen.
+    const whole = bucketOf(oldest, bucketFor(grain ?? 'day'), weekStartsOn).start;
+    const start = whole > covered.start ? whole : covered.start;
     return start < covered.end ? [{ start, end: covered.end }] : [];
   });
   return first === undefined ? null : spanOf(first, ...others);

@@ -12,6 +12,7 @@ import {
   agreementText,
   backtestTable,
   dictionaryTable,
+  horizonsTable,
   maturationTable,
   restatedTable,
   sliceFacts,
@@ -123,7 +124,7 @@ function loaded(slice: SliceStatus): Markup {
     </div>
     ${agreementText(slice).map(note)} ${unknownMaturation(slice).map(note)}
     ${factTable(restatedTable(slice))} ${folded(maturationTable(slice))}
-    ${folded(backtestTable(slice))}`;
+    ${folded(horizonsTable(slice))} ${folded(backtestTable(slice))}`;
 }
 
 function figure(title: string, ...content: readonly Markup[]): Markup {

@@ -90,9 +90,10 @@ export async function readControls(
 }
 
 /** Records which control totals the rows of each slice are compared with. */
-async function recordMembers({ warehouse }: Run, slices: readonly Slice[]): Promise<void> {
+async function recordMembers({ warehouse, config }: Run, slices: readonly Slice[]): Promise<void> {
   const members = slices.map((slice) => {
-    return { slice: slice.name, fingerprint: fingerprintOf(slice), control: controlName(slice) };
+    const control = config.controlMs === null ? null : controlName(slice);
+    return { slice: slice.name, fingerprint: fingerprintOf(slice), control };
   });
   await warehouse.run(statement('control/record_members'), [JSON.stringify(members)]);
 }

@@ -2,11 +2,9 @@
 
 import type { Failure } from '../errors.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { proposedHorizonDays } from '../model/sampling.ts';
 import type { FailedStart } from './failed-start.ts';
 import { groupedFailures } from './failure-groups.ts';
 import {
-  REFETCHED_DAYS,
   healthStates,
   type Health,
   type HealthState,
@@ -73,7 +71,7 @@ export function healthOf(
             'See `select * from ripen.rejected_rows` for the rows and the reasons.',
           ),
         ]),
-    ...capped(report.slices.flatMap(horizonFindings)),
+    ...capped(report.slices.flatMap(horizonFindings(report.as_of))),
     ...report.unconfigured.map((slice) =>
       finding(
         'well',
@@ -175,25 +173,44 @@ function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
   };
 }
 
-/** Horizons that changes contradict, and proposed horizons for metrics without one. */
-function horizonFindings({ name, histories }: SliceStatus): Finding[] {
-  return histories.flatMap((history) => {
-    const { metric, horizon_days: horizon, final_cells: cells, final_changed: changed } = history;
-    const { last_change_age: age, later_looks: looks } = history;
-    const days = proposedHorizonDays({ lastChangeAge: age, laterLooks: looks ?? 0 });
-    const proposal =
-      days === null || days <= (horizon ?? 0)
-        ? null
-        : `State \`horizons: { ${metric}: ${days}d }\`; ${looks} later looks found no change.`;
-    if (changed > 0) {
-      const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${REFETCHED_DAYS} days had changed after its horizon of ${horizon}d${age === null ? '' : `, as late as age ${age}`}.`;
-      const remedy = proposal ?? `State a longer horizon for ${metric} under \`horizons\`.`;
-      return [finding('watch', message, remedy)];
+/** A horizon that is too short shows that again every night; a correction is no news for longer. */
+const MOVED_DAYS = 14;
+/** As many as a line has room for; `--slice` shows all. */
+const MAX_PROPOSED = 3;
+
+/** Horizons that final totals contradict, and proposed ones for metrics that have none or stop changing earlier. */
+function horizonFindings(planAt: string): (slice: SliceStatus) => Finding[] {
+  const since = new Date(Date.parse(planAt) - MOVED_DAYS * MS_PER_DAY).toISOString().slice(0, 10);
+  return ({ name, horizons }) => {
+    const findings: Finding[] = [];
+    const shorter = horizons.filter(
+      ({ horizon_days: days, supported_days: supported }) =>
+        days !== null && supported !== null && supported < days,
+    );
+    for (const { metric, horizon_days: horizon, supported_days: days, ...history } of horizons) {
+      const { final_periods: periods, final_moved: moved, last_moved_day: lastDay } = history;
+      const { supported_periods: watched, supported_moved: later, last_change_age: age } = history;
+      const proposal =
+        days === null || days <= (horizon ?? 0)
+          ? null
+          : `Set \`horizons: { ${metric}: ${days}d }\`: ${later} of ${watched} totals moved later.`;
+      if (horizon === null && proposal !== null) {
+        const message = `${name}: ${metric} never becomes final; its totals last moved at age ${age ?? 1}.`;
+        findings.push(finding('well', message, proposal));
+      } else if (lastDay !== null && lastDay >= since) {
+        const message = `${name}: ${moved} of ${periods} final totals of ${metric} moved after its horizon of ${horizon}d, the latest found on ${lastDay}.`;
+        findings.push(finding('watch', message, proposal));
+      }
     }
-    if (horizon !== null || proposal === null) return [];
-    const message = `${name}: ${metric} never becomes final; its last change was seen at age ${age}.`;
-    return [finding('well', message, proposal)];
-  });
+    if (shorter.length > 0) {
+      const set = shorter.map(({ metric, supported_days: days }) => `${metric}: ${days}d`);
+      const more = set.length > MAX_PROPOSED ? ` \`ripen status --slice ${name}\` shows all.` : '';
+      const message = `${name}: totals of ${counted(set.length, 'metric')} stopped moving before their horizon.`;
+      const hint = `Values become final earlier with \`horizons: { ${set.slice(0, MAX_PROPOSED).join(', ')} }\`.${more}`;
+      findings.push(finding('well', message, hint));
+    }
+    return findings;
+  };
 }
 
 const counted = (number: number, noun: string): string =>

@@ -7,19 +7,16 @@ import { periodStates as ledgerStates } from '../model/ledger.ts';
 import { ageOf, coveredPeriods } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { columnsOf } from '../warehouse/relations.ts';
-import { readEvidence } from '../warehouse/evidence.ts';
 import { count, dayShape, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
-  REFETCHED_DAYS,
-  comparedTotals,
   backtestAge,
   type CellSpan,
   cellStates,
   type CohortCurve,
   curvePoint,
   maturationAge,
-  metricHistory,
+  metricHorizon,
   type MetricStatus,
   type PeriodStatus,
   restatedMetric,
@@ -38,11 +35,12 @@ const tableState = z.object({
   is_live: z.boolean(),
   building_periods: count.nullable(),
 });
-/** Without a warehouse, the status is that of a slice that was never loaded. */
+/** Without a warehouse, the status is that of a slice that was never loaded. `control` is a text that says why there is none. */
 export async function sliceStatus(
   warehouse: Warehouse | null,
   slice: Slice,
   planAt: Date,
+  control: SliceStatus['control'] | string,
 ): Promise<SliceStatus> {
   const { name } = slice;
   const since = (days: number): string => timestamp(new Date(planAt.getTime() - days * MS_PER_DAY));
@@ -53,12 +51,6 @@ export async function sliceStatus(
   ): Promise<T[]> =>
     warehouse === null ? [] : warehouse.rows(statement(of), [name, ...parameters], shape);
   const [table] = await read('status/table', tableState);
-  const [compared] = await read('status/control', comparedTotals, timestamp(planAt));
-  const evidence =
-    warehouse === null || compared === undefined
-      ? undefined
-      : (await readEvidence(warehouse, [slice], planAt)).get(name);
-  const moved = evidence?.moved ?? [];
   const periods = await read(
     'status/periods',
     storedPeriod,
@@ -90,15 +82,9 @@ export async function sliceStatus(
     restated: await read('status/restatements', restatedMetric, since(RESTATED_DAYS)),
     maturation: await read('status/maturation', maturationAge),
     backtest: await read('status/backtest', backtestAge),
-    histories: await read('status/metric_histories', metricHistory, since(REFETCHED_DAYS)),
-    control:
-      compared === undefined
-        ? null
-        : {
-            ...compared,
-            moved: moved.length,
-            moved_final: moved.filter(({ isFinal }) => isFinal).length,
-          },
+    horizons: await read('status/horizons', metricHorizon),
+    no_control: periods.length > 0 && typeof control === 'string' ? control : null,
+    control: typeof control === 'string' ? null : control,
     curves: warehouse === null || !hasCurves ? [] : await readCurves(warehouse, slice, expected),
     metrics,
     ages,

@@ -93,27 +93,32 @@ export const backtestAge = z.object({
   median_abs_error_as_is: z.number().nullable(),
   /** Share of final totals inside the 80 % interval; null with fewer than eight. */
   coverage: z.number().nullable(),
-  is_projected: z.boolean(),
+  /** What is projected at that age, or why nothing is; as in the views `_projected`. */
+  basis: z.string(),
 });
 
-export const metricHistory = z.object({
+/** What control totals show of the horizon of a metric. */
+export const metricHorizon = z.object({
   metric: z.string(),
   /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
-  /** Fetched again in 90 days after they were final, and those that had changed. */
-  final_cells: count,
-  final_changed: count,
-  /** The highest age at which a fetch found another total than the one before; null if none did. */
+  /** Periods whose total was read again after it was final, and those whose total had changed. */
+  final_periods: count,
+  final_moved: count,
+  /** The day on which such a change was last found; null if there was none. */
+  last_moved_day: z.string().nullable(),
+  /** The highest age at which a total had changed; null if none did. */
   last_change_age: count.nullable(),
-  /** Pairs of fetches after that age without a change; null before the first measurement. */
-  later_looks: count.nullable(),
+  /** The horizon that the history supports; null if it supports none. */
+  supported_days: count.nullable(),
+  /** Periods that were read long enough to tell, and those whose total changed after that horizon. */
+  supported_periods: count,
+  supported_moved: count,
 });
-
-/** Older fetches say little about the configured horizon. */
-export const REFETCHED_DAYS = 90;
 
 /** A row of `status/control`. */
 export const comparedTotals = z.object({
+  slice: z.string(),
   read_at: z.string(),
   /** Values of loaded periods that the service was asked for again. */
   totals: count,
@@ -155,10 +160,12 @@ export interface SliceStatus {
   /** By metric, then by age; empty with too little history. */
   readonly maturation: readonly z.infer<typeof maturationAge>[];
   readonly backtest: readonly z.infer<typeof backtestAge>[];
-  readonly histories: readonly z.infer<typeof metricHistory>[];
-  /** Null before the first control totals, and without any. */
+  readonly horizons: readonly z.infer<typeof metricHorizon>[];
+  /** Why a loaded slice has no control totals, and so no maturation; null if it has some. */
+  readonly no_control: string | null;
+  /** Null without control totals. */
   readonly control:
-    | (z.infer<typeof comparedTotals> & {
+    | (Omit<z.infer<typeof comparedTotals>, 'slice'> & {
         /** Those that differ from what is loaded. */
         readonly moved: number;
         readonly moved_final: number;

@@ -9,16 +9,20 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { metricFilterNames } from '../model/catalog.ts';
+import { controlName } from '../model/control.ts';
+import type { Slice } from '../model/slice.ts';
 import { hasStars, withStars } from '../model/stars.ts';
 import { loadedMetrics } from '../tables/slice-metrics.ts';
 import { futureFetch } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
-import { instant, statement } from '../warehouse/sql.ts';
+import { readEvidence } from '../warehouse/evidence.ts';
+import { instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
 import { sliceStatus } from './slice-status.ts';
 import {
+  comparedTotals,
   rejectedRows,
   runStatus,
   runWarning,
@@ -33,18 +37,22 @@ export async function readStatus(
   planAt: Date,
   snapshot: string | null = null,
 ): Promise<StatusReport> {
-  const slices: SliceStatus[] = [];
+  const configured: Slice[] = [];
   const listed =
     warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
   for (const stated of config.slices) {
     const loaded = warehouse === null ? undefined : await loadedMetrics(warehouse, stated.name);
-    slices.push(await sliceStatus(warehouse, withStars(stated, listed, loaded), planAt));
+    configured.push(withStars(stated, listed, loaded));
   }
+  const controls = await readControls(config, warehouse, configured, planAt);
+  const slices: SliceStatus[] = [];
+  for (const slice of configured)
+    slices.push(await sliceStatus(warehouse, slice, planAt, controls(slice)));
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const stored =
     (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
-  const configured = new Set(config.slices.map(({ name }) => name));
-  const unconfigured = stored.map(({ slice }) => slice).filter((name) => !configured.has(name));
+  const names = new Set(config.slices.map(({ name }) => name));
+  const unconfigured = stored.map(({ slice }) => slice).filter((name) => !names.has(name));
   const crawls =
     config.links === null
       ? []
@@ -54,6 +62,31 @@ export async function readStatus(
   const future =
     warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
+}
+
+/** Returns a function from a slice to how far its totals agree with the service's, or why that is not known. */
+async function readControls(
+  { controlMs }: Config,
+  warehouse: Warehouse | null,
+  slices: readonly Slice[],
+  planAt: Date,
+): Promise<(slice: Slice) => SliceStatus['control'] | string> {
+  const asOf = [timestamp(planAt)];
+  const rows = (await warehouse?.rows(statement('status/control'), asOf, comparedTotals)) ?? [];
+  const evidence =
+    warehouse === null || rows.length === 0 ? null : await readEvidence(warehouse, slices, planAt);
+  return (slice) => {
+    const compared = rows.find((row) => row.slice === slice.name);
+    if (compared !== undefined) {
+      const moved = evidence?.get(slice.name)?.moved ?? [];
+      const { read_at, totals } = compared;
+      const finals = moved.filter(({ isFinal }) => isFinal);
+      return { read_at, totals, moved: moved.length, moved_final: finals.length };
+    }
+    if (controlMs === null) return '`control` is off';
+    if (slice.grain === null) return 'the slice has no date dimension';
+    return controlName(slice) === null ? 'its filters allow none' : 'none could be read yet';
+  };
 }
 
 const crawlRow = z.object({

@@ -88,8 +88,9 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
 }
 
 /** Returns the sentence that says whether the loaded totals agree with the service. */
-export function agreementText({ control }: SliceStatus): string[] {
-  if (control === null) return [];
+export function agreementText({ control, no_control: reason }: SliceStatus): string[] {
+  if (control === null)
+    return reason === null ? [] : [`no control totals, maturation or projections: ${reason}`];
   const { totals, moved, read_at: readAt } = control;
   const at = `as of ${minuteText(readAt)}`;
   return [
@@ -129,13 +130,18 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
 /** As many as fit beside a name on a usual terminal. */
 const MAX_AGES = 9;
 
-/** A row for each metric; of many ages an even selection. */
-export function maturationTable({ maturation }: SliceStatus): FactTable {
-  const all = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
+/** The ages of some rows, ascending; of many an even selection. */
+function shownAges(rows: readonly { readonly age_days: number }[]): number[] {
+  const all = [...new Set(rows.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const last = Math.min(all.length, MAX_AGES) - 1;
-  const ages = all
+  return all
     .slice(0, MAX_AGES)
     .map((_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, last))] ?? 0);
+}
+
+/** A row for each metric. */
+export function maturationTable({ maturation }: SliceStatus): FactTable {
+  const ages = shownAges(maturation);
   const shares = new Map(
     maturation.map((each) => [`${each.age_days} ${each.metric}`, each.share_median]),
   );
@@ -150,38 +156,68 @@ export function maturationTable({ maturation }: SliceStatus): FactTable {
   };
 }
 
-/** Beside the errors of the values as they were. Readers do not see projections that did poorly. */
-export const backtestTable = ({ backtest }: SliceStatus): FactTable => ({
-  title: 'Projections in the backtest: median error compared with what became final',
-  columns: columnsOf(
-    '~median error',
-    '#age',
-    '#periods',
-    '#projected',
-    '#as is',
-    '#in interval',
-    'shown',
-  ),
-  rows: backtest.map((age) => [
-    age.metric,
-    String(age.age_days),
-    groupedText(age.cohorts),
-    shareText(age.median_abs_error),
-    shareText(age.median_abs_error_as_is),
-    shareText(age.coverage),
-    age.is_projected ? 'yes' : 'no',
-  ]),
+/** The horizons that moved totals contradict, or that the history supports better. */
+export const horizonsTable = ({ horizons }: SliceStatus): FactTable => ({
+  title: 'Horizons and what the history supports, in days',
+  columns: columnsOf('~horizon', '#now', '#moved after', '#supported', '#moved after'),
+  rows: horizons
+    .filter(
+      ({ horizon_days: days, supported_days: supported, final_moved: moved }) =>
+        moved > 0 || (supported !== null && supported !== days),
+    )
+    .map((each) => [
+      each.metric,
+      each.horizon_days === null ? 'never' : String(each.horizon_days),
+      `${groupedText(each.final_moved)} of ${groupedText(each.final_periods)}`,
+      each.supported_days === null ? 'none' : String(each.supported_days),
+      `${groupedText(each.supported_moved)} of ${groupedText(each.supported_periods)}`,
+    ]),
 });
 
+/** Beside the errors of the values as they were. Readers do not see projections that did poorly. */
+export function backtestTable({ backtest }: SliceStatus): FactTable {
+  const metrics = [...new Set(backtest.map(({ metric }) => metric))];
+  const shown = metrics.flatMap((metric) => {
+    const scores = backtest.filter((score) => score.metric === metric);
+    const ages = new Set(shownAges(scores));
+    return scores.filter(({ age_days: age }) => ages.has(age));
+  });
+  return {
+    title: 'Projections in the backtest: median error compared with what became final',
+    columns: columnsOf(
+      '~median error',
+      '#age',
+      '#periods',
+      '#projected',
+      '#as is',
+      '#in interval',
+      '~basis',
+    ),
+    rows: shown.map((score) => [
+      score.metric,
+      String(score.age_days),
+      groupedText(score.cohorts),
+      shareText(score.median_abs_error),
+      shareText(score.median_abs_error_as_is),
+      shareText(score.coverage),
+      score.basis,
+    ]),
+  };
+}
+
 /** Names the metrics that become final but whose maturation is not known yet. */
-export function unknownMaturation({ maturation, histories }: SliceStatus): string[] {
-  const unknown = histories
-    .filter(({ horizon_days: horizon }) => horizon !== null)
-    .map(({ metric }) => metric)
-    .filter((metric) => maturation.every((age) => age.metric !== metric));
-  if (unknown.length === 0) return [];
+export function unknownMaturation({
+  maturation,
+  horizons,
+  no_control: noControl,
+}: SliceStatus): string[] {
+  const known = new Set(maturation.map(({ metric }) => metric));
+  const unknown = horizons
+    .filter(({ metric, horizon_days: horizon }) => horizon !== null && !known.has(metric))
+    .map(({ metric }) => metric);
+  if (unknown.length === 0 || noControl !== null) return [];
   return [
-    `maturation of ${namesText(unknown)} not known yet: ${MIN_PERIODS} periods fetched at one age have to become final`,
+    `maturation of ${namesText(unknown)} not known yet: ${MIN_PERIODS} periods read at one age have to become final`,
   ];
 }
 

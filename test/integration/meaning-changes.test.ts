@@ -198,53 +198,6 @@ test.each([
   },
 );
 
-const REVENUE = 'all_revenue_total_d7';
-const ripening = slice({
-  name: 'ripening',
-  dimensions: ['day', 'os_name'],
-  metrics: ['installs', REVENUE],
-  refresh: 'nightly',
-  datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
-});
-
-test.each([
-  [
-    'a filter changed and changed back',
-    { parameters: { ...ripening.parameters, os_name__in: 'ios' } },
-  ],
-  ['a metric removed and added again', { metrics: ['installs'] }],
-])(
-  '%s from the 13th to the 14th ripens and counts as audited like a slice first loaded on the 14th',
-  async (_, change) => {
-    scenario = await openScenario([ripening], { simulator });
-    const late = { ...ripening, name: 'late' };
-    const nights: (readonly [number, readonly Slice[]])[] = [
-      ...[5, 10, 11, 12].map((of) => [of, [ripening]] as const),
-      [13, [{ ...ripening, ...change }]],
-      ...Array.from({ length: 12 }, (_night, at) => 14 + at).map(
-        (of) => [of, [ripening, late]] as const,
-      ),
-    ];
-    for (const [of, slices] of nights) {
-      const { failures } = await runNight(scenario, new Date(Date.UTC(2026, 4, of, 2, 30)), {
-        slices,
-      });
-      expect(failures).toEqual([]);
-    }
-    const shown = async (name: string): Promise<string[][]> => [
-      await contentOf(scenario, `(from ${name}_maturation where metric = '${REVENUE}')`),
-      await contentOf(scenario, `(from ${name}_projected where metric = '${REVENUE}')`),
-      await contentOf(
-        scenario,
-        `(select * exclude (slice, load_id) from ripen_internal.final_fetches where slice = '${name}' and metric = '${REVENUE}')`,
-      ),
-    ];
-    const expected = await shown('late');
-    expect(expected[0]?.length).toBeGreaterThan(3);
-    expect(await shown('ripening')).toEqual(expected);
-  },
-);
-
 const FIRST_NIGHT = new Date('2026-06-01T02:30:00Z');
 const NEXT_NIGHT = new Date('2026-06-02T02:30:00Z');
 const accountSlice = {

@@ -38,7 +38,7 @@ test('every table holds every row of the warehouse, and the catalog the same', a
   await sample.warehouse.run(`insert into ripen_internal.maturation by name
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as periods, 0.5 as share_q25, 0.75 as share_median, 1 as share_q75`);
   await sample.warehouse.run(`insert into ripen.projection_errors by name
-    select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error, true as is_projected`);
+    select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error, 'ladder' as basis`);
   const [published] = await sample.publish([target()]);
   expect(published).toMatchObject({
     files_written: 22,

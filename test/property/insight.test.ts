@@ -3,13 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import {
-  type Cohort,
-  type Development,
-  maturationOf,
-  scoresOf,
-  standings,
-} from '../../src/insight/ripening.ts';
+import { type Development, ladderOf, maturationOf, scoresOf } from '../../src/insight/ripening.ts';
 import { property } from '../support/property.ts';
 
 const runs = { numRuns: 60 };
@@ -24,7 +18,7 @@ function developments(total: fc.Arbitrary<number>): fc.Arbitrary<Development> {
     changed: fc.option(total, { freq: 2 }),
   });
   return fc.array(cohort, { minLength: 2, maxLength: 60 }).map((cohorts) =>
-    cohorts.map(({ values, final, changed }, lastDay): Cohort => {
+    cohorts.map(({ values, final, changed }, lastDay): Development[number] => {
       const isPast = (age: number): boolean => lastDay + age <= cohorts.length;
       const read = AGES.flatMap((age, at) => {
         const value = values[at] ?? null;
@@ -60,17 +54,15 @@ test('in another unit every factor and every known share is the same', () => {
   let compared = 0;
   fc.assert(
     fc.property(growing, fc.constantFrom(0.001, 3, 1e6), (own, by) => {
-      const [one, other] = [standings(own)(Infinity), standings(scaled(own, by))(Infinity)];
-      expect(other.ages).toEqual(one.ages);
-      for (const [age, { value, periods }] of one.factors) {
-        expect(other.factors.get(age)?.periods).toBe(periods);
-        expect((other.factors.get(age)?.value ?? 0) / value).toBeCloseTo(1, 9);
+      const [one, other] = [ladderOf(own)(Infinity), ladderOf(scaled(own, by))(Infinity)];
+      for (const [age, { value, periods }] of one) {
+        expect(other.get(age)?.periods).toBe(periods);
+        expect((other.get(age)?.value ?? 0) / value).toBeCloseTo(1, 9);
         compared += 1;
       }
-      const shares = maturationOf(scaled(own, by), other.ages);
+      const shares = maturationOf(scaled(own, by));
       for (const [at, { share_q25: q25, share_median: median, share_q75: q75 }] of maturationOf(
         own,
-        one.ages,
       ).entries()) {
         expect(q25 <= median && median <= q75).toBe(true);
         expect((shares[at]?.share_median ?? 0) / median).toBeCloseTo(1, 9);
@@ -89,7 +81,7 @@ test(
       readings: new Map([...readings].filter(([age]) => lastDay + age <= day)),
       finals: finals.filter(({ age }) => lastDay + age <= day),
     }));
-    const [factors, expected] = [standings(own)(day).factors, standings(until)(Infinity).factors];
+    const [factors, expected] = [ladderOf(own)(day), ladderOf(until)(Infinity)];
     expect([...factors]).toEqual([...expected]);
   }),
 );
@@ -97,24 +89,20 @@ test(
 test(
   'no history makes a number that is none: refunds, zeros and missing fetches are refused or projected with finite ends',
   property([any], { numRuns: 200 }, (own) => {
-    const standingOn = standings(own);
-    for (const {
-      reach,
-      is_projected: isProjected,
-      median_abs_error,
-      coverage,
-      cohorts,
-      age_days: age,
-    } of scoresOf(own, standingOn)) {
-      expect(reach !== null).toBe(isProjected);
+    const factorsOn = ladderOf(own);
+    for (const { reach, basis, median_abs_error, coverage, cohorts, age_days: age } of scoresOf(
+      own,
+      factorsOn,
+    )) {
+      expect(reach !== null).toBe(basis === 'ladder' || basis === 'as is');
       for (const each of [median_abs_error, coverage])
         expect(each === null || Number.isFinite(each)).toBe(true);
       expect(cohorts).toBeLessThanOrEqual(own.length);
       if (reach === null) continue;
-      expect(standingOn(Infinity).factors.get(age)?.value).toBeGreaterThan(0);
+      expect(factorsOn(Infinity).get(age)?.value).toBeGreaterThan(0);
       expect(reach >= 1 && reach < Infinity).toBe(true);
     }
-    for (const { share_median: median } of maturationOf(own, standingOn(Infinity).ages))
+    for (const { share_median: median } of maturationOf(own))
       expect(Number.isFinite(median)).toBe(true);
   }),
 );

@@ -72,7 +72,8 @@ export function sampleSlice(given: {
     restated: [],
     maturation: [],
     backtest: [],
-    histories: [],
+    horizons: [],
+    no_control: null,
     control: null,
     metrics,
     ages,
@@ -126,7 +127,7 @@ export function ripeningOf(
       median_abs_error: 0.02,
       median_abs_error_as_is: 0.05,
       coverage: 0.8,
-      is_projected: false,
+      basis: 'too uncertain',
     })),
   };
 }

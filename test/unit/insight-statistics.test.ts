@@ -2,16 +2,17 @@
 
 import { describe, expect, test } from 'vitest';
 
+import { type Cohort, developmentOf, looksAt } from '../../src/insight/development.ts';
+import { horizonEvidence } from '../../src/insight/horizons.ts';
 import {
-  type Cohort,
   type Development,
+  ladderOf,
   maturationOf,
-  quantile,
+  projectionOf,
+  quantiles,
   scoresOf,
   type Score,
-  standings,
 } from '../../src/insight/ripening.ts';
-import { horizonEvidence, proposedHorizonDays, type Look } from '../../src/model/sampling.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 
 /** Taylor and Ashe (1983), as Mack (1993) has it: cumulative claims by accident year. */
@@ -29,7 +30,9 @@ const published = [
 ];
 const FINAL_AGE = 10;
 
-function cohortOf(values: readonly number[], lastDay: number): Cohort {
+type Triangle = Development[number];
+
+function cohortOf(values: readonly number[], lastDay: number): Triangle {
   const readings = new Map(
     values.slice(0, FINAL_AGE - 1).map((value, index) => [index + 1, value]),
   );
@@ -41,11 +44,11 @@ function cohortOf(values: readonly number[], lastDay: number): Cohort {
   };
 }
 
-const now = (development: Development) => standings(development)(Infinity);
+const now = (development: Development) => ladderOf(development)(Infinity);
 
 describe('the factor to the final total', () => {
   test('is that of the chain ladder that Mack (1993) publishes', () => {
-    const { factors } = now(published.map(cohortOf));
+    const factors = now(published.map(cohortOf));
     const ladder = [3.491, 1.747, 1.457, 1.174, 1.104, 1.086, 1.054, 1.077, 1.018];
     for (const at of ladder.keys()) {
       const climb = ladder.slice(at).reduce((product, factor) => product * factor, 1);
@@ -55,28 +58,32 @@ describe('the factor to the final total', () => {
   });
 
   test('is none where no period is final', () => {
-    expect(now(published.slice(1).map(cohortOf)).factors.size).toBe(0);
+    expect(now(published.slice(1).map(cohortOf)).size).toBe(0);
   });
 
-  test('is not made of a night that came late: 1 of 10 periods read at age 5.5 instead of 5', () => {
+  test('skips ages that runs missed: of 10 periods, 1 was read at age 5.5 too, or each of two only every other day', () => {
     const all = Array.from({ length: 10 }, (_, at) => cohortOf(published[0] ?? [], at));
-    const odd = new Map([...(all[3]?.readings ?? []), [5.5, 1]]);
-    const late = all.map((cohort) =>
-      cohort.lastDay === 3 ? { lastDay: 3, readings: odd, finals: cohort.finals } : cohort,
+    const expected = now(all);
+    const odd = new Map([...(all[3]?.readings ?? [])].concat([[5.5, 1]]).sort(([a], [b]) => a - b));
+    const late = now(
+      all.map((cohort) => (cohort.lastDay === 3 ? { ...cohort, readings: odd } : cohort)),
     );
-    expect(now(late).ages).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    for (const [age, { value }] of expected) expect(late.get(age)?.value).toBeCloseTo(value, 9);
+    const halved = changed(all, ({ lastDay, readings }) => ({
+      readings: new Map([...readings].filter(([age]) => (age + lastDay) % 2 === 0)),
+    }));
+    const factors = now(halved);
+    for (const [age, { value }] of expected) expect(factors.get(age)?.value).toBeCloseTo(value, 9);
   });
 });
 
 test('quantiles lie between neighbours: 1, 2, 3, 10 have the quartiles 1.75, 2.5 and 4.75', () => {
-  expect([0.25, 0.5, 0.75].map((share) => quantile([10, 1, 3, 2], share))).toEqual([
-    1.75, 2.5, 4.75,
-  ]);
-  expect(quantile([], 0.5)).toBeNull();
+  expect(quantiles([10, 1, 3, 2], [0.25, 0.5, 0.75])).toEqual([1.75, 2.5, 4.75]);
+  expect(quantiles([], [0.5])).toBeNull();
 });
 
 /** Periods whose known share at ages 1 and 3 scatters around 0.3 and 0.8, final at age 8. */
-function scattered(periods: number, spread: number, seed: number): Cohort[] {
+function scattered(periods: number, spread: number, seed: number): Triangle[] {
   return Array.from({ length: periods }, (_, at) => {
     const chance = (salt: number): number => fraction(mix(mix(seed, salt), at)) - 0.5;
     const final = 1000 * (1 + 0.4 * chance(1));
@@ -90,11 +97,9 @@ function scattered(periods: number, spread: number, seed: number): Cohort[] {
   });
 }
 
-const known = (development: Development) => maturationOf(development, now(development).ages);
-
 describe('maturation', () => {
   test('knows 30 % and 80 % at ages 1 and 3 of 52 final periods, and counts none of 8 unfinal ones', () => {
-    const [one, three] = known(scattered(60, 0.1, 1));
+    const [one, three] = maturationOf(scattered(60, 0.1, 1));
     expect([one?.age_days, one?.periods, three?.age_days, three?.periods]).toEqual([1, 52, 3, 52]);
     expect(one?.share_median).toBeCloseTo(0.3, 2);
     expect(three?.share_median).toBeCloseTo(0.8, 1);
@@ -105,23 +110,25 @@ describe('maturation', () => {
   });
 
   test('says nothing with 7 final periods, and does with 8 beside 60 that were final when they were first loaded', () => {
-    const loadedFinal = scattered(60, 0.1, 2).map((cohort): Cohort => {
+    const loadedFinal = scattered(60, 0.1, 2).map((cohort): Triangle => {
       return {
         lastDay: cohort.lastDay - 60,
         readings: new Map(),
         finals: [{ age: 20, value: 1000 }],
       };
     });
-    expect(known([...loadedFinal, ...scattered(15, 0.1, 1)])).toEqual([]);
-    expect(known([...loadedFinal, ...scattered(16, 0.1, 1)]).map(({ periods }) => periods)).toEqual(
-      [8, 8],
-    );
+    expect(maturationOf([...loadedFinal, ...scattered(15, 0.1, 1)])).toEqual([]);
+    expect(
+      maturationOf([...loadedFinal, ...scattered(16, 0.1, 1)]).map(({ periods }) => periods),
+    ).toEqual([8, 8]);
   });
 });
 
-const scores = (own: Development): Score[] => scoresOf(own, standings(own));
-const changed = (own: readonly Cohort[], change: (cohort: Cohort) => Partial<Cohort>): Cohort[] =>
-  own.map((cohort) => Object.assign({}, cohort, change(cohort)));
+const scores = (own: Development): Score[] => scoresOf(own, ladderOf(own));
+const changed = (
+  own: readonly Triangle[],
+  change: (cohort: Triangle) => Partial<Triangle>,
+): Triangle[] => own.map((cohort) => Object.assign({}, cohort, change(cohort)));
 
 describe('the backtest', () => {
   test('covers 70 to 90 % of 90 final totals, and comes nearer than the values as they are', () => {
@@ -130,7 +137,7 @@ describe('the backtest', () => {
       expect(score.coverage).toBeGreaterThan(0.7);
       expect(score.coverage).toBeLessThan(0.9);
       expect(score.median_abs_error).toBeLessThan((score.median_abs_error_as_is ?? 0) / 2);
-      expect(score.is_projected).toBe(true);
+      expect(score.basis).toBe('ladder');
       expect(score.reach).toBeGreaterThan(1);
     }
   });
@@ -156,13 +163,19 @@ describe('the backtest', () => {
       null,
       expect.any(Number),
     ]);
-    expect(scores(scattered(22, 0.1, 4))[0]?.cohorts).toBe(7);
+    expect(scores(scattered(22, 0.1, 4))[0]).toMatchObject({
+      cohorts: 7,
+      basis: 'too little history',
+    });
     const wild = changed(scattered(100, 1.9, 4), ({ lastDay, finals }) => {
       return {
         finals: finals.map(({ age }) => ({ age, value: 10 ** (4 * fraction(mix(7, lastDay))) })),
       };
     });
-    expect(scores(wild).map(({ reach }) => reach)).toEqual([null, null]);
+    expect(scores(wild).map(({ reach, basis }) => [reach, basis])).toEqual([
+      [null, 'too uncertain'],
+      [null, 'too uncertain'],
+    ]);
   });
 
   test('does not project where the world changed its ways and the interval held less than 60 %', () => {
@@ -184,35 +197,174 @@ describe('the backtest', () => {
       return { readings: new Map([[1, (final?.value ?? 1000) * (0.99 + 0.02 * (lastDay % 2))]]) };
     });
     const [score] = scores(still);
-    expect(score?.is_projected).toBe(false);
+    expect(score?.basis).toBe('as is');
+    expect(score?.reach).toBeCloseTo(1.01, 2);
   });
 });
 
-/** So many looks alike. */
-const looks = (times: number, from: number, to: number, hasChanged = false): Look[] =>
-  Array.from({ length: times }, () => ({ from, to, hasChanged }));
+describe('a projection', () => {
+  const own = scattered(200, 0.1, 3);
+  const scored = new Map(scores(own).map((score) => [score.age_days, score]));
+  const project = (cohort: Partial<Triangle> | undefined, loadedAge: number) =>
+    projectionOf(
+      cohort && { lastDay: 200, readings: new Map(), finals: [], ...cohort },
+      loadedAge,
+      now(own),
+      scored,
+    );
 
-describe('when a metric changed last', () => {
-  const seen = [...looks(20, 3, 10, true), ...looks(1, 10, 11, true)];
+  test('of a period loaded at age 1 with 300 that has 800 at age 3 leads from what was loaded to what 800 will be', () => {
+    const readings = new Map([
+      [1, 300],
+      [3, 800],
+    ]);
+    const early = project({ readings }, 1);
+    const late = project({ readings }, 3);
+    expect(early).toMatchObject({ basis: 'ladder', age_days: 3 });
+    expect(early?.factor).toBeCloseTo(((late?.factor ?? 0) * 800) / 300, 9);
+    expect((early?.factor ?? 0) * 300).toBeCloseTo(1000, -2);
+  });
 
-  test('is age 11, and 12 days are proposed once 8 later looks found nothing', () => {
-    expect(horizonEvidence([...seen, ...looks(8, 10, 20)])).toEqual({
-      lastChangeAge: 11,
-      laterLooks: 8,
+  test('of a period loaded after its newest total takes the age of the load', () => {
+    expect(project({ readings: new Map([[1, 300]]) }, 3)).toMatchObject({ age_days: 3 });
+  });
+
+  test('says why there is none: no total, none yet when it was loaded, an age without history', () => {
+    expect(project(undefined, 1)).toMatchObject({ basis: 'total of 0', factor: null });
+    expect(project({ readings: new Map([[1, 0]]) }, 1)).toMatchObject({ basis: 'total of 0' });
+    expect(project({ readings: new Map([[3, 800]]) }, 1)).toBeNull();
+    expect(project({ readings: new Map([[2, 500]]) }, 2)).toMatchObject({
+      basis: 'too little history',
+      factor: null,
     });
-    expect(proposedHorizonDays(horizonEvidence([...seen, ...looks(8, 10, 20)]))).toBe(12);
-    expect(proposedHorizonDays(horizonEvidence([...seen, ...looks(7, 10, 20)]))).toBeNull();
   });
 
-  test('is confirmed neither by looks that end with it nor by such as begin 3 days after it', () => {
-    expect(horizonEvidence([...seen, ...looks(9, 4, 11), ...looks(9, 14, 30)]).laterLooks).toBe(0);
-    expect(horizonEvidence([...seen, ...looks(9, 13, 30)]).laterLooks).toBe(9);
+  test('of a final total that is not loaded yet is that total', () => {
+    const finals = [{ age: 8, value: 1200 }];
+    expect(project({ readings: new Map([[1, 300]]), finals }, 1)).toMatchObject({
+      basis: 'stated',
+      age_days: 8,
+      factor: 4,
+      factor_low: 4,
+      factor_high: 4,
+    });
+  });
+});
+
+const DAY = 86_400;
+/** Days from 1970 on, read each night at 02:30, but for some, up to the end of the last one that was read. */
+const readNights = (days: number, nights: number, missed: readonly number[] = []) => {
+  const period = (at: number) => ({ start: at, end: at + 1, seconds: (at + 1) * DAY });
+  const readings = Array.from({ length: nights }, (_, night) => night)
+    .filter((night) => !missed.includes(night))
+    .map((night) => ({ start: 0, end: night, seconds: night * DAY + 9000 }));
+  return looksAt(
+    Array.from({ length: days }, (_, at) => period(at)),
+    readings,
+  );
+};
+
+/** Totals of day 0 that changed at ages, found at 02:30. */
+const changesAt = (...changes: readonly (readonly [age: number, value: number])[]) => ({
+  starts: changes.map(() => 0),
+  seconds: changes.map(([age]) => (age - 1) * DAY + 9000),
+  values: changes.map(([, value]) => value),
+});
+
+describe('the development of a total', () => {
+  test('has the total that held in each night that ran, also where nothing changed or was loaded', () => {
+    const [cohort] = developmentOf(
+      readNights(1, 8, [3]),
+      changesAt([4, 12], [1, 10], [2, 11]),
+      3 * DAY,
+    );
+    // Night 3 was missed, in which the period would have had age 3.
+    expect([...(cohort?.readings ?? [])]).toEqual([
+      [1, 10],
+      [2, 11],
+    ]);
+    expect(cohort?.finals).toEqual([{ age: 4, value: 12 }]);
+    expect(cohort).toMatchObject({ firstAge: 1, lastAge: 7, changed: { from: 2, to: 4 } });
   });
 
-  test('is unknown of a metric that changed at no look, and never confirmed of one that changed at every look', () => {
-    expect(horizonEvidence(looks(90, 1, 30))).toEqual({ lastChangeAge: null, laterLooks: 0 });
-    expect(
-      proposedHorizonDays(horizonEvidence([...looks(20, 8, 21, true), ...looks(20, 21, 43, true)])),
-    ).toBeNull();
+  test('keeps a change of a final total, and knows none of a metric that is never final but when it last changed', () => {
+    const changes = changesAt([1, 10], [6, 15]);
+    const looks = readNights(1, 8);
+    expect(developmentOf(looks, changes, 2 * DAY)[0]?.finals).toEqual([
+      { age: 3, value: 10 },
+      { age: 6, value: 15 },
+    ]);
+    expect(developmentOf(looks, changes, null)[0]).toMatchObject({
+      readings: new Map(),
+      finals: [],
+      changed: { from: 5, to: 6 },
+    });
+  });
+
+  test('begins with the first reading that covers the whole period, and leaves out a period without any total', () => {
+    const late = readNights(1, 20).map(({ period, seconds, ages }) => {
+      return { period, seconds: seconds.slice(9), ages: ages.slice(9) };
+    });
+    expect(developmentOf(late, changesAt([-3, 1], [10, 5]), 5 * DAY)[0]).toMatchObject({
+      readings: new Map(),
+      finals: [{ age: 10, value: 5 }],
+      firstAge: 10,
+      changed: null,
+    });
+    expect(developmentOf(readNights(1, 8), changesAt([1, 0]), DAY)).toEqual([]);
+  });
+});
+
+/** Periods that were read at every age and changed last at one; the first so many at another. */
+const changing = (periods: number, changedAge: number, others = 0, otherAge = 0): Cohort[] =>
+  Array.from({ length: periods }, (_, at) => {
+    const changed = at < others ? otherAge : changedAge;
+    const finals = [{ age: 8, value: 1 }].concat(changed > 8 ? [{ age: changed, value: 2 }] : []);
+    return {
+      start: at,
+      lastDay: at,
+      readings: new Map(),
+      finals,
+      firstAge: 1,
+      lastAge: 60,
+      changed: { from: changed - 1, to: changed },
+    };
+  });
+
+describe('the horizon that the history supports', () => {
+  test('is 3 days for 30 periods that last changed at age 4, which leave 4 of 7 days quiet; 29 say nothing', () => {
+    expect(horizonEvidence(changing(30, 4), 7)).toMatchObject({
+      supported_days: 3,
+      supported_periods: 30,
+      supported_moved: 0,
+      final_moved: 0,
+      last_moved_day: null,
+    });
+    expect(horizonEvidence(changing(29, 4), 7).supported_days).toBeNull();
+  });
+
+  test('is 11 days where 7 let 40 of 40 final totals move, and the same if the metric was never final', () => {
+    expect(horizonEvidence(changing(40, 12), 7)).toMatchObject({
+      final_periods: 40,
+      final_moved: 40,
+      last_moved_day: '1970-02-21',
+      last_change_age: 12,
+      supported_days: 11,
+    });
+    expect(horizonEvidence(changing(40, 12), null).supported_days).toBe(11);
+  });
+
+  test('is not made longer by a correction of 2 of 40 periods, and not shorter than the day of one', () => {
+    const corrected = changing(40, 4, 2, 30);
+    expect(horizonEvidence(corrected, 7)).toMatchObject({
+      supported_days: 7,
+      supported_moved: 2,
+      final_moved: 2,
+    });
+    expect(horizonEvidence(changing(40, 4, 1, 6), 7).supported_days).toBe(5);
+  });
+
+  test('is none for totals that move every night', () => {
+    expect(horizonEvidence(changing(200, 60), 7).supported_days).toBeNull();
   });
 });

@@ -14,7 +14,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
 import { prepareTable } from '../../src/tables/slice-table.ts';
-import { PERIOD_TOTALS } from '../../src/insight/insight.ts';
+import { measureTables } from '../../src/insight/insight.ts';
 import { staging } from '../../src/load/staged-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import { identifier, literal, migrations, statement } from '../../src/warehouse/sql.ts';
@@ -40,9 +40,6 @@ const totalsTable = (name: 'before' | 'after'): string =>
 /** The temporary tables a statement says it reads, as the load makes them. */
 const temporaryTables: Record<string, string> = {
   'catalog/record_changes': statement('catalog/keep_items'),
-  'insight/readings': `create temp table ${PERIOD_TOTALS} (slice varchar, start_day date, metric varchar, value double)`,
-  'start/to_expect': `create temp table network_daily_projected (day date, metric varchar, age_days integer, value double,
-    projected double, low double, high double)`,
   'load/stored_counts': totalsTable('after'),
   'load/record_restatements': `${totalsTable('before')}; ${totalsTable('after')}`,
 };
@@ -80,7 +77,8 @@ beforeAll(async () => {
     directory: root,
     environment: {},
   });
-  for (const slice of config.slices) await prepareTable(warehouse, slice, catalog, 'run');
+  for (const slice of config.slices)
+    await measureTables(warehouse, [await prepareTable(warehouse, slice, catalog, 'run')]);
   await refreshJoins(warehouse);
   await warehouse.close();
   instance = await DuckDBInstance.create(path);

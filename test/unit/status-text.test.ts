@@ -4,7 +4,7 @@ import { healthOf } from '../../src/status/health.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
 import { textWidth } from '../../src/terminal/table.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
-import type { RunFailure } from '../../src/status/status-report.ts';
+import type { RunFailure, SliceStatus } from '../../src/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
 
 const timeOut: RunFailure = {
@@ -265,15 +265,18 @@ describe('how a slice ripens', () => {
     median_abs_error: 0.02,
     median_abs_error_as_is: 0.05,
     coverage: 0.8,
-    is_projected: false,
+    basis: 'too uncertain',
   };
-  const seen = {
+  const seen: SliceStatus['horizons'][number] = {
     metric: 'installs',
     horizon_days: 7,
-    final_cells: 0,
-    final_changed: 0,
+    final_periods: 40,
+    final_moved: 0,
+    last_moved_day: null,
     last_change_age: 5,
-    later_looks: 9,
+    supported_days: null,
+    supported_periods: 0,
+    supported_moved: 0,
   };
   const textOf = (change: Partial<typeof three>): string =>
     statusText(sampleReport([{ ...three, ...change }]), 160, {
@@ -289,16 +292,18 @@ describe('how a slice ripens', () => {
     expect(text).toMatch(/at age +1 .* 30\n/);
   });
 
-  test('tells what projections came to, and whether they are shown', () => {
-    const projected = { ...score, metric: 'clicks', is_projected: true };
+  test('tells what projections came to and what they rest on, of 30 ages at 9', () => {
+    const projected = { ...score, metric: 'clicks', basis: 'ladder' };
     const text = textOf({ backtest: [score, projected] });
-    expect(text).toMatch(/installs +1 +30 +2 % +5 % +80 % +no\n/);
-    expect(text).toMatch(/clicks +1 +30 +2 % +5 % +80 % +yes\n/);
+    expect(text).toMatch(/installs +1 +30 +2 % +5 % +80 % +too uncertain\n/);
+    expect(text).toMatch(/clicks +1 +30 +2 % +5 % +80 % +ladder\n/);
+    const ages = Array.from({ length: 30 }, (_, index) => ({ ...score, age_days: index + 1 }));
+    expect(textOf({ backtest: ages }).match(/too uncertain\n/g)).toHaveLength(9);
   });
 
   test('names the metrics of which it is not known how values mature, and says nothing where it was not asked for', () => {
-    expect(textOf({ histories: [seen] })).toContain(
-      'maturation of installs not known yet: 8 periods fetched at one age have to become final',
+    expect(textOf({ horizons: [seen] })).toContain(
+      'maturation of installs not known yet: 8 periods read at one age have to become final',
     );
     expect(
       statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }])),
@@ -311,17 +316,72 @@ describe('how a slice ripens', () => {
     expect(textOf({ control: { ...control, moved: 3 } })).toContain(
       '3 of 1,240 totals differ from the service, as of',
     );
+    expect(textOf({ no_control: 'its filters allow none' })).toContain(
+      'no control totals, maturation or projections: its filters allow none',
+    );
   });
 
-  test('proposes a horizon for a metric that never becomes final once later looks confirmed its last change', () => {
-    const endless = { ...seen, horizon_days: null, last_change_age: 11 };
-    const findings = healthOf(
-      { ...sampleReport([{ ...three, histories: [endless] }]) },
+  const findingsOf = (...horizons: readonly Partial<typeof seen>[]) =>
+    healthOf(
+      sampleReport([
+        sampleSlice({
+          days: 3,
+          metrics: [],
+          change: { horizons: horizons.map((each) => Object.assign({}, seen, each)) },
+        }),
+      ]),
       null,
-    ).findings;
-    expect(findings).toContainEqual({
-      message: 'daily: installs never becomes final; its last change was seen at age 11.',
-      hint: 'State `horizons: { installs: 12d }`; 9 later looks found no change.',
+    );
+  const supported = { supported_days: 12, supported_periods: 60, supported_moved: 1 };
+
+  test('proposes a horizon for a metric that never becomes final, with what it would let through', () => {
+    const endless = { ...supported, horizon_days: null, last_change_age: 31 };
+    expect(findingsOf(endless)).toMatchObject({
+      state: 'well',
+      findings: [
+        {
+          message: 'daily: installs never becomes final; its totals last moved at age 31.',
+          hint: 'Set `horizons: { installs: 12d }`: 1 of 60 totals moved later.',
+        },
+      ],
     });
+    expect(findingsOf({ horizon_days: null }).findings).toEqual([]);
+  });
+
+  test('tells of final totals that moved in the last 14 days, and proposes a longer horizon if one covers them', () => {
+    const moved = { final_moved: 9, last_moved_day: '2026-02-01' };
+    expect(findingsOf({ ...moved, ...supported })).toMatchObject({
+      state: 'watch',
+      findings: [
+        {
+          message:
+            'daily: 9 of 40 final totals of installs moved after its horizon of 7d, the latest found on 2026-02-01.',
+          hint: 'Set `horizons: { installs: 12d }`: 1 of 60 totals moved later.',
+        },
+      ],
+    });
+    const corrected = { ...moved, supported_days: 7 };
+    expect(findingsOf(corrected).findings).toMatchObject([{ hint: null }]);
+    expect(findingsOf({ ...moved, last_moved_day: '2026-01-30' }).findings).toEqual([]);
+  });
+
+  test('proposes shorter horizons of a slice together', () => {
+    const quiet = { ...supported, supported_days: 3 };
+    const names = ['installs', 'clicks', 'cost', 'sessions'];
+    expect(findingsOf(...names.map((metric) => Object.assign({ metric }, quiet)))).toMatchObject({
+      state: 'well',
+      findings: [
+        {
+          message: 'daily: totals of 4 metrics stopped moving before their horizon.',
+          hint: 'Values become final earlier with `horizons: { installs: 3d, clicks: 3d, cost: 3d }`. `ripen status --slice daily` shows all.',
+        },
+      ],
+    });
+  });
+
+  test('lists horizons now and as supported, with what each let through', () => {
+    const text = textOf({ horizons: [{ ...seen, ...supported, final_moved: 9 }, seen] });
+    expect(text).toMatch(/installs +7 +9 of 40 +12 +1 of 60\n/);
+    expect(text.match(/installs +7 /g)).toHaveLength(1);
   });
 });
