@@ -29,34 +29,38 @@ with cells as (
         and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
 ),
 
-latest as (
-    select
-        control,
-        metric,
-        starts_at,
-        max(seen_at) as seen_at,
-        arg_max_null(value, seen_at) as value
-    from ripen.control_totals
-    group by control, metric, starts_at
-),
-
+-- Few totals are later than their load, so that only those are followed back.
 later as (
     select
-        c.*,
+        c.slice,
+        c.control,
+        c.start_day,
+        c.age,
+        c.metric,
+        c.fetched_at,
+        c.is_final,
         n.starts_at,
-        n.value as after
-    from latest as n
+        arg_max_null(n.value, n.seen_at) as after
+    from ripen.control_totals as n
     join cells as c
         on c.control = n.control and c.metric = n.metric and c.start_day = n.starts_at::date and n.seen_at > c.fetched_at
+    group by all
 ),
 
 compared as (
     select
-        l.*,
-        b.value as before
+        l.slice,
+        l.start_day,
+        l.age,
+        l.metric,
+        l.is_final,
+        l.starts_at,
+        l.after,
+        arg_max_null(b.value, b.seen_at) as before
     from later as l
-    asof join ripen.control_totals as b
+    join ripen.control_totals as b
         on b.control = l.control and b.metric = l.metric and b.starts_at = l.starts_at and b.seen_at <= l.fetched_at
+    group by all
 )
 
 select
