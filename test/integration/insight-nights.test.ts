@@ -19,6 +19,7 @@ import {
   MS_PER_DAY,
   utcOffset,
 } from '../../src/model/calendar.ts';
+import { cubeMetrics } from '../../src/model/cube.ts';
 import { finalAt } from '../../src/model/maturity.ts';
 import { type Metric, metricsOf } from '../../src/model/metric.ts';
 import { ageOf, endOf, type Period, periodsOf } from '../../src/model/period.ts';
@@ -45,6 +46,7 @@ const common = {
   metrics: ['installs', 'all_revenue_total_d7', 'clicks', 'cohort_revenue', 'ecpi'],
   datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
 };
+const cube = cubeMetrics({ all_revenue_total: ['d0', 'd3', 'd7', 'd14'] });
 const daily = slice({ name: 'daily', dimensions: ['day', 'app_token'], ...common });
 const compared: readonly Slice[] = [
   daily,
@@ -56,6 +58,13 @@ const compared: readonly Slice[] = [
     parameters: { utc_offset: '+05:30' },
   }),
   slice({ name: 'hourly', dimensions: ['hour', 'app_token'], ...common }),
+  slice({
+    ...common,
+    name: 'curve',
+    dimensions: ['day', 'app_token'],
+    metrics: cube.map(({ metric }) => metric),
+    cube,
+  }),
 ];
 const filtered = slice({
   name: 'filtered',
@@ -301,7 +310,7 @@ test('what was projected came out half as far off as the values as they were loa
 test('every maturing cell has a row, and a slice that filters a metric says why it has no maturation', async () => {
   expect(left.length).toBe(COMPARED.length * compared.length);
   await scenario.inWarehouse(async (warehouse) => {
-    for (const { name } of [...compared, filtered]) {
+    for (const { name } of [...compared, filtered].filter((of) => of.cube === undefined)) {
       const [counts] = await warehouse.rows(
         `select (select count(*) from ${name}_projected) as rows,
            (select count(*) from (unpivot (select * exclude (_load_id) from ${name}) on columns(* exclude (attr_dependency, _extra, ${name === 'hourly' ? 'hour' : 'day'}, app_token)) into name metric value value) as c
