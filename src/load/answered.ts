@@ -7,7 +7,6 @@ import type { Spooled } from '../spool/spool.ts';
 import type { AnswerPages, WindowMaturity } from './answer-pages.ts';
 import type { PageRead } from './read-pages.ts';
 import type { StagedPage } from './staged-sql.ts';
-import type { MetricSum } from './proof.ts';
 
 export interface ReadableAnswer extends AnswerPages {
   readonly box: Box;
@@ -24,6 +23,25 @@ export interface Readable {
   /** The answers to control boxes. */
   readonly controls: readonly ReadableAnswer[];
   readonly maturity: WindowMaturity;
+}
+
+/** The sums of one metric over the rows of one answer. */
+export interface MetricSum {
+  readonly metric: string;
+  /** Exact, as text; null if no row has a value. */
+  readonly sum: string | null;
+  /** The same with identical rows counted once. */
+  readonly distinctSum: string | null;
+  /** Sum of the absolute values; bounds the rounding error. */
+  readonly magnitude: number;
+  /** Values other than zero. */
+  readonly nonZero: number;
+  /** Most digits after the point in any value. */
+  readonly digits: number;
+  /** Whether the metric is a count, even in a widened column: counts must agree exactly. */
+  readonly isCount: boolean;
+  /** Whether the metric is only assumed to add up, even if earlier answers showed it. */
+  readonly isAssumed: boolean;
 }
 
 /** Exact, as text; null if no row has a value. */

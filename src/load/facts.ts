@@ -12,6 +12,7 @@ import {
   type Answered,
   type ControlFacts,
   isBatched,
+  type MetricSum,
   type PeriodSums,
   type Readable,
   type ReadableAnswer,
@@ -26,7 +27,6 @@ import {
   totalAnswers,
 } from './facts-sql.ts';
 import { type Staged, stageRows } from './staged-sql.ts';
-import type { MetricSum } from './proof.ts';
 import { keyFailures, outsideDays, readRejects, strayWeek } from './window-checks.ts';
 
 const sumRow = z.object({

@@ -6,26 +6,7 @@
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import type { Doubt } from './answer-pages.ts';
-import type { AnswerFacts } from './answered.ts';
-
-/** The sums of one metric over the rows of one answer. */
-export interface MetricSum {
-  readonly metric: string;
-  /** Exact, as text; null if no row has a value. */
-  readonly sum: string | null;
-  /** The same with identical rows counted once. */
-  readonly distinctSum: string | null;
-  /** Sum of the absolute values; bounds the rounding error. */
-  readonly magnitude: number;
-  /** Values other than zero. */
-  readonly nonZero: number;
-  /** Most digits after the point in any value. */
-  readonly digits: number;
-  /** Whether the metric is a count, even in a widened column: counts must agree exactly. */
-  readonly isCount: boolean;
-  /** Whether the metric is only assumed to add up, even if earlier answers showed it. */
-  readonly isAssumed: boolean;
-}
+import type { AnswerFacts, MetricSum } from './answered.ts';
 
 export interface Comparison {
   readonly metric: string;

@@ -258,9 +258,6 @@ function periodSumsOf(
   return sums;
 }
 
-/** What no answer states. */
-const unstated = { failure: null, warnings: [], lackedMetrics: [], otherKeys: [], maturity: [] };
-
 /** The facts that a load would count, and the rows that it would store. */
 function answered(
   drawn: Case,
@@ -288,7 +285,11 @@ function answered(
     return {
       box,
       rows: rows.length,
-      ...unstated,
+      failure: null,
+      warnings: [],
+      lackedMetrics: [],
+      otherKeys: [],
+      maturity: [],
       unfollowed: null,
       doubt: isCut ? { because: 'the service warned of a limit', isRefutable: false } : null,
       totals: rows.length > 0 || totals.size > 0 ? [totals] : [],
@@ -328,7 +329,11 @@ function answered(
       return {
         box,
         rows: rows.length,
-        ...unstated,
+        failure: null,
+        warnings: [],
+        lackedMetrics: [],
+        otherKeys: [],
+        maturity: [],
         unfollowed: null,
         doubt: null,
         totals: [totalsOf(box, truth)],
