@@ -61,7 +61,9 @@ export async function readControls(
     const plan = isRead ? null : await planControl(run, targets, control, size?.max_days ?? null);
     if (plan !== null) plans.push(plan);
   }
-  const failures = await readControlWindows(plans, run, source, controlTargets(plans, catalog));
+  const limit = AbortSignal.timeout(limitOf(config));
+  const into = { targets: controlTargets(plans, catalog), limit };
+  const failures = await readControlWindows(plans, run, source, into);
   // A metric that the service refuses must not cost the others their control totals.
   const refused = failures.filter(({ failure }) => failure.code === 'SOURCE_REFUSED');
   const alone = refused.flatMap(({ slice }) => {
@@ -74,7 +76,10 @@ export async function readControls(
   const left =
     alone.length === 0
       ? []
-      : await readControlWindows(alone, run, source, controlTargets(alone, catalog));
+      : await readControlWindows(alone, run, source, {
+          targets: controlTargets(alone, catalog),
+          limit,
+        });
   const retried = new Set(alone.map(({ slice }) => slice.control));
   for (const { failure, slice } of [
     ...failures.filter((each) => !retried.has(each.slice.control)),
@@ -88,6 +93,12 @@ export async function readControls(
   }
   return readTonight(run, slices);
 }
+
+/** Control totals are light. Those of a service that hangs must not keep a night waiting. */
+const MAX_MS = 300_000;
+
+const limitOf = ({ service }: Run['config']): number =>
+  service.kind === 'http' ? Math.min(MAX_MS, 5 * service.requestTimeoutMs) : MAX_MS;
 
 /** Records which control totals the rows of each slice are compared with. */
 async function recordMembers({ warehouse, config }: Run, slices: readonly Slice[]): Promise<void> {

@@ -14,7 +14,7 @@ import type { NightControl } from '../load/night-totals.ts';
 import { loadBatch } from '../load/load.ts';
 import type { Loaded, Outcome, Split } from '../load/outcome.ts';
 import type { Slice } from '../model/slice.ts';
-import type { Failure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { withChanges, withMetrics } from '../tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import { rowsPerDay } from '../model/ledger.ts';
@@ -47,17 +47,24 @@ export interface Loading {
   readonly controls: Map<string, NightControl>;
 }
 
-/** Reads control totals, whose failures are no failures of the run. Returns these failures, with their slices. */
+/**
+ * Reads control totals until `limit` ends that. Their failures are no failures of the run, but returned with their slices, and
+ * so is what the limit left unread.
+ */
 export async function readControlWindows(
   plans: readonly SlicePlan[],
   run: Run,
   source: Source,
-  targets: Targets,
+  { targets, limit }: { readonly targets: Targets; readonly limit: AbortSignal },
 ): Promise<readonly { readonly failure: Failure; readonly slice: Slice }[]> {
   const none = { targets, lost: new Map(), controls: new Map() };
-  const loader = new WindowLoader(run, source, none, []);
+  const signal = AbortSignal.any([run.signal, limit]);
+  const loader = new WindowLoader({ ...run, signal }, source, none, []);
   await loader.load(byPriority(plans));
-  return loader.failures;
+  const { failures, unread } = loader;
+  if (run.signal.aborted || !limit.aborted) return failures;
+  const failure = new Failure('SOURCE_TIMEOUT', 'the service did not answer in time.');
+  return [...failures, ...[...unread].map((slice) => ({ failure, slice }))];
 }
 
 const unanswered = (window: Window): PendingWindow => {
@@ -72,6 +79,8 @@ class WindowLoader {
   readonly #controls: Map<string, NightControl>;
   /** Of control totals. */
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
+  /** Control totals of which a window was left. */
+  readonly unread = new Set<Slice>();
   /** The waiting windows, the next one first; the source takes them off. */
   readonly #waiting: PendingWindow[] = [];
   /** Slices of unknown size, whose first answer shows how long their other windows may be. */
@@ -144,6 +153,7 @@ class WindowLoader {
 
   #leave(window: Window): void {
     if (window.slice.control === undefined) this.#run.record.leave(window);
+    else this.unread.add(window.slice);
   }
 
   /** Returns no windows to request in place of the failed one. */

@@ -67,6 +67,8 @@ export async function deleteSlice(
   for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow))
     await warehouse.run(`drop view main.${identifier(view)}`);
   for (const { name } of tables) await warehouse.run(`drop table if exists ${name}`);
+  await warehouse.run(statement('drop/delete_control_totals'), [slice, null]);
+  await warehouse.run(statement('drop/delete_control_readings'), [slice]);
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow))
     await warehouse.run(`delete from ${ledger.table_name} where slice = $1`, [slice]);
   await warehouse.run(statement('drop/delete_schema_changes'), [slice]);
@@ -82,6 +84,7 @@ export async function deletePeriods(
   for (const table of tables.filter(({ isThere }) => isThere))
     await warehouse.run(`delete from ${table.name} where ${isDeleted(table)}`);
   const endDay = tables[0]?.endDay ?? before;
+  await warehouse.run(statement('drop/delete_control_totals'), [slice, endDay]);
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
     if (ledger.table_name === 'ripen.loads') continue;
     const ofSlice = `delete from ${ledger.table_name} where slice = $1`;

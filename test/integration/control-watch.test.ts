@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 
+import { drop } from '../../src/index.ts';
 import { addDays, day, MS_PER_DAY } from '../../src/model/calendar.ts';
 import {
   type AnsweringWorld,
@@ -11,6 +12,7 @@ import {
   type TrueRow,
   withCells,
 } from '../support/answering.ts';
+import { query } from '../support/contents.ts';
 import { recordSlowRows } from '../support/night.ts';
 import { slice } from '../support/slice.ts';
 
@@ -139,3 +141,44 @@ test('a metric that the service refuses costs its own slice the control totals, 
   await world.night(2, { config, slices: [good, bad] });
   expect(await world.cells(good)).toEqual(world.truth(good));
 }, 120_000);
+
+test('a service that hangs on control totals keeps a night waiting for a limited time, told once', async () => {
+  const slices = [daily, { ...daily, name: 'other', parameters: { network__in: 'x' } }];
+  world = await openAnswering(slices, rowsOn(1, 0));
+  world.rewrite({ part: 'whole' }, () => ({ afterMs: 120_000 }));
+  const { service } = world.scenario.config;
+  if (service.kind !== 'http') throw new Error('a service over HTTP is needed');
+  const hasty = { ...config, service: { ...service, requestTimeoutMs: 400 } };
+  for (const night of [1, 2]) {
+    world.rows = rowsOn(night, 0);
+    const summary = await world.night(night, { config: hasty, requestTimeoutMs: 60_000 });
+    expect(summary.failures).toEqual([]);
+    expect(await world.cells(daily)).toEqual(world.truth(daily));
+  }
+  const warned = world.warnings().filter((text) => text.startsWith('CONTROL_UNREAD'));
+  expect(warned).toHaveLength(2);
+}, 60_000);
+
+test('control totals of a slice that is dropped, or of its oldest periods, go with it, but not those that another slice needs', async () => {
+  const slices = [daily, { ...daily, name: 'other' }];
+  world = await openAnswering(slices, rowsOn(1, 0));
+  expect((await world.night(1, { config })).failures).toEqual([]);
+  const oldest = async (): Promise<unknown> => {
+    const rows = await query(
+      world.scenario,
+      `select min(starts_at)::date::varchar as first, count(*)::int as totals,
+        (select count(*)::int from ripen.control_readings) as readings from ripen.control_totals`,
+    );
+    return rows[0];
+  };
+  const days = datesTo('2026-05-31').length;
+  const { scenario } = world;
+  await drop(scenario.config, { slice: 'other', before: day('2026-03-11'), agree: true });
+  expect(await oldest()).toEqual({ first: FIRST, totals: 4 * days, readings: 1 });
+  await drop(scenario.config, { slice: 'daily', before: day('2026-03-11'), agree: true });
+  expect(await oldest()).toEqual({ first: '2026-03-11', totals: 4 * (days - 10), readings: 1 });
+  await drop(scenario.config, { slice: 'daily', agree: true });
+  expect(await oldest()).toEqual({ first: '2026-03-11', totals: 4 * (days - 10), readings: 1 });
+  await drop(scenario.config, { slice: 'other', agree: true });
+  expect(await oldest()).toEqual({ first: null, totals: 0, readings: 0 });
+});
