@@ -1,13 +1,12 @@
 /**
- * The pipeline of every run: catalog → partners and links → control totals → plan → load → swap → retain → measure → publish.
- * Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that could be loaded is
- * committed, and every failure is in the summary.
+ * The pipeline of every run: catalog → control totals → plan → load → swap → retain → measure → publish. Partners and links are
+ * requested beside it. Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that
+ * could be loaded is committed, and every failure is in the summary.
  */
 
 import type { Config } from './config/config.ts';
-import { readLostApps } from './load/lost-apps.ts';
+import { type LostApps, readLostApps } from './load/lost-apps.ts';
 import { measureTables } from './insight/insight.ts';
-import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import { publish } from './publish/publish.ts';
 import { readControls } from './run/controls.ts';
@@ -16,6 +15,7 @@ import { executeRun, type RunSteps } from './run/execute-run.ts';
 import type { Source, SourceFactory } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
 import {
+  adoptCatalog,
   completeDimensions,
   deleteOldPeriods,
   prepareTargets,
@@ -44,6 +44,8 @@ export async function sync(
         await refresh(run, source, factory);
       } finally {
         await source.close();
+        // After the last crawl, and before anything is published.
+        if (!isIdleReplay(run)) await completeDimensions(run);
       }
     },
     publish: async (run) => publishLoaded(run, factory),
@@ -67,20 +69,26 @@ async function refresh(run: Run, source: Source, factory: SourceFactory): Promis
   });
   await recordPostponed(run.warehouse, planned, run.planAt);
 
-  const lost = run.request.acceptLoss ? new Map() : await readLostApps(run.warehouse);
-  await loadWindows(plans, run, source, { targets, lost, controls });
+  let lost: LostApps | null = null;
+  // Requests do not wait for the night's catalog, but loads do: it may state other types, or list an app no longer.
+  const readLost = async (): Promise<LostApps> => {
+    if (lost !== null) return lost;
+    await adoptCatalog(run, targets, await source.catalog());
+    lost = run.request.acceptLoss ? new Map() : await readLostApps(run.warehouse);
+    return lost;
+  };
+  await loadWindows(plans, run, source, { targets, lost: readLost, controls });
 
-  const current = await currentTargets(run, targets, prepared, lost);
+  const current = await currentTargets(run, targets, prepared, await readLost());
   // A wrong clock would delete too much. A run that publishes nothing would leave the deleted periods in the copies.
   const isTimeKnown = run.request.asOf !== null || factory.confirmedNow() !== null;
   if (isTimeKnown && !isIdleReplay(run)) await deleteOldPeriods(run, current);
   if (source.canRequest) {
-    await warnOfLostApps(run, current, lost);
+    await warnOfLostApps(run, current, await readLost());
     await warnOfChangedFinals(run);
   }
   const live = current.filter(({ state }) => state === 'live');
   await measureTables(run.warehouse, live);
-  if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
 }
 
@@ -89,8 +97,6 @@ async function publishLoaded(run: Run, factory: SourceFactory): Promise<void> {
   // A replay that loads nothing into a new warehouse must not replace good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
-  // If the refresh ended early, the views may be those of an earlier run, over tables that have changed since.
-  await refreshJoins(warehouse);
   const publishing = { ...config, confirmedNow: factory.confirmedNow() };
   // Recorded one by one: if a signal stops this, the copies before it count as published.
   await publish(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));

@@ -9,7 +9,7 @@ import { type Catalog, catalogFilters } from '../model/catalog.ts';
 import { catalogItem, type CatalogItem } from '../model/catalog-item.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { globMatches, isMetricItem, metricItems, metricOf } from '../model/metric.ts';
-import type { Slice } from '../model/slice.ts';
+import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { hasStars, isStar } from '../model/stars.ts';
 import type { Service } from '../service/service.ts';
 import { reportWarning } from '../warehouse/runs.ts';
@@ -34,6 +34,32 @@ export interface CatalogRun {
   readonly signal: AbortSignal;
 }
 
+const tableRow = z.object({ slice: z.string(), fingerprint: z.string(), state: z.string() });
+
+/**
+ * Returns the stored catalog if nothing of the slices needs a newer one: their tables exist, and it has all of their metrics. A
+ * star may stand for a metric that only a newer one lists.
+ */
+export async function sufficientCatalog({
+  warehouse,
+  slices,
+}: Pick<CatalogRun, 'warehouse' | 'slices'>): Promise<Catalog | null> {
+  if (slices.some(hasStars)) return null;
+  const names = JSON.stringify(slices.map(({ name }) => name));
+  const tables = await warehouse.rows(statement('ledger/slice_tables'), [names], tableRow);
+  const live = new Set(
+    tables.filter(({ state }) => state === 'live').map((row) => `${row.slice} ${row.fingerprint}`),
+  );
+  if (slices.some((slice) => !live.has(`${slice.name} ${fingerprintOf(slice)}`))) return null;
+  const stored = await readCatalog(warehouse, slices);
+  return isComplete(stored, slices) ? stored : null;
+}
+
+function isComplete(catalog: Catalog, slices: readonly Slice[]): boolean {
+  const known = metricItems(catalog);
+  return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id)));
+}
+
 /**
  * Returns the catalog to plan with. If filters-data fails or lists no metric, warns and uses the stored one. Throws the failure
  * if none is stored, the failure is decisive or of the storage, or the signal has aborted.
@@ -46,12 +72,8 @@ export async function refreshCatalog(
   const seenAt = await catalogSeenAt(warehouse);
   const ageMs = seenAt === null ? Infinity : Math.abs(+planAt - +seenAt);
   const stored = ageMs < FRESH_MS ? await readCatalog(warehouse, slices) : [];
-  const known = metricItems(stored);
-  const isComplete = slices.every(({ metrics }) =>
-    metrics.every((id) => isStar(id) || known.has(id)),
-  );
   // At the same instant the stored catalog is used: else every run would look for metrics that the service does not list.
-  if (ageMs === 0 || (ageMs < FRESH_MS && isComplete)) return stored;
+  if (ageMs === 0 || (ageMs < FRESH_MS && isComplete(stored, slices))) return stored;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
     // If all lists of metrics are empty, no slice's values can be typed.

@@ -162,16 +162,12 @@ const linksSettings = block({
     .default('all')
     .describe('all, or a list of app tokens.'),
   every: duration
-    .optional()
-    .describe('Least time between two crawls of an app, such as 7d; every night.'),
+    .prefault('7d')
+    .describe('Least time between two crawls of an app, unless rows name an unknown link. 7d.'),
   max_level: wholeNumber(1, MAX_LEVEL)
     .default(MAX_LEVEL)
     .describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
-}).transform(({ apps, every, max_level: maxLevel }) => ({
-  apps,
-  maxLevel,
-  ...(every === undefined ? {} : { everyMs: every }),
-}));
+}).transform(({ apps, every: everyMs, max_level: maxLevel }) => ({ apps, maxLevel, everyMs }));
 
 /** `recovered`: the run succeeded after one that did not. */
 export const outcomes = ['succeeded', 'failed', 'recovered'] as const;

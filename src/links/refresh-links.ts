@@ -40,7 +40,7 @@ const unknownApp: ReadonlySet<FailureCode> = new Set([
 
 /**
  * Crawls the configured apps without a crawl that counts at the as-of instant. Throws if the credentials or the clock are
- * refused, the database fails or the run is stopped. Nothing else may use the warehouse meanwhile.
+ * refused, the database fails or the run is stopped. Nothing else may use the warehouse's session meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
   const { apps, left } = await chooseApps(run, links);
@@ -136,7 +136,7 @@ const NIGHTLY_SHIFT_MS = 3_600_000;
 
 /** Returns the apps to crawl, in the order of their tokens. `left` are apps with stored links that nothing names any more. */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
-  const since = new Date(planAt.getTime() - Math.max(0, (links.everyMs ?? 0) - NIGHTLY_SHIFT_MS));
+  const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
   const done = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
   const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);

@@ -41,16 +41,19 @@ function openSource(run: Run): Source {
   /** By window id. */
   const chosen = new Map<string, { readonly spooled: Spooled; readonly asOf: Date | null }>();
   const columns = openColumns(run);
+  let restored: Promise<Catalog> | null = null;
+  const catalog = async (): Promise<Catalog> => (restored ??= restoreCatalog(run));
   return {
     canRequest: false,
     read: columns.pages,
+    catalog,
     async begin() {
-      const catalog = await restoreCatalog(run);
+      const stored = await catalog();
       for (const slice of run.slices) {
         if (!run.signal.aborted) entries.set(slice.name, await entriesOf(slice, run));
       }
       return {
-        catalog,
+        catalog: stored,
         slices: run.slices.filter(({ name }) => (entries.get(name) ?? []).length > 0),
       };
     },

@@ -5,16 +5,25 @@
  * No disk error in the archive can fail a load: if an answer cannot be kept or removed, that is a warning, `ARCHIVE_FAILED`.
  */
 
+import { isDeepStrictEqual } from 'node:util';
+
 import { archiveCatalog, archiveWindow, removeEntries } from '../archive/archive.ts';
-import { catalogSeenAt, readCatalog, refreshCatalog } from '../catalog/stored-catalog.ts';
+import {
+  catalogSeenAt,
+  readCatalog,
+  refreshCatalog,
+  sufficientCatalog,
+} from '../catalog/stored-catalog.ts';
 import { asFailure, type FailureCode } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import type { Outcome } from '../load/outcome.ts';
 import { withMetrics } from '../tables/target.ts';
+import type { Catalog } from '../model/catalog.ts';
 import type { Window } from '../model/window.ts';
 import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
 import { refreshPartners } from '../links/refresh-partners.ts';
-import { confirmedNow, type MachineClock, machineClock } from '../service/machine-clock.ts';
+import type { Refreshing } from '../links/replace.ts';
+import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { hasPartnersOf } from '../warehouse/runs.ts';
@@ -36,6 +45,15 @@ function openSource(run: Run, service: Service): Source {
   const columns = openColumns(run);
   const { spool } = columns;
   const clock = machineClock(service, request.asOf, emit);
+  const closing = new AbortController();
+  const signal = AbortSignal.any([run.signal, closing.signal]);
+  /** Does what needs no slice's table while reports are requested and loaded, in a session of its own. */
+  const beside = async <T>(work: (crawl: Crawl) => Promise<T>): Promise<T> =>
+    run.warehouse.withSession(async (warehouse) =>
+      work({ ...run, warehouse, service, clock, signal }),
+    );
+  let catalog: Promise<Catalog> = Promise.resolve([]);
+  let crawled: Promise<void> = Promise.resolve();
   /** Removes answers together with what was read of them. */
   const discard: Spool['discard'] = async (answers) => {
     await columns.pages.discard(answers);
@@ -44,19 +62,14 @@ function openSource(run: Run, service: Service): Source {
   return {
     canRequest: true,
     read: columns.pages,
+    catalog: async () => catalog,
     async begin() {
-      const catalog = await refreshCatalog(run, {
-        async filtersData(...requested) {
-          const listing = await service.filtersData(...requested);
-          // Checked before the listing is stored as seen at an instant that may be years away.
-          clock.check();
-          return listing;
-        },
-      });
-      clock.check();
-      await archiveStoredCatalog(run);
-      await refreshDimensions(run, service, clock);
-      return { catalog, slices: run.slices };
+      const stored = await sufficientCatalog(run);
+      catalog = beside(async (crawl) => nightCatalog(crawl, stored));
+      crawled = catalog.then(async () => beside(refreshDimensions));
+      // Whoever waits for them learns why they failed; if the run ends early, nobody does.
+      crawled.catch(() => null);
+      return { catalog: stored ?? (await catalog), slices: run.slices };
     },
     async plan(targets) {
       return planTargets(run, targets);
@@ -89,7 +102,8 @@ function openSource(run: Run, service: Service): Source {
     archive: async (batch, outcomes) => archiveLoaded(batch, outcomes, run),
     discard,
     async finish() {
-      await refreshNamed(run, service, clock);
+      await crawled;
+      await refreshNamed({ ...run, service, clock });
       // With a wrong clock, answers that must be kept would be removed.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;
@@ -98,8 +112,32 @@ function openSource(run: Run, service: Service): Source {
         removeEntries(run.warehouse.path, before),
       );
     },
-    close: async () => columns.close(),
+    async close() {
+      closing.abort();
+      await crawled.catch(() => null);
+      await columns.close();
+    },
   };
+}
+
+type Crawl = Run & Refreshing;
+
+/** Refreshes the catalog. Returns the stored one, if there is one and it says the same of the run's slices. */
+async function nightCatalog(crawl: Crawl, stored: Catalog | null): Promise<Catalog> {
+  const { service, clock, warehouse, slices } = crawl;
+  const refreshed = await refreshCatalog(crawl, {
+    async filtersData(...requested) {
+      const listing = await service.filtersData(...requested);
+      // Checked before the listing is stored as seen at an instant that may be years away.
+      clock.check();
+      return listing;
+    },
+  });
+  clock.check();
+  await archiveStoredCatalog(crawl);
+  if (stored === null) return refreshed;
+  const current = await readCatalog(warehouse, slices);
+  return isDeepStrictEqual(stored, current) ? stored : current;
 }
 
 /** Archives the catalog that gives the run's answers their types. */
@@ -157,23 +195,24 @@ async function orWarn(
  * Requests partners and links as configured, except those stored by an earlier run of the same instant. A failure is recorded
  * and leaves the stored ones as they were. Refused credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
  */
-async function refreshDimensions(run: Run, service: Service, clock: MachineClock): Promise<void> {
-  const { partners, links } = run.config;
-  const crawl = { ...run, service, clock };
-  if (run.request.command !== 'sync') return;
-  const isStored = await hasPartnersOf(run.warehouse, run.planAt);
-  if (partners && !isStored) await orRecord(run, async () => refreshPartners(crawl));
+async function refreshDimensions(crawl: Crawl): Promise<void> {
+  const { partners, links } = crawl.config;
+  if (crawl.request.command !== 'sync') return;
+  const isStored = await hasPartnersOf(crawl.warehouse, crawl.planAt);
+  if (partners && !isStored) await orRecord(crawl, async () => refreshPartners(crawl));
   if (links !== null)
-    await orRecord(run, async () => recordLinks(run, await refreshLinks(crawl, links)));
+    await orRecord(crawl, async () => recordLinks(crawl, await refreshLinks(crawl, links)));
 }
 
-/** Crawls the apps whose loaded rows name unknown links, if `every` lets apps wait. Fails as `refreshDimensions` does. */
-async function refreshNamed(run: Run, service: Service, clock: MachineClock): Promise<void> {
-  const { links } = run.config;
-  if (run.request.command !== 'sync' || links?.everyMs === undefined || run.signal.aborted) return;
-  const failed = new Set(run.record.failures.map(({ facts }) => facts['app_token']));
-  const crawl = { ...run, service, clock };
-  await orRecord(run, async () => recordLinks(run, await refreshNamedLinks(crawl, links, failed)));
+/** Crawls the apps whose loaded rows name unknown links. Fails as `refreshDimensions` does. */
+async function refreshNamed(crawl: Crawl): Promise<void> {
+  const { config, request, record, signal } = crawl;
+  const { links } = config;
+  if (request.command !== 'sync' || links === null || signal.aborted) return;
+  const failed = new Set(record.failures.map(({ facts }) => facts['app_token']));
+  await orRecord(crawl, async () =>
+    recordLinks(crawl, await refreshNamedLinks(crawl, links, failed)),
+  );
 }
 
 function recordLinks({ record }: Run, { rows, removed, failures }: RefreshedLinks): void {

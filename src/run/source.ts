@@ -26,8 +26,10 @@ export interface AnswerBatch extends Batch {
 export interface Source {
   /** Whether a window can be requested again or in parts; an archive gives only what it has. */
   readonly canRequest: boolean;
-  /** Returns the catalog that types values (throws without one) and the slices with answers; refreshes partners and links. */
+  /** Returns the catalog that types values (throws without one) and the slices with answers. Begins what `finish` waits for. */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
+  /** Returns the newest catalog, which `begin` may not have waited for; the same object if it says the same of the slices. */
+  catalog(): Promise<Catalog>;
   /** The windows to load into each table, planned from the ledger or from the archive's content. */
   plan(targets: readonly Target[]): Promise<readonly SlicePlan[]>;
   /**
@@ -45,7 +47,7 @@ export interface Source {
   /** Archives the answers of a batch that were loaded, if the source does so. */
   archive(batch: readonly Spooled[], outcomes: readonly Outcome[]): Promise<void>;
   discard(answers: readonly Answer[]): Promise<void>;
-  /** Does what remains when everything is loaded. */
+  /** Waits for what is requested beside the windows, and does what remains when everything is loaded. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }

@@ -126,6 +126,15 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   return plans;
 }
 
+/** Gives tables the types of a catalog that came after they were prepared. */
+export async function adoptCatalog(run: Run, targets: Targets, catalog: Catalog): Promise<void> {
+  const stale = [...targets.values()].filter((target) => target.catalog !== catalog);
+  for (const { slice } of stale) targets.delete(slice.name);
+  const slices = stale.map(({ slice }) => slice);
+  for (const [name, target] of await prepareTargets(run, slices, catalog))
+    targets.set(name, target);
+}
+
 /** Returns the tables after the loads. A table may have been swapped, or loads may have shown which of its metrics add up. */
 export async function currentTargets(
   run: Run,

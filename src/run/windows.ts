@@ -40,9 +40,10 @@ export async function loadWindows(
 }
 
 /** What windows are loaded into, and what is known of their rows. */
-export interface Loading {
+interface Loading {
   readonly targets: Targets;
-  readonly lost: LostApps;
+  /** Waits for what must be known before the first load, but not before the first request. */
+  readonly lost: () => Promise<LostApps>;
   /** The control totals read in this run, by slice; one that its rows twice differed from is removed. */
   readonly controls: Map<string, NightControl>;
 }
@@ -57,7 +58,7 @@ export async function readControlWindows(
   source: Source,
   { targets, limit }: { readonly targets: Targets; readonly limit: AbortSignal },
 ): Promise<readonly { readonly failure: Failure; readonly slice: Slice }[]> {
-  const none = { targets, lost: new Map(), controls: new Map() };
+  const none = { targets, lost: async () => new Map(), controls: new Map() };
   const signal = AbortSignal.any([run.signal, limit]);
   const loader = new WindowLoader({ ...run, signal }, source, none, []);
   await loader.load(byPriority(plans));
@@ -75,7 +76,7 @@ class WindowLoader {
   readonly #run: Run;
   readonly #source: Source;
   readonly #targets: Targets;
-  readonly #lost: LostApps;
+  readonly #lost: Loading['lost'];
   readonly #controls: Map<string, NightControl>;
   /** Of control totals. */
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
@@ -130,7 +131,8 @@ class WindowLoader {
         const outcomes = await this.#loadBatch(batch);
         for (const outcome of outcomes) pending.push(...(await this.#afterLoad(outcome)));
         await this.#source.archive(batch.spooled, outcomes);
-        if (batch.spooled.some(({ window }) => this.#cured.has(window))) this.#omitLost();
+        if (batch.spooled.some(({ window }) => this.#cured.has(window)))
+          this.#omitLost(await this.#lost());
         this.#waiting.unshift(...pending);
         // Some windows that were put back still need answers of this batch.
         const paths = new Set(
@@ -166,6 +168,8 @@ class WindowLoader {
 
   async #loadBatch({ spooled, fetchedAt }: AnswerBatch): Promise<readonly Outcome[]> {
     const [first] = spooled;
+    // May give the tables other types.
+    const lost = await this.#lost();
     const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
     const { warehouse, runId, request, signal } = this.#run;
     if (first === undefined || target === undefined || signal.aborted) {
@@ -182,7 +186,7 @@ class WindowLoader {
       // Totals of days that have none yet are no loss.
       acceptLoss:
         request.acceptLoss || !this.#source.canRequest || first.window.slice.control !== undefined,
-      lost: this.#lost,
+      lost,
       control: this.#controls.get(first.window.slice.name) ?? null,
       read: this.#source.read,
     });
@@ -208,7 +212,7 @@ class WindowLoader {
     if (heavy.size > 0)
       return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
-    const others = isRefused ? withoutLost(window, this.#lost) : null;
+    const others = isRefused ? withoutLost(window, await this.#lost()) : null;
     if (others !== null) {
       this.#emitAgain(window, failure.message);
       this.#cured.add(others);
@@ -224,14 +228,15 @@ class WindowLoader {
   /** Whether a slice requests only lost apps, whose stored values are kept; the end of the run names them. */
   async #keepsLost(slice: Slice): Promise<boolean> {
     const target = this.#targets.get(slice.name);
-    if (target === undefined || !requestsOnlyLost(slice, this.#lost)) return false;
-    return (await lostAppsIn(this.#run.warehouse, target, this.#lost)).length > 0;
+    const lost = await this.#lost();
+    if (target === undefined || !requestsOnlyLost(slice, lost)) return false;
+    return (await lostAppsIn(this.#run.warehouse, target, lost)).length > 0;
   }
 
   /** Leaves lost apps out of the waiting windows. */
-  #omitLost(): void {
+  #omitLost(lost: LostApps): void {
     for (const [at, { window, answers }] of this.#waiting.entries()) {
-      const others = answers.size === 0 ? withoutLost(window, this.#lost) : null;
+      const others = answers.size === 0 ? withoutLost(window, lost) : null;
       if (others !== null) this.#waiting[at] = unanswered(others);
     }
   }
@@ -322,10 +327,11 @@ class WindowLoader {
     const stored = new Map(target === undefined ? [] : await readKnownValues(warehouse, target));
     const apps = stored.get('app_token');
     // A request that names a lost app may be refused.
+    const lost = await this.#lost();
     if (apps !== undefined)
       stored.set(
         'app_token',
-        apps.filter(({ value }) => !this.#lost.has(value)),
+        apps.filter(({ value }) => !lost.has(value)),
       );
     // An answer cut to one row shows only one value of each dimension, which divides nothing.
     const inParts =

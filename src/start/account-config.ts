@@ -119,7 +119,7 @@ publish:
   - duckdb: analytics/analytics.duckdb # one file, replaced atomically
   - delta: analytics/tables # or s3://bucket/prefix
 partners: true
-links: { apps: ${isChosen ? listText(tokens) : 'all'}, max_level: 4 }
+links: { apps: ${isChosen ? listText(tokens) : 'all'}, max_level: 4, every: 7d }
 
 defaults: # for every slice that does not state its own
   utc_offset: "+00:00" # set that of your dashboard; there is no summer time

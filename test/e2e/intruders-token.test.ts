@@ -241,7 +241,7 @@ describe('a token the service says back', () => {
     await installation.configure({
       ...settings(['daily']),
       partners: true,
-      links: { apps: 'all' },
+      links: { apps: 'all', every: '1h' },
     });
     befall(fault);
     const app = simulator.world.apps[0]?.token ?? '';

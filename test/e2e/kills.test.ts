@@ -46,7 +46,7 @@ const settings = {
   warehouse: 'data/warehouse.duckdb',
   publish: [{ duckdb: 'data/snapshot.duckdb' }, { parquet: 'data/lake' }],
   partners: true,
-  links: { apps: 'all' },
+  links: { apps: 'all', every: '1h' },
   slices: [
     {
       name: 'daily',

@@ -40,7 +40,7 @@ const settings = {
   publish: [{ duckdb: 'data/snapshot.duckdb' }, { parquet: 'data/lake' }],
   archive: '30d',
   partners: true,
-  links: { apps: 'all' },
+  links: { apps: 'all', every: '1h' },
   slices: [
     {
       name: 'daily',

@@ -105,7 +105,7 @@ test('of 12 links and 12 partners, one that slips to a page that was read, as an
   const items = { links: numbers.map((number) => `n${number}`), partners: numbers };
   const campaign = await shiftingServer(items, null);
   scene = await openLinksScene({}, { baseUrl: campaign.origin });
-  const links = { apps: ['abc123def456'], maxLevel: 4 };
+  const links = { apps: ['abc123def456'], maxLevel: 4, everyMs: 0 };
   const night = async (day: number, service = scene.service): Promise<readonly unknown[]> => {
     const run = { ...scene.run(`2026-06-0${day}T02:30:00Z`), service };
     await refreshPartners(run);

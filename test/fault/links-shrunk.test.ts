@@ -37,7 +37,11 @@ beforeEach(async () => {
 
 /** The codes of the failures and warnings of a night. */
 async function codesOf(day: number): Promise<string[]> {
-  const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
+  const config = {
+    ...scenario.config,
+    partners: true,
+    links: { apps: [APP], maxLevel: 4, everyMs: 0 },
+  };
   const codes: string[] = [];
   const emit = (event: RunEvent): void => {
     if (event.type === 'warning') codes.push(event.code);

@@ -68,7 +68,7 @@ test(
     const after = trueTree(scene);
     const changed = changedTokens(before, after);
 
-    const ofOneApp = { apps: [app], maxLevel: 4 };
+    const ofOneApp = { apps: [app], maxLevel: 4, everyMs: 0 };
     const second = await refreshLinks(scene.run(secondNight), ofOneApp);
     expect(second).toEqual({ rows: after.length, removed: gone.length, failures: [] });
     expect(await storedTree(scene)).toEqual(after);
@@ -147,7 +147,7 @@ test('all apps are those of the catalog and of loaded rows; an app nothing names
     `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
      values ('loaded', 'f', 'main."loaded"', 'live', now())`,
   );
-  const all = { apps: 'all', maxLevel: 4 } as const;
+  const all = { apps: 'all', maxLevel: 4, everyMs: 0 } as const;
   expect(await refreshLinks(scene.run(firstNight), all)).toEqual({
     rows: 90,
     removed: 0,
@@ -175,6 +175,7 @@ test('an app the configuration names and the service does not know is a failure 
   const result = await refreshLinks(scene.run(firstNight), {
     apps: ['zzzzzzzzzzzz', known, known],
     maxLevel: 4,
+    everyMs: 0,
   });
   expect(result.rows).toBe(10);
   expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([

@@ -72,7 +72,9 @@ async function joined(look: (rows: Rows, warehouse: Warehouse) => Promise<void>)
       signal: new AbortController().signal,
     };
     await refreshPartners(run);
-    expect((await refreshLinks(run, { apps: 'all', maxLevel: 4 })).failures).toEqual([]);
+    expect((await refreshLinks(run, { apps: 'all', maxLevel: 4, everyMs: 0 })).failures).toEqual(
+      [],
+    );
     await refreshJoins(warehouse);
     await look((sql) => warehouse.rows(sql, [], row), warehouse);
   } finally {

@@ -89,7 +89,7 @@ test('a second sync at the same instant requests nothing, changes nothing, makes
 test('partners and links that are turned on are loaded by a second sync of the same instant, and not by a third', async () => {
   scenario = await openScenario([daily], { simulator });
   await runNight(scenario, FIRST);
-  const change = { partners: true, links: { apps: 'all', maxLevel: 1 } } as const;
+  const change = { partners: true, links: { apps: 'all', maxLevel: 1, everyMs: 0 } } as const;
   const second = await scenario.night(FIRST, change);
   expect(second.partners.rows).toBeGreaterThan(0);
   expect(second.links.rows).toBeGreaterThan(0);

@@ -99,7 +99,7 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
       slices: chosen,
       publish: [target],
       partners: true,
-      links: { apps: 'all', maxLevel: 4 },
+      links: { apps: 'all', maxLevel: 4, everyMs: 0 },
     } as const;
     expect(await scenario.night(new Date(asOf), change)).toMatchObject({
       status: 'succeeded',

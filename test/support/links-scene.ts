@@ -62,7 +62,11 @@ export async function openLinksScene(
     events,
     run,
     crawl: (asOf, maxLevel = 4) =>
-      refreshLinks(run(asOf), { apps: simulator.world.apps.map(({ token }) => token), maxLevel }),
+      refreshLinks(run(asOf), {
+        apps: simulator.world.apps.map(({ token }) => token),
+        maxLevel,
+        everyMs: 0,
+      }),
     rows: (sql) => warehouse.rows(sql, [], z.record(z.string(), z.unknown())),
     close: closedOnce(async () => {
       await warehouse.close();

@@ -86,7 +86,7 @@ describe('variables', () => {
       'service: { simulator: { seed: "${SEED}" } }\nlinks:\n  max_level: ${LEVEL:-2}\npartners: ${PARTNERS}';
     const config = parse(text, { SEED: '7', PARTNERS: 'false' });
     expect(config.service).toMatchObject({ seed: 7 });
-    expect(config.links).toEqual({ apps: 'all', maxLevel: 2 });
+    expect(config.links).toEqual({ apps: 'all', maxLevel: 2, everyMs: 604_800_000 });
     expect(config.partners).toBe(false);
   });
 
