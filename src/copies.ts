@@ -2,7 +2,7 @@
 
 import type { Config } from './config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
-import { type Emit, failedEvent } from './events.ts';
+import { type Emit, failedEvent, warningEvent } from './events.ts';
 import type { AccountLakes } from './publish/words/ddl.ts';
 import type { Engine } from './publish/words/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
@@ -19,6 +19,7 @@ import { resultOf, verb } from './run/library-verb.ts';
 export const publish = verb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
     const { publish: publishCopies } = await import('./publish/publish.ts');
+    const { auditNight } = await import('./publish/audits.ts');
     const { refreshJoins } = await import('./links/joins.ts');
     const { assertWritable } = await import('./publish/places/destinations.ts');
     const { assertNoFutureFetch } = await import('./warehouse/ledger.ts');
@@ -28,6 +29,11 @@ export const publish = verb(
       const { planAt } = resolved;
       await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
       await refreshJoins(warehouse);
+      const { held } = await auditNight(config, warehouse, {
+        signal: resolved.signal,
+        tell: (message) => resolved.emit(warningEvent('AUDIT_FAILED', message)),
+      });
+      if (held.length > 0) return withEvents({ published: [], failures: held }, resolved.emit);
       return withEvents(await publishCopies(config, warehouse, resolved), resolved.emit);
     });
   },

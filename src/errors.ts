@@ -21,6 +21,7 @@ export type FailureKind = keyof typeof exitCodes;
 export const failureCodes = {
   ACCESS_FORBIDDEN: 'usage',
   AS_OF_IN_FUTURE: 'usage',
+  AUDIT_HELD: 'contract',
   BUG: 'bug',
   CLOCK_UNTRUSTED: 'unavailable',
   CONFIG_INVALID: 'usage',
@@ -62,6 +63,7 @@ export const warningCodes = [
   'ACCESS_LOST',
   'ARCHIVE_FAILED',
   'AS_OF_OLDER',
+  'AUDIT_FAILED',
   'BACKFILL_CUT',
   'CATALOG_LIST_EMPTY',
   'CATALOG_METRIC_GONE',

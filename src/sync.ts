@@ -1,16 +1,23 @@
 /**
- * The pipeline of every run: catalog → control totals → plan → load → swap → retain → measure → publish. Partners and links are
- * requested beside it. Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that
+<<<<<<< HEAD
+ * The pipeline of every run: catalog → partners and links → control totals → plan → load → retain → measure → audit → publish.
+ * Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that
  * could be loaded is committed, and every failure is in the summary.
+=======
+ * The pipeline of every run: catalog → partners and links → control totals → plan → load → swap → retain → measure → audit →
+ * publish.
+ * Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that could be loaded is
+ * committed, and every failure is in the summary.
  */
 
 import type { Config } from './config/config.ts';
 import { type LostApps, readLostApps } from './load/lost-apps.ts';
 import { measureTables } from './insight/insight.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
+import { auditNight } from './publish/audits.ts';
 import { publish } from './publish/publish.ts';
 import { readControls } from './run/controls.ts';
-import { recordPlan, type Run, type RunRequest } from './run/run.ts';
+import { recordPlan, type Run, type RunRequest, warn } from './run/run.ts';
 import { executeRun, type RunSteps } from './run/execute-run.ts';
 import type { Source, SourceFactory } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
@@ -97,6 +104,13 @@ async function publishLoaded(run: Run, factory: SourceFactory): Promise<void> {
   // A replay that loads nothing into a new warehouse must not replace good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
+  const { audits, held } = await auditNight(config, warehouse, {
+    signal,
+    tell: async (message) => warn({ code: 'AUDIT_FAILED', message }, null, run),
+  });
+  record.audits = audits;
+  for (const failure of held) record.fail(failure);
+  if (held.length > 0) return;
   const publishing = { ...config, confirmedNow: factory.confirmedNow() };
   // Recorded one by one: if a signal stops this, the copies before it count as published.
   await publish(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
 
@@ -10,12 +10,14 @@ import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import type { Slice } from '../model/slice.ts';
+import { auditProblems } from '../publish/audits.ts';
 import { publisherOf } from '../publish/places/database.ts';
 import { assertOwnTarget, unwritablePlaces } from '../publish/places/destinations.ts';
 import type { Publisher } from '../publish/target.ts';
 import { explainPlan, type PlannedSlice } from '../run/plan-report.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, namesText, sizeText } from '../terminal/measure.ts';
+import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -75,7 +77,12 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
         { path, id: null, publishes: new Map() },
         signal,
       );
-      return [finding('works', `the first sync creates ${path}`), ...occupants];
+      const audited = await inTemporaryFolder(async (folder) => {
+        const empty = join(folder, 'warehouse.duckdb');
+        await withWarehouse(empty, { ...opening, mode: 'write' }, async () => {});
+        return auditFindings({ ...config, warehouse: empty }, checking);
+      });
+      return [finding('works', `the first sync creates ${path}`), ...occupants, ...audited];
     }
     const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
       findings: [
@@ -85,13 +92,34 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       metrics: await storedMetrics(warehouse),
     }));
     const changes = await changeFindings(config, checking, read.metrics);
-    return [finding('works', 'warehouse readable'), ...read.findings, ...changes];
+    const audited = await auditFindings(config, checking);
+    return [finding('works', 'warehouse readable'), ...read.findings, ...changes, ...audited];
   } catch (thrown) {
     signal.throwIfAborted();
     const { code, message } = asFailure(thrown);
     if (code !== 'WAREHOUSE_LOCKED') return [findingOf(thrown)];
     return [finding('warning', `${message} Its version and content were not checked.`)];
   }
+}
+
+/** Prepares the audits. The warehouse must not be open in this process. */
+async function auditFindings(
+  { audits, slices, warehouse }: Config,
+  { stated, signal }: Checking,
+): Promise<Finding[]> {
+  if (audits.length === 0) return [];
+  const problems = await auditProblems({ audits, slices }, warehouse, signal);
+  const works = countText(audits.length - problems.length, 'audit');
+  return [
+    finding('works', `${works} prepared`),
+    ...problems.map(({ name, message, isWaiting }) => {
+      const index = audits.findIndex((audit) => audit.name === name);
+      const place = placeOf(stated, ['audits', index, 'sql']);
+      if (isWaiting) return finding('note', `audit ${name}: ${message}`, null, place);
+      const hint = 'Correct its SQL; the tables are named as in a published DuckDB file.';
+      return findingOf(new Failure('CONFIG_INVALID', `audit ${name}: ${message}`, { hint }), place);
+    }),
+  ];
 }
 
 async function occupantFindings(

@@ -51,6 +51,13 @@ export interface Notify {
   readonly proxy: Proxy | null;
 }
 
+/** A question in SQL that must return no row of a loaded night. If it does, `hold` keeps the night from being published. */
+export interface Audit {
+  readonly name: string;
+  readonly sql: string;
+  readonly onFail: 'warn' | 'hold';
+}
+
 export interface Config {
   /** Absolute, as all other paths, which are resolved against its directory. */
   readonly file: string;
@@ -63,6 +70,7 @@ export interface Config {
   /** How old final periods may be whose totals are compared with the service's each night; null to compare none. */
   readonly controlMs: number | null;
   readonly notify: readonly Notify[];
+  readonly audits: readonly Audit[];
   readonly partners: boolean;
   readonly links: Links | null;
   readonly slices: readonly Slice[];
@@ -94,6 +102,7 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
       on,
       proxy: proxyOf(environment, [url]),
     })),
+    audits: stated.audits.map(({ name, sql, on_fail: onFail }) => ({ name, sql, onFail })),
     partners: stated.partners,
     links: stated.links,
     slices: stated.slices.map((slice) => buildSlice(slice, service)),

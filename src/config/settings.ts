@@ -184,6 +184,26 @@ const notified = block({
     .describe('Which ends to report: succeeded, failed, recovered. [failed, recovered].'),
 });
 
+const audit = block({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]*$/, {
+      error: 'is not a name; must be lower case letters, digits and _, and begin with a letter',
+    })
+    .describe('How messages name it.'),
+  // Of several lines.
+  sql: z
+    .string()
+    .regex(/\S/, { error: 'is empty; must be a query in SQL' })
+    .describe(
+      'A query that must return no row. Its tables are named as in a published DuckDB file.',
+    ),
+  on_fail: z
+    .enum(['warn', 'hold'])
+    .default('warn')
+    .describe('warn: publish all the same; hold: readers keep the last good night. warn.'),
+});
+
 const ageOrOff = parsedText(
   (value) => (value === 'off' ? value : parseDuration(value)),
   'is neither off nor a duration',
@@ -212,6 +232,20 @@ export const settings = block({
     })
     .default([])
     .describe('Addresses to notify when a sync or backfill ends; none.'),
+  audits: z
+    .array(audit)
+    .default([])
+    .superRefine((audits, context) => {
+      const names = audits.map(({ name }) => name);
+      for (const [index, name] of names.entries()) {
+        const message = `is the name of two audits; must be another`;
+        if (names.indexOf(name) < index)
+          context.addIssue({ code: 'custom', path: [index, 'name'], message });
+      }
+    })
+    .describe(
+      'Questions to each loaded night that must return no row, asked before it is published.',
+    ),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
     .union([z.literal(false).transform(() => null), linksSettings], {

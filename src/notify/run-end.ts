@@ -9,6 +9,7 @@ import { scrub } from '../config/secret.ts';
 import { asFailure, exitCodeOf, Failure, stoppedExitCode, textOf } from '../errors.ts';
 import { type Emit, failedEvent, type RunEvent, warningEvent } from '../events.ts';
 import { EARLIEST_DAY } from '../model/period.ts';
+import { auditText, isFailedAudit } from '../publish/audits.ts';
 import { writeOutput } from '../publish/places/replacement.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
 import type { SyncSummary } from '../run/summary.ts';
@@ -216,7 +217,7 @@ function endText({ command, exitCode, summary, failure }: RunEnd): string {
   const who = `ripen ${command} on ${hostname()}`;
   if (summary === null)
     return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
-  const { failures, status, as_of: asOf, run_id: runId, published } = summary;
+  const { failures, audits, status, as_of: asOf, run_id: runId, published } = summary;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
   const count = failures.reduce((sum, each) => sum + (each.count ?? 1), 0);
   const failed =
@@ -228,6 +229,10 @@ function endText({ command, exitCode, summary, failure }: RunEnd): string {
     `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}, run ${runId}`,
     ...failures.slice(0, MAX_FAILURES).flatMap(linesOf),
     ...(failures.length > MAX_FAILURES ? [`and ${failures.length - MAX_FAILURES} more`] : []),
+    // Those that hold the night are among the failures.
+    ...audits
+      .filter((audit) => isFailedAudit(audit) && audit.on_fail === 'warn')
+      .map((audit) => oneLine(auditText(audit)).slice(0, MAX_LETTERS)),
     copies === '' ? 'no copy was published' : `published: ${copies}`,
   ].join('\n');
 }

@@ -6,6 +6,7 @@ import { addDays, day, type Day } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
+import type { AuditResult } from '../publish/audits.ts';
 import type { Published } from '../publish/publish.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import type { RunStart } from '../warehouse/runs.ts';
@@ -52,6 +53,8 @@ export interface SyncSummary {
     readonly path: string;
     readonly files_written: number;
   }[];
+  /** The audits that failed, and those that wait for a slice. */
+  readonly audits: readonly AuditResult[];
   readonly failures: readonly FailureSummary[];
 }
 
@@ -83,6 +86,7 @@ export class RunRecord {
   #hasUnfinished = false;
   partnerRows = 0;
   links = { rows: 0, removed: 0 };
+  audits: readonly AuditResult[] = [];
   readonly #published: Published[] = [];
 
   constructor(identity: RunStart) {
@@ -177,6 +181,7 @@ export class RunRecord {
         bytes: service.bytes,
       },
       published: this.#published,
+      audits: this.audits,
       failures: this.#failures.map(({ slice, window, failure: { code, message, hint } }) => {
         return { code, slice, window, message, hint };
       }),

@@ -61,6 +61,9 @@ export function healthOf(
           ...lateFindings(report),
           ...report.slices.flatMap(periodFindings(report.as_of)),
         ]),
+    ...report.warnings
+      .filter(({ code }) => code === 'AUDIT_FAILED')
+      .map(({ message }) => finding('watch', message)),
     ...(future === null ? [] : [finding('failed', future.message, future.hint)]),
     ...(rejected === 0
       ? []

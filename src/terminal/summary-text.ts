@@ -1,5 +1,6 @@
 /** A run's summary for people; pure. */
 
+import { auditText } from '../publish/audits.ts';
 import type { SliceSummary, SyncSummary } from '../run/summary.ts';
 import {
   countText,
@@ -13,7 +14,7 @@ import {
 import { columnsOf, tableText } from './table.ts';
 
 export function summaryText(summary: SyncSummary): string {
-  const { slices, partners, links, service, published, failures } = summary;
+  const { slices, partners, links, service, published, audits, failures } = summary;
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
   const failed = failures.length === 0 ? '' : ` with ${countText(failures.length, 'failure')}`;
   // Partners and links are left out if the run had none.
@@ -35,6 +36,7 @@ export function summaryText(summary: SyncSummary): string {
       empty.length === 0 ? [] : [`${name}: no rows for ${namesText(empty)}`],
     ),
     `service: ${account.join('; ')}`,
+    ...audits.map(auditText),
     ...(copies.length === 0 ? [] : [`published ${copies.join(', ')}`]),
     `${summary.status} in ${elapsedText(ms)}${failed}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
   ].join('\n');

@@ -24,6 +24,8 @@ export interface OpenRequest {
   readonly lockWaitMs: number;
   readonly emit: Emit;
   readonly signal?: AbortSignal;
+  /** Statements of others then reach no other file and no network, and change no setting. Only for `read`. */
+  readonly isConfined?: boolean;
 }
 
 /** Enough for one 60 MB document; keeps the process below a gigabyte. */
@@ -42,6 +44,12 @@ const engineSettings = {
   // of 12 metrics take 120 MB and a file 4 times as large. A table of millions of rows is as fast and no larger (measured).
   default_block_size: '65536',
   autoinstall_known_extensions: 'false',
+} as const;
+
+const confinedSettings = {
+  enable_external_access: 'false',
+  lock_configuration: 'true',
+  temp_directory: '',
 } as const;
 
 /** Each parsing thread holds a document in memory; more threads would exceed the memory limit. */
@@ -134,11 +142,13 @@ export function warehouseExists(path: string): boolean {
 
 async function acquire(
   file: string,
-  { mode, lockWaitMs, emit, signal }: OpenRequest,
+  { mode, lockWaitMs, emit, signal, isConfined = false }: OpenRequest,
 ): Promise<{ instance: DuckDBInstance; release: () => void }> {
   const giveUpAt = Date.now() + lockWaitMs;
   for (let isReported = false; ; isReported = true) {
-    const attempt = await claimFile(file, mode, async () => tryOpen(file, mode));
+    // A confined instance is shared with nobody.
+    const claimed = isConfined ? 'write' : mode;
+    const attempt = await claimFile(file, claimed, async () => tryOpen(file, mode, isConfined));
     if (!('holder' in attempt)) return attempt;
     const { holder } = attempt;
     if (Date.now() >= giveUpAt) {
@@ -158,7 +168,7 @@ async function acquire(
 const isUnreadable =
   /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i;
 
-async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
+async function tryOpen(file: string, mode: Mode, isConfined: boolean): Promise<Attempt> {
   try {
     const isLarge = existsSync(file) && statSync(file).size > SMALL.fileBytes;
     const instance = await DuckDBInstance.create(file, {
@@ -166,6 +176,7 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
       access_mode: mode === 'write' ? 'READ_WRITE' : 'READ_ONLY',
       threads: String(isLarge ? engineThreads() : 1),
       temp_directory: `${file}.tmp`,
+      ...(isConfined ? confinedSettings : {}),
     });
     return { instance };
   } catch (error) {

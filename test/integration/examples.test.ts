@@ -10,6 +10,7 @@ import type { Config } from '../../src/config/config.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { utcOffset } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { askAudits } from '../../src/publish/audits.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { statement } from '../../src/warehouse/sql.ts';
 import { column } from '../support/contents.ts';
@@ -67,10 +68,21 @@ test.each(examples)(
   "the analyst's query %s runs on what two nights of the demo loaded",
   async (name) => {
     const rows = await answerTo(statement(`examples/${name}`));
-    expect(rows.length > 0 || mayBeEmpty.has(name)).toBe(true);
+    expect(rows.length > 0 || mayBeEmpty.has(name) || name.startsWith('audit_')).toBe(true);
     for (const row of rows) expect(Object.values(row).some((value) => value !== null)).toBe(true);
   },
 );
+
+test('each audit among them can be asked before a night is published', async () => {
+  const audits = examples
+    .filter((name) => name.startsWith('audit_'))
+    .map((name) => ({ name, sql: statement(`examples/${name}`), onFail: 'hold' as const }));
+  expect(audits).toHaveLength(6);
+  const results = await scenario.inWarehouse(async (warehouse) =>
+    askAudits({ audits, slices: [daily] }, warehouse, AbortSignal.timeout(60_000)),
+  );
+  expect(results.map(({ reason }) => reason)).toEqual(audits.map(() => null));
+});
 
 test.each(queries)(
   'a query of %s runs on what two nights of the demo loaded: %s',

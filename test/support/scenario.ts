@@ -72,6 +72,7 @@ export async function openScenario(
     publish: [],
     archiveMs: null,
     notify: [],
+    audits: [],
     controlMs: null,
     partners: false,
     links: null,

@@ -169,6 +169,7 @@ const summary: SyncSummary = {
   links: { rows: 340, removed: 0 },
   service: { requests: 31, retries: 2, peak_concurrency: 14, bytes: 1_203_442 },
   published: [{ kind: 'parquet', path: '/lake', files_written: 15 }],
+  audits: [],
   failures: [
     { code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null },
   ],

@@ -332,6 +332,7 @@ control: 400d
 notify:
   url: https://***
   on: [ failed, recovered ]
+audits: []
 partners: true
 links: false
 slices:

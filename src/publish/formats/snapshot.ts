@@ -36,7 +36,7 @@ const ledgerRelations = [
 ];
 
 /** What a slice has in a snapshot. */
-const sliceRelations = ['', '_final', '_cohorts', '_links', '_maturation', '_projected'];
+export const sliceRelations = ['', '_final', '_cohorts', '_links', '_maturation', '_projected'];
 
 /** Dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
 const COPY_SCRIPT = `
@@ -118,7 +118,8 @@ async function publishSnapshot(
   }
 }
 
-async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
+/** Copies a DuckDB file that this process may have open. Throws `STORAGE_FAILED`, or the signal's reason. */
+export async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   // A process loses DuckDB's lock on a file when it closes any other handle of the file (measured).
   await promisify(execFile)(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], {

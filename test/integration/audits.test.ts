@@ -1,0 +1,231 @@
+/** Audits of a loaded night: what holds it back, what only warns, and what an audit cannot do. */
+
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
+import type { Audit, PublishTarget } from '../../src/config/config.ts';
+import { exitCodeOf } from '../../src/errors.ts';
+import { check, type Finding, publish, readConfig, status, sync } from '../../src/index.ts';
+import { askAudits, auditText } from '../../src/publish/audits.ts';
+import { column } from '../support/contents.ts';
+import { ask } from '../support/sample-warehouse.ts';
+import { smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs', 'cost', 'all_revenue_total_d7'],
+  datePeriod: { first: { daysAgo: 14 }, last: { daysAgo: 1 } },
+});
+const [FIRST, SECOND, THIRD] = [
+  new Date('2026-04-02T06:00:00Z'),
+  new Date('2026-04-03T06:00:00Z'),
+  new Date('2026-04-04T06:00:00Z'),
+];
+const MODE = 0o644;
+
+const asking = (sql: string, onFail: Audit['onFail'] = 'hold'): Audit => ({
+  name: 'asked',
+  sql,
+  onFail,
+});
+
+let scenario: Scenario;
+
+beforeAll(async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  await scenario.night(FIRST);
+});
+afterAll(() => scenario.close());
+
+describe('a held night', () => {
+  let copies: Scenario;
+
+  beforeEach(async () => {
+    copies = await openScenario([daily], { simulator: { world: smallWorld } });
+  });
+  afterEach(() => copies.close());
+
+  test('is not published to any kind of copy, ends with 65 and names the first rows; the next good night is', async () => {
+    const path = (...names: string[]): string => join(copies.directory, ...names);
+    const targets: PublishTarget[] = [
+      { kind: 'duckdb', path: path('analytics.duckdb'), mode: MODE },
+      { kind: 'delta', path: path('tables'), mode: MODE, keepMs: 0, columnMapping: false },
+      { kind: 'parquet', path: path('lake'), mode: MODE },
+    ];
+    const readers = [
+      async (what: string) => ask(path('analytics.duckdb'), `select ${what} from daily`),
+      async (what: string) => ask(path('tables', 'catalog.duckdb'), `select ${what} from daily`),
+      async (what: string) =>
+        ask(':memory:', `select ${what} from '${path('lake', 'daily', '*.parquet')}'`),
+    ];
+    const newest = async (): Promise<unknown[]> => {
+      const days: unknown[] = [];
+      for (const read of readers)
+        days.push((await read('max(day)::varchar as newest'))[0]?.['newest']);
+      return days;
+    };
+    const audit = (day: string): Audit[] => [
+      asking(`select day, sum(installs) as installs from daily where day = '${day}' group by day;`),
+      { ...asking(`from daily limit 7`, 'warn'), name: 'noted' },
+    ];
+    await copies.night(FIRST, { publish: targets });
+    expect(await newest()).toEqual(Array(3).fill('2026-04-01'));
+    const held = await copies.night(SECOND, { publish: targets, audits: audit('2026-04-02') });
+    expect(held.published).toEqual([]);
+    expect(held.status).toBe('partial');
+    expect(exitCodeOf(held.failures.map(({ code }) => ({ code })))).toBe(65);
+    const [failure] = held.failures;
+    expect(failure?.code).toBe('AUDIT_HELD');
+    expect(failure?.message).toMatch(
+      /^The audit asked returned 1 row: \{"day":"2026-04-02","installs":\d+\}$/,
+    );
+    expect(held.audits.map(({ name, rows, first }) => [name, rows, first.length])).toEqual([
+      ['asked', 1, 1],
+      ['noted', 7, 5],
+    ]);
+    expect(await newest()).toEqual(Array(3).fill('2026-04-01'));
+    expect(existsSync(`${copies.config.warehouse}.audit`)).toBe(false);
+    const config = { ...copies.config, publish: targets };
+    const byHand = await publish({ ...config, audits: audit('2026-04-02') });
+    expect(byHand.failures.map(({ code }) => code)).toEqual(['AUDIT_HELD']);
+    expect(await newest()).toEqual(Array(3).fill('2026-04-01'));
+    const report = await status(config, { asOf: SECOND });
+    expect(report.health.state).toBe('failed');
+    const findings = report.health.findings.map(({ message }) => message);
+    expect(findings).toContainEqual(expect.stringMatching(/^AUDIT_HELD: The audit asked/));
+    expect(findings).toContainEqual(expect.stringMatching(/^The audit noted returned 7 rows: /));
+    const good = await copies.night(THIRD, { publish: targets, audits: audit('2026-04-09') });
+    expect(good.failures).toEqual([]);
+    expect(await newest()).toEqual(Array(3).fill('2026-04-03'));
+  }, 60_000);
+});
+
+describe('an audit', () => {
+  const answerTo = async (sql: string, limitMs?: number) => {
+    const other = slice({ ...daily, name: 'later' });
+    return scenario.inWarehouse(async (warehouse) => {
+      const config = { audits: [asking(sql)], slices: [daily, other] };
+      const signal = AbortSignal.timeout(60_000);
+      const [result] = await askAudits(config, warehouse, signal, limitMs);
+      if (result === undefined) throw new Error('an audit has a result');
+      return result;
+    });
+  };
+
+  test('that returns no row passes, by the names of a snapshot', async () => {
+    for (const sql of [
+      "from daily_final where day < '2020-01-01'",
+      'select * from daily_projected where projected < 0 -- never',
+      "select * from ripen.finality where slice = 'none' ;\n",
+      'with empty as (select 1 as one where false) select * from empty',
+    ])
+      expect(await answerTo(sql)).toMatchObject({ rows: 0, reason: null });
+  });
+
+  test('of a slice that is not loaded yet passes and says so', async () => {
+    for (const sql of ['from later', 'select installs from later_final']) {
+      const result = await answerTo(sql);
+      expect(auditText(result)).toBe('The audit asked: slice later is not loaded yet.');
+    }
+  });
+
+  test.each([
+    ['a mistyped word', 'selec 1', /syntax error at or near "1" \(line 1, column 7\)/],
+    [
+      'an unknown column',
+      'select installs,\n  instals from daily',
+      /"instals" not found.*\(line 2, column 3\)/,
+    ],
+    ['an unknown table', 'from dayly', /Table with name dayly does not exist/],
+    ['two statements', 'select 1; select 2', /syntax error/],
+    ['a write', 'insert into daily select * from daily', /syntax error/],
+    ['a drop behind a query', 'select 1) as x; drop table daily; --', /./],
+    ['a setting', 'set enable_external_access = true', /syntax error/],
+    ['a file', "from read_text('/etc/hostname')", /disabled/i],
+    ['a file by its name', "from '/etc/hostname.csv'", /does not exist|disabled/i],
+    ['an address', "from read_csv('http://127.0.0.1:9/x.csv')", /disabled/i],
+    ['another database', "attach 'other.duckdb'", /syntax error/],
+    ['a function for files', "from glob('/etc/*')", /disabled/i],
+  ])('with %s is told and does nothing', async (_, sql, words) => {
+    const before = await column(scenario, 'select count(*) from daily');
+    const result = await answerTo(sql);
+    expect(result.rows).toBeNull();
+    expect(result.reason).toMatch(words);
+    expect(auditText(result)).toMatch(/^The audit asked could not be answered: /);
+    expect(await column(scenario, 'select count(*) from daily')).toEqual(before);
+  });
+
+  test('without an end is stopped at the limit', async () => {
+    const result = await answerTo(
+      'with recursive n as (select 1 as i union all select i + 1 from n) select max(i) from n',
+      500,
+    );
+    expect(result).toMatchObject({ rows: null, reason: 'it took longer than 0.5 s' });
+  });
+
+  test('with ten million rows is counted and shows five', async () => {
+    const result = await answerTo('from range(10_000_000)');
+    expect(result.rows).toBe(10_000_000);
+    expect(result.first).toEqual([0, 1, 2, 3, 4].map((range) => ({ range })));
+    expect(auditText(result)).toMatch(
+      /^The audit asked returned 10000000 rows: \{"range":0\}.*, …$/,
+    );
+  });
+});
+
+describe('check', () => {
+  let directory: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'ripen-audits-'));
+  });
+  afterEach(() => rm(directory, { recursive: true, force: true }));
+
+  test('prepares each audit and says where it is wrong, before and after the first night', async () => {
+    const file = join(directory, 'ripen.yaml');
+    await writeFile(
+      file,
+      `service: { simulator: { rows_per_day: 10 } }
+warehouse: ${join(directory, 'warehouse.duckdb')}
+audits:
+  - name: fine
+    sql: select * from ripen.loads where rows_fetched < 0
+  - name: waiting
+    sql: from daily_final
+  - name: wrong
+    sql: |
+      select 1
+      fro daily
+slices:
+  - { name: daily, dimensions: [day], metrics: [installs], date_period: -3d:yesterday }
+`,
+    );
+    const config = await readConfig({ directory, file, environment: {} });
+    const findingsOfAudits = async (): Promise<readonly Finding[]> =>
+      (await check({ directory, file, environment: {} })).filter(({ message }) =>
+        /^(?:\d+ )?audits? /.test(message),
+      );
+    const lines = (findings: readonly Finding[]): string[] =>
+      findings.map(({ severity, message }) => `${severity}: ${message}`);
+    const wrong =
+      'error: audit wrong: Parser Error: syntax error at or near "daily" (line 2, column 5)';
+    const first = await findingsOfAudits();
+    expect(lines(first)).toEqual([
+      'works: 1 audit prepared',
+      'note: audit waiting: slice daily is not loaded yet',
+      wrong,
+    ]);
+    expect(first.at(-1)?.place).toMatch(/ripen\.yaml:9:\d+$/);
+    expect(await readdir(directory)).toEqual(['ripen.yaml']);
+    expect((await sync(config)).failures).toEqual([]);
+    expect(lines(await findingsOfAudits())).toEqual(['works: 2 audits prepared', wrong]);
+    expect(config.audits.map(({ onFail }) => onFail)).toEqual(['warn', 'warn', 'warn']);
+  });
+});
