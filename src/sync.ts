@@ -1,13 +1,7 @@
 /**
-<<<<<<< HEAD
- * The pipeline of every run: catalog → partners and links → control totals → plan → load → retain → measure → audit → publish.
- * Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that
- * could be loaded is committed, and every failure is in the summary.
-=======
- * The pipeline of every run: catalog → partners and links → control totals → plan → load → swap → retain → measure → audit →
- * publish.
- * Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that could be loaded is
- * committed, and every failure is in the summary.
+ * The pipeline of every run: catalog → control totals → plan → load, with partners and links beside it → retain → measure → audit
+ * → publish. Answers come from the service or the archive. A window is loaded wholly or not at all. On return all that could be
+ * loaded is committed, and every failure is in the summary.
  */
 
 import type { Config } from './config/config.ts';
