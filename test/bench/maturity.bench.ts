@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 
 import { percentText } from '../../src/terminal/measure.ts';
 import { passNights, type Outcome, type Setting } from './nights/pass-nights.ts';
-import { everythingImmature, lookback, ripen } from './nights/policy.ts';
+import { densities, densityRows } from './nights/density.ts';
+import { everythingImmature, lookback, ripen, SLOW_ROWS } from './nights/policy.ts';
 import { syncNights, type SyncedNights } from './nights/run-sync.ts';
 import { usualMetrics, HISTORY_DAYS, nightsFromStart, TRUTH_AFTER_DAYS } from './nights/setting.ts';
 import { grouped, rounded } from './support/figures.ts';
@@ -27,16 +28,16 @@ const setting = nightsFromStart(NIGHTS);
 test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what it calls final is final`, async () => {
   const outcomes = passNights(
     [
-      ripen('ripen', 'milestones'),
+      ripen('ripen', 'milestones', SLOW_ROWS),
       lookback(LOOKBACK_DAYS),
       everythingImmature(),
-      ripen('ripen, `refresh: nightly`', 'nightly'),
+      ripen('ripen, `refresh: nightly`', 'nightly', SLOW_ROWS),
     ],
     setting,
   );
   const [milestones, recent, immature, nightly] = outcomes;
   const usual = passNights(
-    [ripen('ripen', 'milestones'), lookback(LOOKBACK_DAYS)],
+    [ripen('ripen', 'milestones', SLOW_ROWS), lookback(LOOKBACK_DAYS)],
     nightsFromStart(NIGHTS, usualMetrics),
   );
   const [usualMilestones, usualRecent] = usual;
@@ -57,6 +58,7 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
       frozenTable(recent),
       reasonsTable(milestones),
       agesTable(milestones),
+      densityTable(),
     ],
     figures: {
       ripen_rows: milestones.rows,
@@ -82,7 +84,8 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
   expect(nightly.nights).toEqual(immature.nights);
 
   expect(synced.failures).toBe(0);
-  expect(synced.nights).toEqual(milestones.nights.slice(0, SYNCED_NIGHTS));
+  // The first answer of an unknown slice sizes its other windows, which only the pipeline has.
+  expect(synced.nights.slice(1)).toEqual(milestones.nights.slice(1, SYNCED_NIGHTS));
   expect(synced.wrongFinalCells).toBe(0);
   expect(synced.finalCells).toBeGreaterThan(0);
 
@@ -98,7 +101,7 @@ function paragraphs(
   { milestones, recent, immature }: Record<'milestones' | 'recent' | 'immature', Outcome>,
 ): string[] {
   return [
-    `${NIGHTS} consecutive nights over the simulated world, ${nights.length} of them with a run: single nights are missing by chance, and a week by an outage. One slice by ${slice.dimensions.join(', ')}, ${slice.metrics.length} metrics (${slice.metrics.join(', ')}), a date period from ${HISTORY_DAYS} days before the first night to yesterday. Conversion values are left out, as they are not reported by country: in a slice of their own they ask for one period more a night. A cell is one metric of one row; the truth is what the service says ${TRUTH_AFTER_DAYS} days later. Windows are as large under every policy. All of it is counted, none timed.`,
+    `${NIGHTS} consecutive nights over the simulated world, ${nights.length} of them with a run: single nights are missing by chance, and a week by an outage. One slice by ${slice.dimensions.join(', ')}, ${slice.metrics.length} metrics (${slice.metrics.join(', ')}), a date period from ${HISTORY_DAYS} days before the first night to yesterday. Conversion values are left out, as they are not reported by country: in a slice of their own they ask for one period more a night. A cell is one metric of one row; the truth is what the service says ${TRUTH_AFTER_DAYS} days later. Windows are as large under every policy, and rows are taken to cost so much more than requests that none is requested along. Control totals are left out: what they add depends on how often the service corrects. All of it is counted, none timed.`,
     `The first ${SYNCED_NIGHTS} runs were also made by the real pipeline, over HTTP into DuckDB: the same requests and rows, run by run, and ${grouped(synced.finalCells)} cells in the \`_final\` view, ${grouped(synced.wrongFinalCells)} of them other than the truth.`,
     `In the last ${LATE_RUNS} runs, when the oldest periods are final already, ripen requested ${percentText(lateRows(milestones), lateRows(immature))} of the rows of everything immature, and ${percentText(lateRows(milestones), lateRows(recent))} of those of the last ${LOOKBACK_DAYS} days.`,
   ];
@@ -170,6 +173,22 @@ function agesTable(outcome: Outcome): FoundTable {
       ...shown.map(([age, rows]) => [String(age), grouped(rows), percentText(rows, outcome.rows)]),
       ['others', grouped(others), percentText(others, outcome.rows)],
     ],
+  };
+}
+
+function densityTable(): FoundTable {
+  return {
+    caption: `The same slice with so many rows a day, a night in the long run, if a report takes 400 ms and 1 ms a row. Where rows are few, ripen requests the days between two due ones with them: requests count then, not rows. Seconds are those of all reports together.`,
+    columns: ['rows a day', 'policy, each night', 'requests', 'report rows', 'seconds of reports'],
+    rows: densities.flatMap((perDay) =>
+      densityRows(perDay, setting).map(({ policy, requests, rows, seconds }) => [
+        grouped(perDay),
+        policy,
+        rounded(requests, 1).toString(),
+        grouped(Math.round(rows)),
+        rounded(seconds, 1).toString(),
+      ]),
+    ),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Metric } from '../../../src/model/metric.ts';
 import { periodsOf, resolveDatePeriod, type Period } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import type { Window } from '../../../src/model/window.ts';
+import { DEFAULT_COST, type RequestCost } from '../../../src/plan/cover.ts';
 import { planSlice } from '../../../src/plan/plan.ts';
 
 export interface PlannedNight {
@@ -29,13 +30,21 @@ const MONDAY = 1;
 const isFinalPeriod: Policy['isSettled'] = (_period, loaded, { metrics, slice }) =>
   stateOf(loaded, metrics, slice) === 'final';
 
+/** Rows that cost much more than a request: no period between two due ones is requested with them. */
+export const SLOW_ROWS: RequestCost = { base: 400, row: 20 };
+
 /** ripen's planner, with a refresh schedule. */
-export function ripen(name: string, refresh: Slice['refresh']): Policy {
+export function ripen(
+  name: string,
+  refresh: Slice['refresh'],
+  cost: RequestCost = DEFAULT_COST,
+): Policy {
   return {
     name,
     windows({ slice, metrics, table, asOf }) {
       const ledger = { live: table, building: null };
-      const request = { slice: { ...slice, refresh }, metrics, ledger, planAt: asOf, forced: null };
+      const of = { slice: { ...slice, refresh }, metrics, ledger, planAt: asOf, cost };
+      const request = { ...of, forced: null };
       return planSlice(request).windows;
     },
     isSettled: isFinalPeriod,

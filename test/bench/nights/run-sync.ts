@@ -10,6 +10,7 @@ import { periodsOf } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import { identifier } from '../../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts';
+import { recordSlowRows } from '../../support/night.ts';
 import { openScenario } from '../../support/scenario.ts';
 import type { NightCount, Setting } from './pass-nights.ts';
 import { differingRows, keyOf, noRows, type StoredRow } from './reported-rows.ts';
@@ -24,7 +25,7 @@ export interface SyncedNights {
   readonly wrongFinalCells: number;
 }
 
-/** Syncs night by night into a fresh warehouse. */
+/** Syncs night by night into a fresh warehouse, whose ledger says that rows are slow (`SLOW_ROWS`). */
 export async function syncNights(setting: Setting, nights: readonly Date[]): Promise<SyncedNights> {
   const scenario = await openScenario([setting.slice], { simulator: { world: worldOptions } });
   const last = nights.at(-1) ?? new Date(0);
@@ -36,6 +37,7 @@ export async function syncNights(setting: Setting, nights: readonly Date[]): Pro
       const [of] = summary.slices;
       counts.push({ requests: of?.requests ?? 0, rows: of?.rows.fetched ?? 0 });
       failures += summary.failures.length;
+      await recordSlowRows(scenario);
     }
     const shown = await scenario.inWarehouse((warehouse) => finalRows(warehouse, setting.slice));
     return { nights: counts, failures, ...judge(shown, setting, last) };
