@@ -1,11 +1,12 @@
 -- Final totals that were found changed and not yet warned of: by this run, or by earlier ones that were killed or failed before they
 -- could warn. Unproven answers, and those with rejected rows, are no evidence.
--- Returns one row per slice and metric: how many periods, the horizon in days, and the age in days at which the latest of these
--- changes was found.
+-- Returns one row per slice and metric: how many periods, the first days of the newest three, the horizon in days, and the age in days
+-- at which the latest of these changes was found.
 select
     r.slice,
     r.metric,
     count(distinct r.period) as periods,
+    list_reverse_sort(list(distinct r.period::varchar))[:3] as newest,
     max(m.horizon_seconds) / 86400 as horizon_days,
     max(ceil(date_diff('second', p.ends_at, r.seen_at) / 86400.0))::integer as last_age
 from ripen.restatements as r

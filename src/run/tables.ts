@@ -191,6 +191,7 @@ const changedRow = z.object({
   slice: z.string(),
   metric: z.string(),
   periods: count,
+  newest: z.array(z.string()),
   horizon_days: z.number(),
   last_age: count,
 });
@@ -202,8 +203,9 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
     [],
     changedRow,
   );
-  for (const { slice, metric, periods, horizon_days: horizon, last_age: age } of changed) {
-    const message = `${periods} final totals of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}.`;
+  for (const { slice, metric, periods, newest, horizon_days: horizon, last_age: age } of changed) {
+    const days = newest.join(', ') + (periods > newest.length ? ', …' : '');
+    const message = `${periods} final ${periods === 1 ? 'total' : 'totals'} of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}: ${days}.`;
     await warn({ code: 'FINAL_CHANGED', message }, slice, run);
   }
 }

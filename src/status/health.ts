@@ -56,11 +56,7 @@ export function healthOf(
       : [finding('failed', `${failedStart.code}: ${failedStart.message}`, failedStart.hint)]),
     ...(online === undefined
       ? [finding('watch', 'Nothing was loaded yet.', 'Run `ripen sync`.')]
-      : [
-          ...judged.flatMap(runFindings),
-          ...lateFindings(report),
-          ...report.slices.flatMap(periodFindings(report.as_of)),
-        ]),
+      : [...judged.flatMap(runFindings), ...lateFindings(report)]),
     ...report.warnings
       .filter(({ code }) => code === 'AUDIT_FAILED')
       .map(({ message }) => finding('watch', message)),
@@ -143,37 +139,61 @@ function runFindings({ status, failures }: RunStatus): Finding[] {
   ];
 }
 
-/** Judges the latest instant up to now: the newest run may have an earlier one, or one by a wrong clock. */
-function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): Finding[] {
+/**
+ * Says that the last run is long ago and what that left behind, or else which periods are missing. Judges the latest instant up to
+ * now: the newest run may have an earlier one, or one by a wrong clock.
+ */
+function lateFindings({
+  runs,
+  slices,
+  as_of: planAt,
+}: Pick<StatusReport, 'runs' | 'slices' | 'as_of'>): Finding[] {
   const online = runs.filter(({ command }) => command !== 'replay');
   const instants = (online.length === 0 ? runs : online)
     .map(({ as_of: at }) => at)
     .filter((at) => at <= planAt);
   const latest = instants.toSorted().at(-1);
   const agoMs = latest === undefined ? 0 : Date.parse(planAt) - Date.parse(latest);
-  if (latest === undefined || agoMs <= LATE_MS) return [];
-  const message = `No run for ${counted(Math.floor(agoMs / MS_PER_DAY), 'day')}: the last was as of ${minuteOf(latest)}.`;
+  const due = slices.map((slice) => ({ slice, ...duePeriods(slice, planAt) }));
+  if (latest === undefined || agoMs <= LATE_MS) return due.flatMap(periodFindings);
+  const counts = due.map(({ missing, overdue }) => missing.length + overdue.length).filter(Boolean);
+  const periods = counts.reduce((sum, each) => sum + each, 0);
+  const left =
+    periods === 0
+      ? ''
+      : ` Due since then: ${counted(periods, 'period')} of ${counted(counts.length, 'slice')}.`;
+  const message = `No run for ${counted(Math.floor(agoMs / MS_PER_DAY), 'day')}: the last was as of ${minuteOf(latest)}.${left}`;
   return [finding('watch', message, 'Check that the nightly job is still scheduled.')];
 }
 
 /** Periods never loaded, and loaded periods whose next fetch is overdue. */
-function periodFindings(planAt: string): (slice: SliceStatus) => Finding[] {
+interface DuePeriods {
+  readonly missing: readonly PeriodStatus[];
+  readonly overdue: readonly PeriodStatus[];
+}
+
+function duePeriods({ ages }: SliceStatus, planAt: string): DuePeriods {
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
-  return ({ name, ages }) => {
-    const about = (what: string, [oldest, ...others]: readonly PeriodStatus[]): Finding[] => {
-      if (oldest === undefined) return [];
-      const message = `${name}: ${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}.`;
-      const hint = `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`;
-      return [finding('watch', message, hint)];
-    };
-    const missing = ages.filter(
+  return {
+    missing: ages.filter(
       ({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS,
-    );
-    const overdue = ages.filter(
-      ({ next_refresh_at: next }) => next !== null && next < overdueSince,
-    );
-    return [...about('never loaded', missing), ...about('overdue for another fetch', overdue)];
+    ),
+    overdue: ages.filter(({ next_refresh_at: next }) => next !== null && next < overdueSince),
   };
+}
+
+function periodFindings({
+  slice: { name },
+  missing,
+  overdue,
+}: DuePeriods & { readonly slice: SliceStatus }): Finding[] {
+  const about = (what: string, [oldest, ...others]: readonly PeriodStatus[]): Finding[] => {
+    if (oldest === undefined) return [];
+    const message = `${name}: ${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}.`;
+    const hint = `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`;
+    return [finding('watch', message, hint)];
+  };
+  return [...about('never loaded', missing), ...about('overdue for another fetch', overdue)];
 }
 
 /** A horizon that is too short shows that again every night; a correction is no news for longer. */

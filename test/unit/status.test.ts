@@ -415,10 +415,12 @@ describe('the runs', () => {
     const late = async (asOf: string): Promise<(string | undefined)[]> =>
       (await readStatus(daily, warehouse, new Date(asOf))).health.findings
         .map(({ message }) => message)
-        .filter((message) => message.startsWith('No run'));
-    expect(await late('2026-02-14T02:30:00Z')).toEqual([]);
+        .filter((message) => /^No run|never loaded|overdue/.test(message));
+    expect(await late('2026-02-14T02:30:00Z')).toEqual([
+      'daily: 3 periods never loaded, the oldest 2026-02-10.',
+    ]);
     expect(await late('2026-02-15T02:30:00Z')).toEqual([
-      'No run for 2 days: the last was as of 2026-02-13 02:30 UTC.',
+      'No run for 2 days: the last was as of 2026-02-13 02:30 UTC. Due since then: 4 periods of 1 slice.',
     ]);
   });
 
