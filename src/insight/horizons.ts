@@ -1,6 +1,6 @@
 /** What control totals show of a horizon: whether final totals moved after it, and for how long nothing moved before it. Pure. */
 
-import { addDays, day, type Day } from '../model/calendar.ts';
+import { addDays, day } from '../model/calendar.ts';
 import type { Cohort } from './development.ts';
 
 /** Of 30 periods that did not move, fewer than a tenth would, with 95 % confidence (rule of three). */
@@ -10,22 +10,11 @@ const WATCHED_DAYS = 7;
 /** A share of moved totals up to this is corrections, which no longer horizon would prevent. */
 const CORRECTED_SHARE = 0.05;
 
-/** The columns of `ripen_internal.horizon_evidence`, but for its key. */
-export interface HorizonEvidence {
-  readonly final_periods: number;
-  readonly final_moved: number;
-  readonly last_moved_day: Day | null;
-  readonly last_change_age: number | null;
-  readonly supported_days: number | null;
-  readonly supported_periods: number;
-  readonly supported_moved: number;
-}
-
-/** `horizonDays` is the configured horizon; null if values are never final. */
-export function horizonEvidence(
-  development: readonly Cohort[],
-  horizonDays: number | null,
-): HorizonEvidence {
+/**
+ * Returns the columns of `ripen_internal.horizon_evidence`, but for its key. `horizonDays` is the configured horizon; null if
+ * values are never final.
+ */
+export function horizonEvidence(development: readonly Cohort[], horizonDays: number | null) {
   const watched = development.filter(
     ({ finals, lastAge }) => finals.length > 0 && lastAge > (finals[0]?.age ?? 0),
   );

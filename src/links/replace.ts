@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Emit } from '../events.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
-import { asScript, count, literal, statement, timestamp } from '../warehouse/sql.ts';
+import { asScript, count, insertRows, literal, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface Refreshing {
@@ -54,7 +54,9 @@ export async function doubtAbout(
   if (agreeing?.is_earlier_night === false) return doubt;
   await warehouse.run(statement('links/delete_doubt'), [subject]);
   if (!isDoubted || agreeing !== undefined) return null;
-  await warehouse.run(statement('links/record_doubt'), counted);
+  await insertRows(warehouse, 'ripen_internal.doubted_lists', [
+    { subject, missing, seen_at: planAt },
+  ]);
   return doubt;
 }
 

@@ -32,10 +32,7 @@ export const isSettled = (
 ): boolean => at.getTime() - endOf(period, utcOffset).getTime() > SETTLED_AFTER_MS;
 
 /** What is stored of a period; without a date dimension its days may differ from those requested now. */
-export interface StoredPeriod extends Pick<
-  PeriodRecord,
-  'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'
-> {
+export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedAt'> {
   /** Whether it is final and has values of a lost app, which cannot be told from the others. */
   readonly isProtected?: boolean;
 }

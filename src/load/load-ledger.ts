@@ -11,8 +11,8 @@ import type { Metric } from '../model/metric.ts';
 import { endOf, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
-import { periodRow } from '../warehouse/ledger.ts';
-import { bound, count, dayShape, insertion, instant, statement } from '../warehouse/sql.ts';
+import { periodRow, periodsShape } from '../warehouse/ledger.ts';
+import { bound, insertion, statement } from '../warehouse/sql.ts';
 import { receivedAtOf, requestedAtOf } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
@@ -23,29 +23,7 @@ import type { Reject } from './answered.ts';
 import { isWithin } from './window-checks.ts';
 import { ledgerBounds, type Target } from '../tables/target.ts';
 
-const storedRow = z
-  .object({
-    start_day: dayShape,
-    end_day: dayShape,
-    rows: count,
-    empty_runs: count,
-    fetched_at: instant,
-    age: z.string(),
-    is_protected: z.boolean(),
-  })
-  .transform(
-    ({
-      start_day: start,
-      end_day: end,
-      rows,
-      empty_runs: emptyRuns,
-      fetched_at: fetchedAt,
-      age,
-      is_protected: isProtected,
-    }) => {
-      return { bucket: { start, end }, rows, emptyRuns, fetchedAt, age, isProtected };
-    },
-  );
+const storedRow = z.object({ periods: periodsShape });
 
 /**
  * Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. Final
@@ -60,21 +38,24 @@ export async function storedPeriods(
   const [first, ...others] = windows.map(({ replaced }) => replaced);
   if (first === undefined) return () => new Map();
   const bounds = ledgerBounds(slice.grain, spanOf(first, ...others));
-  const found = await warehouse.rows(
+  const [stored] = await warehouse.rows(
     statement('load/known_periods'),
-    [slice.name, fingerprint, ...bounds, protectedLoad],
+    [slice.name, fingerprint, ...bounds],
     storedRow,
   );
   return ({ replaced, slice: { metrics } }) => {
     const ages = new Set(metrics.map(ageIn(slice)));
     const periods = new Map<Day, StoredPeriod>();
-    for (const { age, ...each } of found) {
-      if (!ages.has(age) || !(slice.grain === null || isWithin(each.bucket.start, replaced)))
-        continue;
+    for (const period of stored?.periods ?? []) {
+      const isReplaced = slice.grain === null || isWithin(period.bucket.start, replaced);
+      if (!ages.has(period.age) || !isReplaced) continue;
       // Without a date dimension, the one period counts under the first day of the window.
-      const start = slice.grain === null ? replaced.start : each.bucket.start;
-      const other = periods.get(start);
-      periods.set(start, other === undefined ? each : together(other, each));
+      const start = slice.grain === null ? replaced.start : period.bucket.start;
+      const isProtected =
+        protectedLoad !== null && period.state === 'final' && period.loadId <= protectedLoad;
+      const entry = { ...period, isProtected };
+      const earlier = periods.get(start);
+      periods.set(start, earlier === undefined ? entry : together(earlier, entry));
     }
     return periods;
   };
@@ -82,7 +63,7 @@ export async function storedPeriods(
 
 /** Two ages of a period as one, with the later fetch. */
 const together = (one: StoredPeriod, other: StoredPeriod): StoredPeriod => ({
-  bucket: one.bucket,
+  ...one,
   rows: one.rows + other.rows,
   emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
   fetchedAt: one.fetchedAt > other.fetchedAt ? one.fetchedAt : other.fetchedAt,

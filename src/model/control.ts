@@ -3,7 +3,9 @@
  * light report serves all slices whose totals mean the same. It is an internal slice, read, proven and split like any other.
  */
 
-import { bucketOf, type Day, dayAt, type DayInterval, MS_PER_DAY, spanOf } from './calendar.ts';
+import * as z from 'zod';
+
+import { bucketOf, day, dayAt, type DayInterval, MS_PER_DAY, spanOf } from './calendar.ts';
 import type { Metric } from './metric.ts';
 import { bucketFor, coverageOf, daysEarlier, type Period } from './period.ts';
 import { fingerprintOf, MAX_URL_BYTES, type Slice } from './slice.ts';
@@ -105,15 +107,17 @@ export function controlledDays(
 }
 
 /** A total that differs from the one its period was loaded with. */
-export interface Moved {
-  readonly start: Day;
+export const movedTotal = z.object({
+  start: z.string().transform(day),
   /** Of a cube; else empty. */
-  readonly age: string;
-  readonly metric: string;
-  readonly before: number | null;
-  readonly after: number | null;
-  readonly isFinal: boolean;
-}
+  age: z.string(),
+  metric: z.string(),
+  before: z.number().nullable(),
+  after: z.number().nullable(),
+  isFinal: z.boolean(),
+});
+
+export type Moved = Readonly<z.infer<typeof movedTotal>>;
 
 /** What the control totals of a night show of a slice. */
 export interface ControlEvidence {

@@ -52,14 +52,12 @@ export const periodColumns = z.object({
   nextRefreshAt: z.date().nullable(),
 });
 
-export const periodRecord = periodColumns.extend({
-  /** `fetchedAt` may be a stated as-of instant instead. */
-  requestedAt: z.date(),
-  metrics: z.custom<readonly string[]>((metrics) => Array.isArray(metrics)),
-});
-
 /** A row of `ripen.periods`, and what planning reads of its load. */
-export type PeriodRecord = Readonly<z.infer<typeof periodRecord>>;
+export interface PeriodRecord extends Readonly<z.infer<typeof periodColumns>> {
+  /** `fetchedAt` may be a stated as-of instant instead. */
+  readonly requestedAt: Date;
+  readonly metrics: readonly string[];
+}
 
 /** What a fetch brought of a period; the rest of its record follows from it. */
 export type FetchedPeriod = Omit<

@@ -6,7 +6,7 @@
 import type { Config, PublishTarget } from '../config/config.ts';
 import type { Failure } from '../errors.ts';
 import { warningEvent, type Emit } from '../events.ts';
-import { statement, timestamp } from '../warehouse/sql.ts';
+import { insertRows } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { Contents } from './contents.ts';
 import { copyAt } from './copies.ts';
@@ -46,8 +46,9 @@ export async function publish(
     const own = await publisherOf(session, session.path);
     const [lastNumber = 0, lastAtMs = 0] = [...own.publishes].at(-1) ?? [];
     const current = { number: lastNumber + 1, atMs: Date.now() };
-    const began = timestamp(new Date(current.atMs));
-    await session.run(statement('publish/record_publish'), [current.number, began]);
+    const row = { number: current.number, published_at: new Date(current.atMs) };
+    // Recorded before any copy states it, so that the warehouse knows every copy of its own.
+    await insertRows(session, 'ripen_internal.publishes', [row]);
     const contents = await Contents.read(session);
     for (const target of targets) {
       signal.throwIfAborted();

@@ -9,7 +9,7 @@ import type { DayInterval } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
-import { saveParts } from '../warehouse/ledger.ts';
+import { saveSize } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { namesOf, type RunRecord } from './summary.ts';
@@ -85,12 +85,8 @@ export async function recordLoaded(result: Loaded, run: Run): Promise<void> {
   const { name } = window.slice;
   const restatedPeriods = run.record.load(result);
   if (window.parts.length > 1 && warnings.every(({ code }) => code !== 'UNPROVEN')) {
-    await saveParts(
-      run.warehouse,
-      { slice: name, fingerprint: window.fingerprint },
-      window.parts,
-      run.planAt,
-    );
+    const { fingerprint, parts } = window;
+    await saveSize(run.warehouse, { slice: name, fingerprint }, { parts }, run.planAt);
   }
   run.emit({ type: 'window_loaded', slice: name, window: labelOf(window), rows, restatedPeriods });
   for (const warning of warnings) await warn(warning, window, run);

@@ -22,7 +22,7 @@ import { boxesOf, boxId, controlBoxesOf, labelOf, partId, type Window } from '..
 import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../spool/spool.ts';
-import { saveMaxDays } from '../warehouse/ledger.ts';
+import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
@@ -315,10 +315,10 @@ class WindowLoader {
     const where = { slice: slice.name, window: labelOf(window), because: failure.message };
     const halves = splitByPeriods(window);
     if (halves !== null) {
-      const days = Math.max(
+      const maxDays = Math.max(
         ...halves.map(({ requested }) => daysBetween(requested.start, requested.end)),
       );
-      await saveMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
+      await saveSize(warehouse, { slice: slice.name, fingerprint }, { maxDays }, planAt);
       emit({ type: 'window_split', ...where, into: halves.length });
       // The newest half first, as the newest windows are requested first.
       return halves.toReversed().map(unanswered);

@@ -170,7 +170,7 @@ async function judgeLines(
     if (reasons.length > 0) rejected.push({ line, given, reasons });
     else if (outcomeBefore === 'accepted') counts.accepted += 1;
     else if (outcomeBefore === 'unknown' && !resendUnknown) counts.unknown += 1;
-    else due.push({ ...each, isInDoubt: outcomeBefore === 'unknown' });
+    else due.push({ ...each, outcome_before: outcomeBefore });
   }
   return { ...counts, rejected, due };
 }

@@ -9,7 +9,7 @@
 import { asFailure, Failure, type FailureCode, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
-import { statement } from '../warehouse/sql.ts';
+import { insertRows, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { JudgedLine, SpendRecord } from './rules.ts';
 
@@ -23,8 +23,8 @@ const PROGRESS_EVENTS = 20;
 
 /** A line that keeps every rule and is to be sent. */
 export interface DueLine extends JudgedLine {
-  /** Whether an earlier try may have been accepted. */
-  readonly isInDoubt: boolean;
+  /** Of an earlier try; `unknown` if it may have been accepted. */
+  readonly outcome_before: string | null;
 }
 
 /** A line that was not accepted, as it was given, and why. */
@@ -69,18 +69,18 @@ export async function submitLines(
       first += AT_ONCE
     ) {
       const batch = due.slice(first, first + AT_ONCE);
-      const steps = batch.map((line): Step => ({
-        line,
-        outcome: 'sending',
-        status: null,
-        reason: null,
-      }));
-      await record(warehouse, file, steps);
+      const sent_at = new Date();
+      const rows = batch.map(({ line, values, content, outcome_before }) => {
+        const row = { ...values, engaged_at: values.engaged_at || null, content, outcome_before };
+        return { ...row, outcome: 'sending', file, line, sent_at };
+      });
+      // A line that is sent again keeps its former status and reason until its outcome is known.
+      await insertRows(warehouse, 'ripen.spend', rows, 'insert or replace');
       const done = await Promise.all(
         batch.map(async (line) => submitLine(service, line, wire.signal)),
       );
       failure = judged(done, counts.accepted);
-      const notRecorded = await record(warehouse, file, done).then(() => null, asFailure);
+      const notRecorded = await record(warehouse, rows, done).then(() => null, asFailure);
       const before = progress();
       for (const { line, outcome, status, reason } of done) {
         if (outcome === 'unsent') continue;
@@ -138,32 +138,33 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
   );
 }
 
-/** A line that is about to be sent, or its outcome. */
-interface Step {
+/** The outcome of a line that was sent. */
+interface Submission {
   readonly line: DueLine;
   /** `unsent`: the line was certainly not received, and is treated as if it had not been tried. */
-  readonly outcome: 'sending' | 'accepted' | 'rejected' | 'unknown' | 'unsent';
+  readonly outcome: 'accepted' | 'rejected' | 'unknown' | 'unsent';
   readonly status: number | null;
   readonly reason: string | null;
+  /** The error that must stop all other lines. */
+  readonly error: unknown;
 }
 
-async function record(warehouse: Warehouse, file: string, steps: readonly Step[]): Promise<void> {
-  const rows = steps.map(({ line: { line, values, content }, outcome, status, reason }) => {
-    return { line, ...values, content, outcome, status, reason };
+/** Records the outcomes of the lines of these rows. */
+async function record(
+  warehouse: Warehouse,
+  rows: readonly object[],
+  done: readonly Submission[],
+): Promise<void> {
+  const settled = done.map(({ outcome, status, reason }, at) => {
+    return { ...rows[at], outcome, status, reason, settled_at: new Date() };
   });
-  const unsent = rows.filter(({ outcome }) => outcome === 'unsent');
-  const recorded = rows.filter(({ outcome }) => outcome !== 'unsent');
+  const unsent = settled.filter(({ outcome }) => outcome === 'unsent');
+  const recorded = settled.filter(({ outcome }) => outcome !== 'unsent');
   await warehouse.transact(async () => {
     if (unsent.length > 0)
       await warehouse.run(statement('spend/delete_unsent'), [JSON.stringify(unsent)]);
-    await warehouse.run(statement('spend/record_steps'), [JSON.stringify(recorded), file]);
+    await insertRows(warehouse, 'ripen.spend', recorded, 'insert or replace');
   });
-}
-
-interface Submission extends Step {
-  readonly outcome: Exclude<Step['outcome'], 'sending'>;
-  /** The error that must stop all other lines. */
-  readonly error: unknown;
 }
 
 /** Failures that mean that no line was, or would be, received (`Service.submitSpend`). */
@@ -190,7 +191,8 @@ async function submitLine(
     if (answer.outcome === 'unknown')
       return { ...nothing, outcome: 'unknown', reason, error: answer.failure ?? null };
     const { status } = answer;
-    if (!line.isInDoubt) return { ...nothing, outcome: 'rejected', status, reason };
+    if (line.outcome_before !== 'unknown')
+      return { ...nothing, outcome: 'rejected', status, reason };
     const doubt = `sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`;
     return { ...nothing, outcome: 'unknown', status, reason: doubt };
   } catch (error) {

@@ -23,10 +23,7 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
   const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
   const ageOf = ageIn(slice);
   const now = metrics.map(
-    (
-      { id, type, kind, horizonFrom, additive, additivity, horizonMs, comparableMs },
-      position,
-    ): RecordedMetric => {
+    ({ id, type, kind, horizonFrom, additive, additivity, horizonMs, comparableMs }, position) => {
       const { name = null, ageDays = null } = cohorts.get(id) ?? {};
       return {
         metric: id,
@@ -46,8 +43,9 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
     },
   );
   const before = await readRecorded(warehouse, slice.name);
-  // Both have their keys in the order of the shape.
-  if (JSON.stringify(before) === JSON.stringify(now)) return;
+  const isSame = (metric: object, at: number): boolean =>
+    Object.entries(metric).every(([name, value]) => before[at]?.[name] === value);
+  if (before.length === now.length && now.every(isSame)) return;
   await warehouse.run(statement('ledger/delete_metrics'), [slice.name]);
   const rows = now.map((metric) => ({ slice: slice.name, ...metric }));
   await insertRows(warehouse, 'ripen.slice_metrics', rows);
@@ -73,20 +71,12 @@ const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
     .toSorted()
     .join();
 
-const recordedMetric = z.object({
+/** A row of `ripen.slice_metrics`. */
+const recordedMetric = z.looseObject({
   metric: z.string(),
-  position: z.number(),
-  type: z.string(),
   kind: z.string(),
-  horizon_from: z.string(),
-  additive: z.boolean(),
-  additivity: z.string(),
   horizon_seconds: z.number().nullable(),
   settle_seconds: z.number(),
-  comparable_seconds: z.number().nullable(),
-  cohort_metric: z.string().nullable(),
-  age_days: z.number().nullable(),
-  age: z.string(),
 });
 
 const recordedRow = z.object({ slice: z.string(), metrics: jsonOf(z.array(recordedMetric)) });
@@ -192,7 +182,7 @@ export async function saveAdditivity(
   seenAt: Date,
 ): Promise<Target> {
   const { name: slice } = target.slice;
-  const rows: { slice: string; metric: string; adds_up: boolean; seen_at: string }[] = [];
+  const rows: object[] = [];
   const metrics = target.columns.metrics.map((metric): Metric => {
     const { id, additivity } = metric;
     const isDenied = notAdditive.includes(id) && !isCertain(metric);

@@ -15,7 +15,14 @@ import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { type SliceLedger, tableOf } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../model/period.ts';
-import { storedColumnTypes, identifier, literal, statement } from '../warehouse/sql.ts';
+import {
+  asScript,
+  identifier,
+  insertRows,
+  literal,
+  statement,
+  storedColumnTypes,
+} from '../warehouse/sql.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { remembering } from '../warehouse/remembering.ts';
@@ -58,14 +65,16 @@ export async function prepareTable(
   await warehouse.transact(async () => {
     if (ledger.building !== null && ledger.building !== known) {
       // It was built for a fingerprint that is no longer configured.
-      await warehouse.run(`drop table if exists ${buildingTable(slice.name)}`);
+      await warehouse.alter(`drop table if exists ${buildingTable(slice.name)}`);
       await deleteLedgerEntries(warehouse, slice.name, ledger.building.fingerprint);
     }
     if (known !== null) return;
     // A view of another slice, or of one that is no longer configured, may have this name.
-    await warehouse.run(`drop view if exists ${table}`);
-    await warehouse.run(createTable(table, columns));
-    await warehouse.run(statement('load/record_table'), [slice.name, fingerprint, table, state]);
+    await warehouse.alter(asScript([`drop view if exists ${table}`, createTable(table, columns)]));
+    const created_at = new Date();
+    const row = { slice: slice.name, fingerprint, table_name: table, state, created_at };
+    const live_at = state === 'live' ? created_at : null;
+    await insertRows(warehouse, 'ripen.slice_tables', [{ ...row, live_at }]);
     const change = { name: null, change: `${state} table made`, before: null, after: fingerprint };
     await recordSchemaChange(warehouse, runId, slice.name, change);
   });
@@ -93,7 +102,9 @@ export async function alterTypes(
   for (const { name, type } of changed) {
     const [column, before] = [identifier(name), existing.get(name) ?? type];
     const using = castExactly(column, before, type);
-    await warehouse.run(`alter table ${table} alter column ${column} type ${type} using ${using}`);
+    await warehouse.alter(
+      `alter table ${table} alter column ${column} type ${type} using ${using}`,
+    );
     const change = { name, change: 'column widened', before, after: type };
     await recordSchemaChange(warehouse, runId, slice.name, change);
   }
@@ -114,10 +125,14 @@ async function rebuildTable(
     return `${value} as ${identifier(name)}`;
   });
   const copy = `ripen_internal.${identifier(`copy_${slice.name}`)}`;
-  await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
-  await warehouse.run(`drop table ${table}`);
-  await warehouse.run(`create table ${table} as from ${copy}`);
-  await warehouse.run(`drop table ${copy}`);
+  await warehouse.alter(
+    asScript([
+      `create table ${copy} as select ${selected.join(', ')} from ${table}`,
+      `drop table ${table}`,
+      `create table ${table} as from ${copy}`,
+      `drop table ${copy}`,
+    ]),
+  );
   if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
   const names = [...existing.keys(), ...wanted.keys()];
   for (const name of names.filter((column) => !existing.has(column) || !wanted.has(column))) {
@@ -215,7 +230,7 @@ export async function refuseUnloadable(
 
 /** Drops the view `_projected`, which may name columns that the table no longer has. The run makes it again at its end. */
 const dropProjected = async (warehouse: Warehouse, { name }: Slice): Promise<number> =>
-  warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
+  warehouse.alter(`drop view if exists main.${identifier(`${name}_projected`)}`);
 
 async function deletePeriods(
   warehouse: Warehouse,
@@ -251,9 +266,8 @@ export async function swapTables(
   const { live } = await readSliceLedger(warehouse, slice.name);
   const table = liveTable(slice.name);
   await warehouse.transact(async () => {
-    await warehouse.run(`drop table ${table}`);
-    await warehouse.run(`create table ${table} as from ${target.table}`);
-    await warehouse.run(`drop table ${target.table}`);
+    const moved = `create table ${table} as from ${target.table}`;
+    await warehouse.alter(asScript([`drop table ${table}`, moved, `drop table ${target.table}`]));
     await dropProjected(warehouse, slice);
     if (live !== null) await deleteLedgerEntries(warehouse, slice.name, live.fingerprint);
     await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, table]);

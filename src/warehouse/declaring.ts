@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 
 import * as z from 'zod';
 
-import { asScript, identifier, literal, statement } from './sql.ts';
+import { asScript, identifier, insertRows, literal, statement } from './sql.ts';
 import { remembering } from './remembering.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -19,7 +19,7 @@ export interface Declaration {
   readonly from: readonly string[];
   /** With their schema and without quotes. */
   readonly relations: readonly string[];
-  /** Statements that can be repeated; the first one makes, drops or comments a table or view. */
+  /** Statements that can be repeated. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
@@ -43,9 +43,9 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
   const before = (await readDeclarations(warehouse)).get(name);
   if (before?.hash === hash && before.found === (await stateOf(warehouse, relations))) return;
   const forgotten = `delete from ripen_internal.declarations where name = ${literal(name)}`;
-  await warehouse.run(asScript([...(await declaration.statements()), forgotten]));
+  await warehouse.alter(asScript([...(await declaration.statements()), forgotten]));
   const found = await stateOf(warehouse, relations);
-  await warehouse.run(statement('ledger/record_declaration'), [slice, name, hash, found]);
+  await insertRows(warehouse, 'ripen_internal.declarations', [{ slice, name, hash, found }]);
 }
 
 /** Returns the hashes of earlier declarations, for those that depend on them. */

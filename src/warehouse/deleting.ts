@@ -65,8 +65,8 @@ export async function deleteSlice(
   tables: readonly TableOfSlice[],
 ): Promise<void> {
   for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow))
-    await warehouse.run(`drop view main.${identifier(view)}`);
-  for (const { name } of tables) await warehouse.run(`drop table if exists ${name}`);
+    await warehouse.alter(`drop view main.${identifier(view)}`);
+  for (const { name } of tables) await warehouse.alter(`drop table if exists ${name}`);
   await warehouse.run(statement('drop/delete_control_totals'), [slice, null]);
   await warehouse.run(statement('drop/delete_control_readings'), [slice]);
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow))

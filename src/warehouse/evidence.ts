@@ -2,20 +2,12 @@
 
 import * as z from 'zod';
 
-import type { ControlEvidence } from '../model/control.ts';
+import { type ControlEvidence, movedTotal } from '../model/control.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { dayShape, jsonOf, statement, timestamp } from './sql.ts';
+import { jsonOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
-const movedShape = z.object({
-  start: dayShape,
-  age: z.string(),
-  metric: z.string(),
-  before: z.number().nullable(),
-  after: z.number().nullable(),
-  isFinal: z.boolean(),
-});
-const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedShape)) });
+const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedTotal)) });
 const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 
 /** Nights running in which most final totals of a metric must move for it to count as restless. */

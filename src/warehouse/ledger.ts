@@ -6,11 +6,10 @@ import { Failure } from '../errors.ts';
 import { lastDay, type Day } from '../model/calendar.ts';
 import { resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
-import type { Part } from '../model/window.ts';
 import {
+  type LearnedSize,
   periodColumns,
   type PeriodRecord,
-  periodRecord,
   periodsTogether,
   sizesKeptSince,
   type SliceLedger,
@@ -46,16 +45,37 @@ const columnsOfFields = Object.keys(
 /** `z.record` looks at every value, which took most of a plan's time (measured). */
 const rowShape = z.custom<Readonly<Record<string, unknown>>>((row) => Object(row) === row);
 
-const loadRow = z.object({
-  load_id: z.unknown(),
-  requested_at: instant,
-  metrics: z.array(z.string()),
+/** A JSON list of rows of `ripen.periods`. */
+export const periodsShape = jsonOf(z.array(rowShape)).transform((rows) => {
+  // Most instants are those of other rows.
+  const instants = new Map<string, Date>();
+  return rows.map((row) => {
+    const fields: Record<string, unknown> = {
+      bucket: { start: row['start_day'], end: row['end_day'] },
+      requested: { start: row['requested_start'], end: row['requested_end'] },
+    };
+    for (const [field, column] of columnsOfFields) {
+      const value = row[column];
+      if (column.endsWith('_at') && typeof value === 'string') {
+        const at = instants.get(value) ?? instantOf(value);
+        instants.set(value, at);
+        fields[field] = at;
+      } else fields[field] = value;
+    }
+    return periodColumns.parse(fields);
+  });
 });
+
+const loadRow = z
+  .object({ load_id: z.number(), requested_at: instant, metrics: z.array(z.string()) })
+  .transform(({ load_id, requested_at: requestedAt, metrics }) => {
+    return [load_id, { requestedAt, metrics }] as const;
+  });
 
 const periodsRow = z.object({
   slice: z.string(),
   fingerprint: z.string(),
-  periods: jsonOf(z.array(rowShape)),
+  periods: periodsShape,
   loads: jsonOf(z.array(loadRow)),
 });
 
@@ -81,28 +101,13 @@ export const readSliceLedger = rememberingEach(
 );
 
 function periodsIn(stored?: z.infer<typeof periodsRow>): Pick<SliceTable, 'periods' | 'ages'> {
-  const loads = new Map(stored?.loads.map((load) => [load.load_id, load]));
-  const instants = new Map<unknown, Date>();
+  const loads = new Map(stored?.loads);
   const ages = new Map<string, Map<Day, PeriodRecord>>();
-  for (const row of stored?.periods ?? []) {
-    const load = loads.get(row['load_id']);
-    const fields: Record<string, unknown> = {
-      bucket: { start: row['start_day'], end: row['end_day'] },
-      requested: { start: row['requested_start'], end: row['requested_end'] },
-      requestedAt: load?.requested_at,
-      metrics: load?.metrics,
-    };
-    for (const [field, column] of columnsOfFields) {
-      const value = row[column];
-      if (column.endsWith('_at') && typeof value === 'string') {
-        const at = instants.get(value) ?? instantOf(value);
-        instants.set(value, at);
-        fields[field] = at;
-      } else fields[field] = value;
-    }
-    const period = periodRecord.parse(fields);
+  for (const period of stored?.periods ?? []) {
+    const load = loads.get(period.loadId);
+    if (load === undefined) continue;
     const periods = ages.get(period.age) ?? new Map<Day, PeriodRecord>();
-    ages.set(period.age, periods.set(period.bucket.start, period));
+    ages.set(period.age, periods.set(period.bucket.start, Object.assign(period, load)));
   }
   const undivided = ages.get('') ?? new Map<Day, PeriodRecord>();
   if (ages.size === 0 || undivided.size > 0) return { periods: undivided };
@@ -129,26 +134,16 @@ interface TableKey {
   readonly fingerprint: string;
 }
 
-/** Records, for a week, that more days than this were too heavy for one request. */
-export async function saveMaxDays(
+/** Records, for a week, that more days were too heavy for one request, or parts in which a single period was light enough. */
+export async function saveSize(
   warehouse: Warehouse,
-  of: TableKey,
-  maxDays: number,
+  { slice, fingerprint }: TableKey,
+  { maxDays = null, parts = null }: Partial<LearnedSize>,
   at: Date,
 ): Promise<void> {
-  const size = [Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
-  await warehouse.run(statement('ledger/save_max_days'), [of.slice, of.fingerprint, ...size]);
-}
-
-/** Records, for a week, the parts in which a single period was light enough. */
-export async function saveParts(
-  warehouse: Warehouse,
-  of: TableKey,
-  parts: readonly Part[],
-  at: Date,
-): Promise<void> {
-  const size = [JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
-  await warehouse.run(statement('ledger/save_parts'), [of.slice, of.fingerprint, ...size]);
+  const size = [maxDays, parts && JSON.stringify(parts)];
+  const instants = [timestamp(at), timestamp(sizesKeptSince(at))];
+  await warehouse.run(statement('ledger/save_size'), [slice, fingerprint, ...size, ...instants]);
 }
 
 /** The clocks of two machines that write one warehouse may differ by this much. */

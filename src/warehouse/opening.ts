@@ -229,7 +229,7 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
     `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
   ]);
   if (applied === null) scripts.unshift(SCHEMAS);
-  await warehouse.transact(async () => warehouse.run(asScript(scripts)));
+  await warehouse.transact(async () => warehouse.alter(asScript(scripts)));
 }
 
 const SCHEMAS = `

@@ -9,7 +9,7 @@ import type { WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { version } from '../version.ts';
-import { count, statement, timestamp } from './sql.ts';
+import { count, insertRows, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface RunStart {
@@ -69,8 +69,9 @@ interface Warning {
 
 export async function recordWarning(warehouse: Warehouse, warning: Warning): Promise<void> {
   const { runId, slice, days, code, message } = warning;
-  const row = [runId, slice, days?.start ?? null, days?.end ?? null, code, scrub(message)];
-  await warehouse.run(statement('ledger/record_warning'), row);
+  const { start: start_day = null, end: end_day = null } = days ?? {};
+  const row = { run_id: runId, slice, start_day, end_day, code, message: scrub(message) };
+  await insertRows(warehouse, 'ripen.warnings', [{ ...row, seen_at: new Date() }]);
 }
 
 /** Records and reports a warning about a whole run. */
@@ -99,8 +100,8 @@ export async function recordSchemaChange(
   warehouse: Warehouse,
   runId: string,
   object: string,
-  { name, change, before, after }: SchemaChange,
+  change: SchemaChange,
 ): Promise<void> {
-  const row = [runId, object, name, change, before, after];
-  await warehouse.run(statement('ledger/record_schema_change'), row);
+  const row = { run_id: runId, object, ...change, seen_at: new Date() };
+  await insertRows(warehouse, 'ripen.schema_changes', [row]);
 }

@@ -9,7 +9,7 @@ import { day, type Day } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { remembering } from './remembering.ts';
-import { isUnknownToEngine, type Bindable } from './warehouse.ts';
+import { isUnknownToEngine, type Bindable, type Warehouse } from './warehouse.ts';
 
 /** A name as a quoted identifier; safe for any text. */
 export function identifier(name: string): string {
@@ -90,43 +90,51 @@ export const columnTypes = remembering(
   'relations',
 );
 
+/** By table: those that migrations make are the same in every warehouse. */
+const migratedTypes = new Map<string, ReadonlyMap<string, string>>();
+
 /** Limits the JSON of one statement to some megabytes, however many rows there are. */
 const MAX_ROWS_AT_ONCE = 5000;
 
 /**
- * Inserts rows into a table by the names of its columns, which state the types; a column that the first row lacks gets its
- * default. A value of a JSON column is its text, or a value that no conversion changes.
+ * Inserts rows into a table that only migrations alter, by the names of its columns, which state the types. A column that the
+ * first row lacks gets its default, or stays as it is in a row that is replaced. A value of a JSON column is its text, or a value
+ * that no conversion changes.
  */
 export async function insertRows(
-  warehouse: Parameters<typeof columnTypes>[0],
+  warehouse: Warehouse,
   table: string,
   rows: readonly object[],
+  verb: 'insert' | 'insert or replace' = 'insert',
 ): Promise<void> {
   for (let from = 0; from < rows.length; from += MAX_ROWS_AT_ONCE) {
     const some = rows.slice(from, from + MAX_ROWS_AT_ONCE);
-    await warehouse.run(await insertion(warehouse, table, some, '$1'), [JSON.stringify(some)]);
+    const sql = await insertion(warehouse, table, some, { verb, json: '$1' });
+    await warehouse.run(sql, [JSON.stringify(some)]);
   }
 }
 
 /** Returns the statement of `insertRows`, for a script, or with a parameter in place of the rows. */
 export async function insertion(
-  warehouse: Parameters<typeof columnTypes>[0],
+  warehouse: Warehouse,
   table: string,
   rows: readonly object[],
-  json = literal(JSON.stringify(rows)),
+  { verb = 'insert', json = literal(JSON.stringify(rows)) } = {},
 ): Promise<string> {
-  const types = [...(await columnTypes(warehouse, table))].filter(
-    ([name]) => name in (rows[0] ?? {}),
-  );
+  const types = migratedTypes.get(table) ?? (await columnTypes(warehouse, table));
+  migratedTypes.set(table, types);
+  const [first = {}] = rows;
   // As JSON, a text would be quoted once more.
-  const shape = types.map(([name, type]) => [name, type === 'JSON' ? 'VARCHAR' : type]);
+  const shape = [...types].flatMap(([name, type]) =>
+    name in first ? [[name, type === 'JSON' ? 'VARCHAR' : type]] : [],
+  );
   const structure = literal(JSON.stringify([Object.fromEntries(shape)]));
-  return `insert into ${table} by name select unnest(from_json(${json}::json, ${structure}), max_depth := 2)`;
+  return `${verb} into ${table} by name select unnest(from_json(${json}::json, ${structure}), max_depth := 2)`;
 }
 
 /** As `columnTypes`, for a table in the ledger. Throws `STORAGE_FAILED` if it is missing: ripen drops both or neither. */
 export async function storedColumnTypes(
-  warehouse: Parameters<typeof columnTypes>[0],
+  warehouse: Warehouse,
   table: string,
   slice: string,
 ): Promise<ReadonlyMap<string, string>> {

@@ -28,6 +28,8 @@ export interface Warehouse {
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
   /** Runs one statement, or a script of several without parameters; returns the number of rows the last one changed. */
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
+  /** As `run`, for statements that make, alter, comment or drop tables and views other than temporary ones. */
+  alter(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** Commits what `work` does, or rolls back and rethrows. Cannot be nested. */
   transact<T>(work: () => Promise<T>): Promise<T>;
   /** Runs `work` on a second connection. A temporary table shadows a permanent one of its name, even in views (measured). */
@@ -39,7 +41,7 @@ export interface Warehouse {
   reclaimAtClose(): void;
   /** Must be called outside a transaction: an aborted one accepts no setting. */
   useThreads(threads: number): Promise<void>;
-  /** A number that differs after any session changed something, or rolled back: of anything, or of tables and views only. */
+  /** A number that differs after any session changed something, or rolled back: by `run` and `alter`, or by `alter` alone. */
   changes(of: 'anything' | 'relations'): number;
   /** Makes the running statement fail, if there is one. */
   interrupt(): void;
@@ -72,11 +74,7 @@ export async function warehouseOn(
     begun: null,
   };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
-    const count = (): void => {
-      counted.anything += 1;
-      if (declares.test(sql)) counted.relations += 1;
-    };
-    count();
+    counted.anything += 1;
     try {
       let text = sql;
       if (transaction.isOpen && transaction.begun === null && parameters.length === 0) {
@@ -89,7 +87,7 @@ export async function warehouseOn(
       const result = await asStorage(statements.run(text, parameters));
       return result.rowsChanged;
     } finally {
-      count();
+      counted.anything += 1;
     }
   };
   /** While another session changes rows, the engine refuses to; a later commit makes up for it. */
@@ -103,6 +101,14 @@ export async function warehouseOn(
       return z.array(shape).parse(rowsIn(await asStorage(statements.run(sql, parameters))));
     },
     run,
+    async alter(sql, parameters) {
+      counted.relations += 1;
+      try {
+        return await run(sql, parameters);
+      } finally {
+        counted.relations += 1;
+      }
+    },
     async transact(work) {
       // The transaction begins with the first change: most nights, there is none.
       transaction.isOpen = true;
@@ -152,10 +158,6 @@ export async function warehouseOn(
     },
   };
 }
-
-/** A statement, or a script's first, that makes, alters, comments or drops a permanent relation, named with its schema. */
-const declares =
-  /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+(?:if\s+exists\s+)?"[^"]*"\s*$)|alter|comment)\b/i;
 
 /** Rethrows DuckDB's errors about memory as `ENGINE_MEMORY`, about disk and files as `STORAGE_FAILED`. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {

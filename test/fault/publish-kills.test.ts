@@ -9,6 +9,7 @@ import { withDatabase } from '../../src/publish/places/database.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { randomFrom } from '../support/kill-moments.ts';
 import { changeRows, heldRows } from '../support/ledger-fixtures.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import { useObjectStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
@@ -134,8 +135,7 @@ test(
     let kills = 0;
     while (kills < KILLS) {
       await changeRows(sample.warehouse, 'installs = installs + 1');
-      await sample.warehouse.run(`insert into ripen.warnings by name
-        select 'run' as run_id, 'w' as code, 'kill ${kills}' as message, now()::timestamp as seen_at`);
+      await storeRows(sample.warehouse, 'ripen.warnings', { message: `kill ${kills}` });
       await addStates();
       const moment = moments[kills % moments.length]?.(Math.ceil(random() * FILES)) ?? (() => true);
       if (!(await publisher.publishAndKill(sample, everywhere, moment))) continue;

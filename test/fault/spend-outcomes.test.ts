@@ -212,7 +212,7 @@ describe('what stops everything', () => {
     const file = await fileOf(ids(1));
     let isFull = false;
     const steps: Steps = await countSteps(
-      () => isFull && steps.kinds.at(-1) === 'insert into ripen.spend',
+      () => isFull && steps.kinds.at(-1) === 'insert or replace',
     );
     reply = () => {
       isFull = true;

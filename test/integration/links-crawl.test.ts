@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import {
   changedTokens,
   openLinksScene,
@@ -124,12 +125,7 @@ test('hostile names and URLs are stored byte for byte; half a surrogate pair bec
 
 async function catalogOf(tokens: readonly string[]): Promise<void> {
   await scene.warehouse.run('delete from ripen.catalog');
-  for (const token of tokens) {
-    await scene.warehouse.run(
-      `insert into ripen.catalog (filter, id, name, short_name, section, formatting, description, seen_at) values ('apps', $1, '', '', '', '', '', timestamp '2026-06-01')`,
-      [token],
-    );
-  }
+  await storeRows(scene.warehouse, 'ripen.catalog', ...tokens.map((id) => ({ id })));
 }
 
 const warnings = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
@@ -141,12 +137,9 @@ test('all apps are those of the catalog and of loaded rows; an app nothing names
     ({ token }) => token,
   );
   await catalogOf([first, second]);
-  await scene.warehouse.run(`create table loaded as
+  await scene.warehouse.alter(`create table loaded as
     select unnest(['${third}', 'unknown', '', 'zzzzzzzzzzzz']) as app_token, '{}'::json as attr_dependency`);
-  await scene.warehouse.run(
-    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
-     values ('loaded', 'f', 'main."loaded"', 'live', now())`,
-  );
+  await storeRows(scene.warehouse, 'ripen.slice_tables', { slice: 'loaded' });
   const all = { apps: 'all', maxLevel: 4, everyMs: 0 } as const;
   expect(await refreshLinks(scene.run(firstNight), all)).toEqual({
     rows: 90,
@@ -250,20 +243,13 @@ async function refreshed(asOf: string, service: Service): Promise<void> {
 
 /** A live slice whose rows, brought by the loads 1 and 2, name two partners. */
 async function carryingRows(): Promise<void> {
-  await scene.warehouse.run(
+  await scene.warehouse.alter(
     `create table carrying as
      select '3' as partner_id, 'Three' as partner_name, '{}'::json as attr_dependency, 1::bigint as _load_id
      union all select null, null, '{"partner_id":["-300"]}'::json, 2`,
   );
-  await scene.warehouse.run(
-    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
-     values ('carrying', 'f', 'main."carrying"', 'live', now())`,
-  );
-  await scene.warehouse.run(
-    `insert into ripen.loads
-     select 2::bigint, 'run', 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
-         now(), now(), now(), now()`,
-  );
+  await storeRows(scene.warehouse, 'ripen.slice_tables', { slice: 'carrying' });
+  await storeRows(scene.warehouse, 'ripen.loads', { slice: 'carrying', load_id: 2 });
 }
 
 test('a renamed partner gets a second version, one that is listed no more stays as not listed, as does one that rows alone carry', async () => {

@@ -31,9 +31,9 @@ const at = (table = 'network_daily'): string => join(sample.path('tables'), tabl
 const held = async (slice?: string) => sortedRows(await heldRows(sample, slice));
 
 test('every table holds every row of the warehouse, and the catalog the same', async () => {
-  await sample.warehouse.run(`create view main.network_daily_maturation as
+  await sample.warehouse.alter(`create view main.network_daily_maturation as
     select metric, age_days, periods, share_median from ripen_internal.maturation where slice = 'network_daily'`);
-  await sample.warehouse.run(`create view main.network_daily_projected as
+  await sample.warehouse.alter(`create view main.network_daily_projected as
     select day, app_token, 'installs' as metric, 2.0::double as projected from network_daily where day > DATE '2026-01-10'`);
   await sample.warehouse.run(`insert into ripen_internal.maturation by name
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as periods, 0.5 as share_q25, 0.75 as share_median, 1 as share_q75`);
@@ -105,13 +105,13 @@ test('all tables bear one version each night, and every older one answers as it 
   const nights: unknown[] = [];
   for (let night = 0; night < CHECKPOINT_EVERY + 3; night += 1) {
     if (night === 4)
-      await sample.warehouse.run('alter table network_daily add column added BIGINT');
+      await sample.warehouse.alter('alter table network_daily add column added BIGINT');
     if (night === 6) await empty(sample.warehouse, '2026-01-09');
-    if (night === 8) await sample.warehouse.run('alter table network_daily drop column added');
+    if (night === 8) await sample.warehouse.alter('alter table network_daily drop column added');
     if (night === 10)
-      await sample.warehouse.run('alter table network_daily add column added BIGINT');
+      await sample.warehouse.alter('alter table network_daily add column added BIGINT');
     if (night === 11)
-      await sample.warehouse.run(
+      await sample.warehouse.alter(
         'alter table network_daily alter column installs type DECIMAL(38,0)',
       );
     if (night % 3 === 1)
@@ -167,7 +167,7 @@ test('a table whose name engines refuse is mapped from the night on that says so
   const warnings = (): number =>
     sample.events.filter((event) => event.type === 'warning' && event.code === 'NAMES_UNREADABLE')
       .length;
-  await sample.warehouse.run(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
+  await sample.warehouse.alter(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
   await sample.warehouse.run(`update main.network_daily set "${ODD}" = installs % 7 + 0.25`);
   await sample.publish([mapping(false)]);
   expect(warnings()).toBe(1);
@@ -199,11 +199,11 @@ test('a table whose name engines refuse is mapped from the night on that says so
 });
 
 test('a table that once had hours declares column mapping beside them from the night on that maps its names', async () => {
-  await sample.warehouse.run('alter table main.network_daily add column hour TIMESTAMP');
+  await sample.warehouse.alter('alter table main.network_daily add column hour TIMESTAMP');
   await sample.warehouse.run('update main.network_daily set hour = day');
   await sample.publish([target()]);
-  await sample.warehouse.run('alter table main.network_daily drop column hour');
-  await sample.warehouse.run(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
+  await sample.warehouse.alter('alter table main.network_daily drop column hour');
+  await sample.warehouse.alter(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
   await sample.publish([{ ...target(), columnMapping: true }]);
   const { protocol } = await readLog(at());
   expect(protocol).toMatchObject({

@@ -79,7 +79,7 @@ describe('an export', () => {
   ])(
     'of a table by %s from %s holds each one whole of which it has a day',
     async (grain, one, next) => {
-      await sample.warehouse.run(
+      await sample.warehouse.alter(
         `create table main.buckets as select unnest([date '${one}', date '${next}']) as "${grain}", 1 as installs`,
       );
       for (const [from, to, rows] of [

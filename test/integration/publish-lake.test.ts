@@ -7,7 +7,8 @@ import * as z from 'zod';
 
 import { lakesDdl } from '../../src/publish/words/ddl.ts';
 import { empty } from '../support/ledger-fixtures.ts';
-import { ask, intoLedger, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { storeRows } from '../support/ledger-rows.ts';
+import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const manifestShape = z.object({
   files: z.array(
@@ -159,13 +160,13 @@ describe('the next publish', () => {
 
 describe('the layout', () => {
   test('has every column in the files, which one pattern reads; a slice without a date is one file, empty or not', async () => {
-    await sample.warehouse.run(`create table app_hourly as
+    await sample.warehouse.alter(`create table app_hourly as
         select TIMESTAMP '2026-01-01' + to_hours(r::integer) as "hour", 'app' as app_token, r as installs, 1 as _load_id from range(50) as t(r)`);
-    await sample.warehouse.run(intoLedger('app_hourly'));
-    await sample.warehouse.run(
+    await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: 'app_hourly' });
+    await sample.warehouse.alter(
       'create table app_totals (app_token VARCHAR, installs BIGINT, _load_id BIGINT)',
     );
-    await sample.warehouse.run(intoLedger('app_totals'));
+    await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: 'app_totals' });
     await publishLake();
     expect(parquetIn(join(root, 'app_hourly'))).toEqual(['2026.parquet']);
     expect(await inLake(`from '${root}/network_daily/*.parquet' order by all`)).toEqual(
@@ -180,7 +181,7 @@ describe('the layout', () => {
 
   test('files of the grain a slice had before are gone when the new ones are there', async () => {
     await publishLake();
-    await sample.warehouse.run(`create or replace table network_daily as
+    await sample.warehouse.alter(`create or replace table network_daily as
         select date_trunc('month', day)::date as month, sum(installs)::decimal(38,0) as installs, 1 as _load_id from network_daily group by 1`);
     expect(await publishLake()).toBe(1);
     expect(parquetIn(join(root, 'network_daily'))).toEqual(['2026.parquet']);

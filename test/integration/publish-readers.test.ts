@@ -10,20 +10,21 @@ import * as z from 'zod';
 import { CHECKPOINT_EVERY } from '../../src/publish/formats/delta-commit.ts';
 import { readLog } from '../support/delta-reader.ts';
 import { newDay, restate } from '../support/ledger-fixtures.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import { differencesIn, rowsByHyparquet } from '../support/parquet-readers.ts';
-import { ask, intoLedger, openSample, type Sample } from '../support/sample-warehouse.ts';
+import { ask, openSample, type Sample } from '../support/sample-warehouse.ts';
 
 const HOURS = 60;
 
 /** Days and hours, more than one file of each, every type, NULLs, and texts that are long, empty or emoji. */
 async function openLake(): Promise<Sample> {
   const sample = await openSample(9, 850);
-  await sample.warehouse.run(`create table main.by_hour as
+  await sample.warehouse.alter(`create table main.by_hour as
     select TIMESTAMP '2026-01-30 20:00:00' + to_hours(r::integer) as "hour",
       ['de', '', 'ü🙂', repeat('long ', 30), null][1 + r % 5] as country, case when r % 7 > 0 then r end as installs,
       (r / 7)::double as ecpi, r % 2 = 0 as paid, 1 as _load_id
     from range(${HOURS}) as t(r), range(36)`);
-  await sample.warehouse.run(intoLedger('by_hour'));
+  await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: 'by_hour' });
   return sample;
 }
 

@@ -1,5 +1,6 @@
 /** Sequences of what may become of a warehouse and its copies, drawn from a seed: nights, backups, hands in the files. */
 
+import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -10,14 +11,8 @@ import { deltaRows } from './delta-reader.ts';
 import { draws } from './delta-worlds.ts';
 import { countSteps } from './failing-step.ts';
 import { changeRows, empty, loadDay, newDay, reload, restate } from './ledger-fixtures.ts';
-import {
-  ask,
-  intoLedger,
-  openSample,
-  outOfLedger,
-  rowsOf,
-  type Sample,
-} from './sample-warehouse.ts';
+import { storeRows } from './ledger-rows.ts';
+import { ask, openSample, rowsOf, type Sample } from './sample-warehouse.ts';
 
 const DAYS = 6;
 /** A year of so many is one file; the dense days of some nights are not. */
@@ -40,7 +35,8 @@ export async function openWorld(seed: number): Promise<CopyWorld> {
     sample.warehouse,
     `select view_name as name from duckdb_views() where schema_name = 'main' and not internal and view_name <> 'network_daily_final'`,
   );
-  for (const { name } of dimensions) await sample.warehouse.run(`drop view main."${String(name)}"`);
+  for (const { name } of dimensions)
+    await sample.warehouse.alter(`drop view main."${String(name)}"`);
   const draw = draws(seed);
   const done: string[] = [];
   const paths: Record<PublishTarget['kind'], string> = {
@@ -97,8 +93,8 @@ export async function openWorld(seed: number): Promise<CopyWorld> {
     }
   };
   const schemaChange = async (name: string, change: string): Promise<void> => {
-    await sample.warehouse.run(`insert into ripen.schema_changes by name
-      select uuid()::varchar as run_id, 'network_daily' as object, '${name}' as name, '${change}' as change, now()::timestamp as seen_at`);
+    const row = { run_id: randomUUID(), object: 'network_daily', name, change };
+    await storeRows(sample.warehouse, 'ripen.schema_changes', row);
   };
   const days = async (): Promise<string[]> =>
     (
@@ -134,7 +130,7 @@ export async function openWorld(seed: number): Promise<CopyWorld> {
     if (what === 1) await reload(warehouse, any());
     if (what === 2 || what === 3) {
       const name = what === 2 ? 'added' : 'other';
-      await warehouse.run(
+      await warehouse.alter(
         `alter table main.network_daily ${has(name) ? `drop column ${name}` : `add column ${name} BIGINT`}`,
       );
       await schemaChange(name, has(name) ? 'column removed' : 'column added');
@@ -156,13 +152,13 @@ export async function openWorld(seed: number): Promise<CopyWorld> {
         `select h.* replace (h.installs + r as installs) from held as h, range(${DENSE_ROWS}) as t(r) limit ${DENSE_ROWS}`,
       );
     if (what === 7) {
-      await warehouse.run('drop table if exists main.app_totals');
-      await warehouse.run(outOfLedger('app_totals'));
+      await warehouse.alter('drop table if exists main.app_totals');
+      await warehouse.run(`delete from ripen.slice_tables where slice = 'app_totals'`);
       if (draw(2) === 0) {
-        await warehouse.run(
+        await warehouse.alter(
           `create table main.app_totals as select app_token, count(*)::bigint as installs, ${-night}::bigint as _load_id from main.network_daily group by 1`,
         );
-        await warehouse.run(intoLedger('app_totals'));
+        await storeRows(warehouse, 'ripen.slice_tables', { slice: 'app_totals' });
       }
     }
     if (what === 8) {

@@ -2,7 +2,8 @@
 
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { changeRows, empty, newDay, reload, restate } from './ledger-fixtures.ts';
-import { outOfLedger, intoLedger, rowsOf } from './sample-warehouse.ts';
+import { storeRows } from './ledger-rows.ts';
+import { rowsOf } from './sample-warehouse.ts';
 
 /** A repeatable draw: 0 ≤ n < most. */
 export function draws(seed: number): (most: number) => number {
@@ -45,17 +46,17 @@ export async function passNight(
   );
   const hasAdded = columns.some(({ name }) => name === 'added');
   if (what === 2)
-    await warehouse.run(
+    await warehouse.alter(
       `alter table network_daily ${hasAdded ? 'drop' : 'add'} column added${hasAdded ? '' : ' BIGINT'}`,
     );
   if (what === 3 && hasAdded)
     await changeRows(warehouse, `added = ${night}`, `day = DATE '${any()}'`);
-  await warehouse.run(
+  await warehouse.alter(
     `create or replace table app_totals as
      select app_token, count(*)::bigint as installs, ${-1 - night}::bigint as _load_id from network_daily group by 1`,
   );
-  await warehouse.run(outOfLedger('app_totals'));
+  await warehouse.run(`delete from ripen.slice_tables where slice = 'app_totals'`);
   const hasTotals = night % 7 >= 4;
-  if (hasTotals) await warehouse.run(intoLedger('app_totals'));
+  if (hasTotals) await storeRows(warehouse, 'ripen.slice_tables', { slice: 'app_totals' });
   return hasTotals;
 }

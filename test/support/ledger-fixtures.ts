@@ -1,6 +1,7 @@
 /** Nights of a sample warehouse as loads leave them, by plain SQL: rows and ledger change together, under new load ids. */
 
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { storeRows } from './ledger-rows.ts';
 import { rowsOf, type Sample } from './sample-warehouse.ts';
 
 /** Replaces a day of a slice by what a query of its rows gives (`from held`), as one load. */
@@ -13,35 +14,30 @@ export async function loadDay(
   await warehouse.run(
     `create or replace temp table held as select * from main.${slice} where day = DATE '${day}'`,
   );
-  await warehouse.run(
-    `create or replace temp table brought as select nextval('ripen_internal.load_ids') as load_id`,
-  );
-  const [brought] = await rowsOf(warehouse, 'select load_id from brought');
-  const id = String(brought?.['load_id']);
   await warehouse.run(`create or replace temp table loading as ${rows}`);
+  const [{ load_id = 0, count = 0 } = {}] = await rowsOf(
+    warehouse,
+    `select nextval('ripen_internal.load_ids') as load_id, count(*) as count from loading`,
+  );
   await warehouse.transact(async () => {
     await warehouse.run(`delete from main.${slice} where day = DATE '${day}'`);
     await warehouse.run(
-      `insert into main.${slice} by name select * replace (${id} as _load_id) from loading`,
+      `insert into main.${slice} by name select * replace (${String(load_id)} as _load_id) from loading`,
     );
-    await warehouse.run(`insert into ripen.loads by name
-      select ${id} as load_id, 'run ' || uuid()::varchar as run_id, '${slice}' as slice, 'f1' as fingerprint, DATE '${day}' as start_day,
-          DATE '${day}' + 1 as end_day, ['nightly'] as reasons, '{}' as parameters, ['installs'] as metrics, 1 as requests,
-          1 as bytes, count(*) as rows_fetched, count(*) as rows_loaded, 0 as rows_rejected, 'proven' as verdict,
-          '{}' as proof, now()::timestamp as requested_at, now()::timestamp as received_at, now()::timestamp as loaded_at
-      from loading`);
+    const row = { slice, load_id, start_day: day };
+    const counts = { rows_fetched: count, rows_loaded: count };
+    await storeRows(warehouse, 'ripen.loads', {
+      ...row,
+      ...counts,
+      run_id: `run ${String(load_id)}`,
+    });
     await warehouse.run(
       `delete from ripen.periods where slice = '${slice}' and start_day = DATE '${day}'`,
     );
-    await warehouse.run(`insert into ripen.periods by name
-      select '${slice}' as slice, 'f1' as fingerprint, DATE '${day}' as start_day, DATE '${day}' + 1 as end_day,
-          DATE '${day}' as requested_start, DATE '${day}' + 1 as requested_end, ${id} as load_id, now()::timestamp as fetched_at, now()::timestamp as trusted_at,
-          DATE '${day}' + 1 as ends_at, true as whole, count(*) as rows, 0 as rejected, 'final' as state
-      from loading`);
+    await storeRows(warehouse, 'ripen.periods', { ...row, rows: count });
   });
   await warehouse.run('drop table held');
   await warehouse.run('drop table loading');
-  await warehouse.run('drop table brought');
 }
 
 /** Restates a day: every number of it moves. */

@@ -17,7 +17,7 @@ import type { WorldOptions } from './simulator/world.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
-import { saveMaxDays } from '../../src/warehouse/ledger.ts';
+import { saveSize } from '../../src/warehouse/ledger.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { httpService, type Scenario } from './scenario.ts';
@@ -94,7 +94,7 @@ export async function limitToWeeks(
   await inWritten(scenario, async (warehouse) => {
     for (const slice of slices) {
       const of = { slice: slice.name, fingerprint: fingerprintOf(slice) };
-      await saveMaxDays(warehouse, of, 7, asOf);
+      await saveSize(warehouse, of, { maxDays: 7 }, asOf);
     }
   });
   scenario.events.length = 0;

@@ -9,10 +9,13 @@ import * as z from 'zod';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
 import { publish, type Published } from '../../src/publish/publish.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { closedOnce } from './closing.ts';
+import { storeRows } from './ledger-rows.ts';
+import { daysIn } from './plain-values.ts';
 
 export interface Sample {
   readonly directory: string;
@@ -43,7 +46,13 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
       emit,
     });
   let warehouse = await open();
-  for (const sql of declarations) await warehouse.run(sql);
+  for (const sql of declarations) await warehouse.alter(sql);
+  const slice = 'network_daily';
+  await storeRows(warehouse, 'ripen.slice_tables', { slice });
+  await storeRows(warehouse, 'ripen.slice_metrics', { slice, metric: 'installs' });
+  const apps = ['One', 'Two'].map((name, at) => ({ id: `app${at}`, name }));
+  await storeRows(warehouse, 'ripen.catalog', ...apps);
+  await storeRows(warehouse, 'ripen.rejected_rows', { slice, start_day: FIRST_DAY });
   await loadDays(warehouse, days, rowsPerDay);
   return {
     directory,
@@ -73,17 +82,6 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
   };
 }
 
-/** The statement that makes a table of main the live one of the slice of its name. */
-export function intoLedger(slice: string): string {
-  return `insert into ripen.slice_tables by name
-   select '${slice}' as slice, 'f1' as fingerprint, 'main."${slice}"' as table_name, 'live' as state,
-       now()::timestamp as created_at`;
-}
-
-/** The statement that takes a slice out of the ledger, with its table left behind. */
-export const outOfLedger = (slice: string): string =>
-  `delete from ripen.slice_tables where slice = '${slice}'`;
-
 /** A killed process gives its lock back a moment after it is gone. */
 const LOCK_WAIT_MS = 5000;
 
@@ -93,21 +91,12 @@ const declarations = [
        ecpi DOUBLE, attr_dependency JSON, _extra JSON, _load_id BIGINT)`,
   `comment on table main.network_daily is 'Report slice network_daily: it''s one row per day'`,
   `comment on column main.network_daily.cost is 'Cost: what was spent (money in USD; final 14 days after the period).'`,
-  intoLedger('network_daily'),
-  `insert into ripen.slice_metrics by name
-   select 'network_daily' as slice, 'installs' as metric, 0 as position, 'BIGINT' as type, 'plain' as kind, 'documented' as horizon_from,
-       true as additive, 604800 as horizon_seconds, 3600 as settle_seconds`,
   `create view main.network_daily_final as
    select s.day, s.app_token, s.network, case when p.whole then s.installs end as installs, s._load_id
    from main.network_daily as s
    left join ripen.periods as p on p.slice = 'network_daily' and p.fingerprint = 'f1' and p.start_day = s.day`,
   `comment on view main.network_daily_final is 'Cells that are not final are NULL.'`,
   `comment on column main.network_daily_final.installs is 'Installs'`,
-  `insert into ripen.catalog
-   select 'apps', 'app' || i, ['One', 'Two'][i + 1], '', '', '', '', null, now()::timestamp from range(2) as t(i)`,
-  `insert into ripen.rejected_rows by name
-   select 'run' as run_id, 'network_daily' as slice, DATE '2026-01-01' as start_day, DATE '2026-01-02' as end_day,
-       'not a number' as reason, '{"cost":"1,2"}' as row, now()::timestamp as seen_at`,
 ];
 
 /** Values with digits a double would lose, and quotes and separators in the texts. */
@@ -127,24 +116,28 @@ async function loadDays(warehouse: Warehouse, days: number, rowsPerDay: number):
          l.load_id
      from range(${days * rowsPerDay}) as t(r), (select nextval('ripen_internal.load_ids') as load_id) as l`,
   );
-  await warehouse.run(
-    `insert into ripen.loads by name
-     select max(_load_id) as load_id, 'run' as run_id, 'network_daily' as slice, 'f1' as fingerprint,
-         DATE '${FIRST_DAY}' as start_day, DATE '${FIRST_DAY}' + ${days} as end_day, ['never loaded'] as reasons,
-         '{}' as parameters, ['installs'] as metrics, 1 as requests, 1 as bytes, count(*) as rows_fetched,
-         count(*) as rows_loaded, 0 as rows_rejected, 'proven' as verdict, '{}' as proof,
-         now()::timestamp as requested_at, now()::timestamp as received_at, now()::timestamp as loaded_at
-     from main.network_daily`,
+  const slice = 'network_daily';
+  const [{ load_id = 0 } = {}] = await rowsOf(
+    warehouse,
+    'select max(_load_id) as load_id from main.network_daily',
   );
-  await warehouse.run(
-    `insert into ripen.periods by name
-     select 'network_daily' as slice, 'f1' as fingerprint, day as start_day, day + 1 as end_day, day as requested_start,
-         day + 1 as requested_end, (select max(load_id) from ripen.loads) as load_id, now()::timestamp as fetched_at, day + 1 as ends_at,
-         day < DATE '2026-01-03' as whole, count(*) as rows, 0 as rejected, 'final' as state,
-         case when whole then fetched_at end as trusted_at
-     from main.network_daily
-     group by day`,
-  );
+  const all = { rows_fetched: days * rowsPerDay, rows_loaded: days * rowsPerDay };
+  const end_day = addDays(day(FIRST_DAY), days);
+  await storeRows(warehouse, 'ripen.loads', {
+    slice,
+    load_id,
+    ...all,
+    start_day: FIRST_DAY,
+    end_day,
+  });
+  const periods = daysIn({ start: day(FIRST_DAY), end: end_day }).map((start_day) => ({
+    slice,
+    load_id,
+    start_day,
+    whole: start_day < '2026-01-03',
+    rows: rowsPerDay,
+  }));
+  await storeRows(warehouse, 'ripen.periods', ...periods);
 }
 
 const row = z.record(z.string(), z.unknown());

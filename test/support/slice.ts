@@ -11,7 +11,7 @@ import {
 import { daysIn } from './plain-values.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
-import { periodRecord, type PeriodRecord } from '../../src/model/ledger.ts';
+import { periodColumns, type PeriodRecord } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { type Part, type Window, windowOf } from '../../src/model/window.ts';
@@ -71,8 +71,8 @@ export function countMetric(id: string, days: number | null): Metric {
 export function loadedPeriod(
   given: Partial<PeriodRecord> & Pick<PeriodRecord, 'bucket' | 'fetchedAt'>,
 ): PeriodRecord {
-  const { bucket, fetchedAt } = given;
-  return periodRecord.parse({
+  const { bucket, fetchedAt, requestedAt = fetchedAt, metrics = [] } = given;
+  const columns = periodColumns.parse({
     requested: bucket,
     age: '',
     loadId: 1,
@@ -87,10 +87,9 @@ export function loadedPeriod(
     state: 'final',
     trustedAt: fetchedAt,
     nextRefreshAt: null,
-    requestedAt: fetchedAt,
-    metrics: [],
     ...given,
   });
+  return { ...columns, requestedAt, metrics };
 }
 
 /** A window of so many new days of a slice, from the first on. */

@@ -327,6 +327,16 @@ describe('powers', () => {
     expect(impure).toEqual([]);
   });
 
+  test('tables and views are changed by `alter` alone, on which what is cached of them relies', () => {
+    const wrong = sources.flatMap(({ path, code }) =>
+      [
+        ...code.matchAll(/\.run\(\s*[`'](?:create(?! (?:or replace )?temp)|drop|alter|comment) /g),
+      ].map(([use]) => `${path}: ${use}`),
+    );
+    expect(wrong).toEqual([]);
+    expect(sources.filter(({ code }) => code.includes('.alter(')).length).toBeGreaterThan(2);
+  });
+
   test('instants are taken apart in the zone of the host nowhere', () => {
     const local =
       /\.(?:get|set)(?:FullYear|Month|Date|Day|Hours|Minutes)\(|\.to(?:LocaleDate|LocaleTime|Date|Time)String\(/;

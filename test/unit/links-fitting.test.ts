@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { refreshJoins } from '../../src/links/joins.ts';
 import { identifier } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 
 let warehouse: Warehouse;
@@ -43,19 +44,16 @@ async function version(
 }
 
 async function crawled(maxLevel = 4): Promise<void> {
-  await warehouse.run(
-    `insert into ripen.link_crawls values ('${APP}', timestamp '2026-06-01', ${maxLevel}, 1, 0, 1, 'run')`,
-  );
+  const row = { app_token: APP, crawled_at: '2026-06-01', max_level: maxLevel };
+  await storeRows(warehouse, 'ripen.link_crawls', row);
 }
 
 type Fact = Readonly<Record<string, string | null>>;
 
 async function makeLive(name: string): Promise<void> {
   await warehouse.run(`delete from ripen.slice_tables where slice = $1`, [name]);
-  await warehouse.run(
-    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at) values ($1, 'f', $2, 'live', now())`,
-    [name, `main.${identifier(name)}`],
-  );
+  const row = { slice: name, fingerprint: 'f', table_name: `main.${identifier(name)}` };
+  await storeRows(warehouse, 'ripen.slice_tables', row);
 }
 
 const typeOf = (column: string): string =>
@@ -69,7 +67,7 @@ async function tokenOf(fact: Fact, name = 's'): Promise<unknown> {
   const selected = Object.keys(columns).map(
     (key, at) => `$${at + 1}::${typeOf(key)} as ${identifier(key)}`,
   );
-  await warehouse.run(
+  await warehouse.alter(
     `create or replace table ${identifier(name)} as select ${selected.join(', ')}, 1::bigint as _load_id`,
     Object.values(columns),
   );
@@ -280,12 +278,12 @@ describe('versions', () => {
       await warehouse.run(
         `update main.links_history set valid_from = timestamp '2026-04-01 00:00' - ${ahead} where token = 'c'`,
       );
-      await warehouse.run(
-        `insert into ripen.periods by name
-       select 's' as slice, 'f' as fingerprint, date '2026-03-10' as start_day, date '2026-03-11' as end_day,
-           date '2026-03-10' as requested_start, date '2026-03-11' as requested_end, 1 as load_id, now() as fetched_at,
-           timestamp '2026-03-11' - ${ahead} as ends_at, true as whole, 1 as rows, 0 as rejected, 'final' as state`,
-      );
+      await storeRows(warehouse, 'ripen.periods', {
+        slice: 's',
+        fingerprint: 'f',
+        start_day: '2026-03-10',
+      });
+      await warehouse.run(`update ripen.periods set ends_at = ends_at - ${ahead}`);
       expect(await tokenOf(fact)).toBe(token);
     },
   );
@@ -357,7 +355,7 @@ test('a slice named like the view of another keeps its table, and views follow a
   await crawled();
   await version('net', ['N'], '2026-01-01');
   expect(await tokenOf({ day: '2026-03-01', network: 'N' }, 'x_links')).toBe('net');
-  await warehouse.run(`create table x as from x_links`);
+  await warehouse.alter(`create table x as from x_links`);
   await makeLive('x');
   expect(await refreshJoins(warehouse)).toEqual(['x_links_links']);
   expect(await tokenOf({ day: '2026-03-01', network: 'N', country: 'DE' }, 'x_links')).toBe('net');

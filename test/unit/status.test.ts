@@ -7,6 +7,7 @@ import { fingerprintOf } from '../../src/model/slice.ts';
 import { readStatus } from '../../src/status/status.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 
 const AS_OF = new Date('2026-02-14T02:30:00Z');
@@ -35,12 +36,8 @@ const daily = configOf('2026-02-10:yesterday');
 const LIVE = fingerprintOf(daily.slices[0] ?? { dimensions: [], parameters: {}, headers: {} });
 
 async function holdTable(slice: string, state: 'live' | 'building'): Promise<void> {
-  await warehouse.run(
-    `insert into ripen.slice_tables by name
-     select $1 as slice, $2 as fingerprint, $1 as table_name, $3 as state,
-         timestamp '2026-02-01 00:00:00' as created_at`,
-    [slice, state === 'live' ? LIVE : state, state],
-  );
+  const fingerprint = state === 'live' ? LIVE : state;
+  await storeRows(warehouse, 'ripen.slice_tables', { slice, state, fingerprint });
 }
 
 /** A period of the slice `daily`, from a day to another, which is not in it. */
@@ -51,59 +48,52 @@ async function holdPeriod(
   fingerprint = LIVE,
   slice = 'daily',
 ): Promise<void> {
-  const [start = '', end = ''] = days.split(':');
-  await warehouse.run(
-    `insert into ripen.periods by name
-     select $1 as slice, $6 as fingerprint, $2::date as start_day, $3::date as end_day, 1 as load_id,
-         $2::date as requested_start, $3::date as requested_end,
-         timestamp '2026-02-13 02:30:00' as fetched_at, $3::timestamp as ends_at, true as whole, $5::bigint as rows,
-         0 as rejected, $4 as state,
-         case when $4 not in ('open', 'cut', 'empty') then timestamp '2026-02-13 02:30:00' end as trusted_at,
-         case when $4 = 'final' then null else timestamp '2026-02-15 00:00:00' end as next_refresh_at`,
-    [slice, start, end, state, rows, fingerprint],
-  );
+  const [start, end] = days.split(':');
+  await storeRows(warehouse, 'ripen.periods', {
+    slice,
+    fingerprint,
+    start_day: start,
+    end_day: end,
+    rows,
+    state,
+    next_refresh_at: state === 'final' ? null : '2026-02-15',
+  });
 }
 
 /** Changed totals as `period metric before after`, found by one load at an instant. */
 async function restate(seenAt: string, load: number, ...changes: readonly string[]): Promise<void> {
   for (const change of changes) {
     const [period = '', metric = '', before = '', after = ''] = change.split(' ');
-    await warehouse.run(
-      `insert into ripen.restatements values ('daily', $1::date, $2, nullif($3, 'null')::decimal(38, 9), $4::decimal(38, 9),
-         $5::timestamp, $6, false, null, null)`,
-      [period, metric, before, after, `${seenAt}:00`, load],
-    );
-    await holdLoad([metric], load);
+    const totals = { before: before === 'null' ? null : before, after };
+    const row = { slice: 'daily', period, metric, ...totals, seen_at: seenAt, load_id: load };
+    await storeRows(warehouse, 'ripen.restatements', row);
   }
+  await holdLoad(
+    changes.map((change) => change.split(' ')[1] ?? ''),
+    load,
+  );
 }
 
-/** A load that brought these metrics, if it is new; under the id that `holdPeriod` gives. */
+/** A load of `daily` that brought these metrics: that of `holdPeriod`, or one with an id of its own. */
 async function holdLoad(metrics: readonly string[], id = 1): Promise<void> {
-  await warehouse.run(
-    `insert into ripen.loads by name
-     select $2::bigint as load_id, 'run1' as run_id, 'daily' as slice, '${LIVE}' as fingerprint, date '2026-02-10' as start_day,
-         date '2026-02-14' as end_day, []::varchar[] as reasons, '{}'::json as parameters,
-         string_split($1, ',') as metrics, 1 as requests, 1 as bytes, 1 as rows_fetched, 1 as rows_loaded,
-         0 as rows_rejected, 'proven' as verdict, '{}'::json as proof, timestamp '2026-02-13 02:30:00' as requested_at,
-         timestamp '2026-02-13 02:30:00' as received_at, timestamp '2026-02-13 02:30:00' as loaded_at
-     where not exists (select 1 from ripen.loads where load_id = $2)`,
-    [metrics.join(','), id],
-  );
+  await warehouse.run('delete from ripen.loads where load_id = $1', [id]);
+  const row = { slice: 'daily', fingerprint: LIVE, load_id: id, metrics };
+  await storeRows(warehouse, 'ripen.loads', row);
 }
 
 /** A metric of the slice `daily`; null for a horizon that never ends. */
-async function holdMetric(
+const holdMetric = async (
   metric: string,
   position: number,
   horizonDays: number | null,
-): Promise<void> {
-  await warehouse.run(
-    `insert into ripen.slice_metrics by name
-     select 'daily' as slice, $1 as metric, $2::integer as position, 'BIGINT' as type, 'cohort' as kind, 'documented' as horizon_from,
-         true as additive, $3::bigint as horizon_seconds, 3600 as settle_seconds`,
-    [metric, position, horizonDays === null ? null : horizonDays * 86_400],
-  );
-}
+): Promise<void> =>
+  storeRows(warehouse, 'ripen.slice_metrics', {
+    slice: 'daily',
+    metric,
+    position,
+    kind: 'cohort',
+    horizon_seconds: horizonDays === null ? null : horizonDays * 86_400,
+  });
 
 async function statusOfOne(config: Config): Promise<StatusReport['slices'][number]> {
   const [slice] = (await readStatus(config, warehouse, AS_OF)).slices;
@@ -328,33 +318,22 @@ describe('what is due next', () => {
 });
 
 describe('the runs', () => {
+  let runs = 0;
+
   async function holdRun(id: string, startedAt: string, status: string): Promise<void> {
-    await warehouse.run(
-      `insert into ripen.runs by name
-       select $1 as run_id, 'sync' as command, $2::timestamp as as_of, $2::timestamp as started_at, $3 as status,
-           '0' as version, 'host' as host, 1 as pid, count(*) + 1 as run_number
-       from ripen.runs`,
-      [id, startedAt, status],
-    );
+    runs += 1;
+    const row = { run_id: id, started_at: startedAt, status, run_number: runs };
+    await storeRows(warehouse, 'ripen.runs', row);
   }
 
   test('are the newest 14 of 16, with the warnings and rejected rows of the newest alone', async () => {
     for (let day = 1; day <= 16; day += 1) {
       await holdRun(`run${day}`, `2026-02-${String(day).padStart(2, '0')} 02:30:00`, 'succeeded');
     }
-    const seen = "timestamp '2026-02-16 02:31:00'";
-    await warehouse.run(
-      `insert into ripen.warnings values ('run16', 'daily', '2026-02-10', '2026-02-12', 'ODD', 'w', ${seen})`,
-    );
-    await warehouse.run(
-      `insert into ripen.warnings values ('run15', null, null, null, 'OLD', 'w', ${seen})`,
-    );
-    for (const row of ['1', '2']) {
-      await warehouse.run(
-        `insert into ripen.rejected_rows values ('run16', 'daily', '2026-02-10', '2026-02-12', 'not a number', $1::json, ${seen})`,
-        [row],
-      );
-    }
+    const of = { run_id: 'run16', slice: 'daily', start_day: '2026-02-10', end_day: '2026-02-12' };
+    await storeRows(warehouse, 'ripen.warnings', of);
+    await storeRows(warehouse, 'ripen.warnings', { run_id: 'run15', code: 'OLD' });
+    await storeRows(warehouse, 'ripen.rejected_rows', { ...of, row: '1' }, { ...of, row: '2' });
     const report = await readStatus(daily, warehouse, AS_OF);
     expect(report.runs).toHaveLength(14);
     expect([report.runs[0]?.run_id, report.runs[13]?.run_id]).toStrictEqual(['run16', 'run3']);
