@@ -37,8 +37,8 @@ export interface CatalogRun {
 const tableRow = z.object({ slice: z.string(), fingerprint: z.string(), state: z.string() });
 
 /**
- * Returns the stored catalog if nothing of the slices needs a newer one: their tables exist, and it has all of their metrics. A
- * star may stand for a metric that only a newer one lists.
+ * Returns the stored catalog if nothing needs a newer one: the tables of the slices exist, it has all of their metrics, and no
+ * app is missing that a newer one may list again. A star may stand for a metric that only a newer one lists.
  */
 export async function sufficientCatalog({
   warehouse,
@@ -51,6 +51,9 @@ export async function sufficientCatalog({
     tables.filter(({ state }) => state === 'live').map((row) => `${row.slice} ${row.fingerprint}`),
   );
   if (slices.some((slice) => !live.has(`${slice.name} ${fingerprintOf(slice)}`))) return null;
+  // The return of an app makes periods due.
+  const lost = await warehouse.rows(statement('catalog/lost_apps'), [], z.unknown());
+  if (lost.length > 0) return null;
   const stored = await readCatalog(warehouse, slices);
   return isComplete(stored, slices) ? stored : null;
 }
