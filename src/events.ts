@@ -20,10 +20,11 @@ interface EventFields {
   window_fetched: Named & { bytes: number; ms: number };
   /** Restated by no other window of the run before, as a cube requests a period in several. */
   window_loaded: Named & { rows: number; restatedPeriods: number };
-  window_split: Named & { into: number; because: string };
+  /** By days into so many windows, or by values into so many parts of one window. */
+  window_split: Named & { by: 'days' | 'values'; into: number; because: string };
   window_asked_again: Named & { because: string };
-  /** The first answer showed how large the slice is. */
-  windows_joined: { slice: string; from: number; into: number };
+  /** By the size of a slice's first answer, or as periods of a window got different fates. */
+  windows_regrouped: { slice: string; from: number; into: number };
   /** The slice keeps only later periods. */
   periods_deleted: { slice: string; periods: number; rows: number; before: string };
   /** Control totals of loaded periods moved. Some of their periods wait for a later night. */

@@ -15,6 +15,7 @@ import { loadBatch } from '../load/load.ts';
 import type { Loaded, Outcome, Split } from '../load/outcome.ts';
 import type { Slice } from '../model/slice.ts';
 import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
 import { withChanges, withMetrics } from '../tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import { rowsPerDay } from '../model/ledger.ts';
@@ -60,7 +61,9 @@ export async function readControlWindows(
 ): Promise<readonly { readonly failure: Failure; readonly slice: Slice }[]> {
   const none = { targets, lost: async () => new Map(), controls: new Map() };
   const signal = AbortSignal.any([run.signal, limit]);
-  const loader = new WindowLoader({ ...run, signal }, source, none, []);
+  // They are not windows of the run.
+  const emit: Emit = (event) => void (event.type === 'warning' && run.emit(event));
+  const loader = new WindowLoader({ ...run, emit, signal }, source, none, []);
   await loader.load(byPriority(plans));
   const { failures, unread } = loader;
   if (run.signal.aborted || !limit.aborted) return failures;
@@ -171,7 +174,7 @@ class WindowLoader {
     // May give the tables other types.
     const lost = await this.#lost();
     const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
-    const { warehouse, runId, request, signal } = this.#run;
+    const { warehouse, runId, request, emit, signal } = this.#run;
     if (first === undefined || target === undefined || signal.aborted) {
       for (const { window } of spooled) this.#leave(window);
       return [];
@@ -191,6 +194,8 @@ class WindowLoader {
       read: this.#source.read,
     });
     this.#targets.set(target.slice.name, withChanges(target, loaded.target));
+    const [from, into] = [spooled.length, loaded.outcomes.length];
+    if (from !== into) emit({ type: 'windows_regrouped', slice: target.slice.name, from, into });
     return loaded.outcomes;
   }
 
@@ -221,7 +226,9 @@ class WindowLoader {
     if (!isRefused || !(await this.#keepsLost(window.slice))) return this.#fail(failure, window);
     const { name } = window.slice;
     const rest = this.#waiting.filter(({ window: { slice } }) => slice.name !== name);
+    const from = 1 + this.#waiting.length - rest.length;
     this.#waiting.splice(0, Infinity, ...rest);
+    this.#run.emit({ type: 'windows_regrouped', slice: name, from, into: 0 });
     return [];
   }
 
@@ -291,7 +298,7 @@ class WindowLoader {
     const windows = resized(plan, held, bytes / daysBetween(requested.start, requested.end));
     this.#waiting.push(...windows.map(unanswered));
     const [from, into] = [held.length, windows.length];
-    this.#run.emit({ type: 'windows_joined', slice: slice.name, from, into });
+    this.#run.emit({ type: 'windows_regrouped', slice: slice.name, from, into });
   }
 
   /** Queues the other windows of a slice without an answer as they were planned. */
@@ -319,7 +326,7 @@ class WindowLoader {
         ...halves.map(({ requested }) => daysBetween(requested.start, requested.end)),
       );
       await saveSize(warehouse, { slice: slice.name, fingerprint }, { maxDays }, planAt);
-      emit({ type: 'window_split', ...where, into: halves.length });
+      emit({ type: 'window_split', ...where, by: 'days', into: halves.length });
       // The newest half first, as the newest windows are requested first.
       return halves.toReversed().map(unanswered);
     }
@@ -338,7 +345,7 @@ class WindowLoader {
       splitParts(window, parts, new Map([...stored, ...(divided.values ?? [])])) ??
       splitParts(window, parts, stored);
     if (inParts === null) return null;
-    emit({ type: 'window_split', ...where, into: inParts.parts.length });
+    emit({ type: 'window_split', ...where, by: 'values', into: inParts.parts.length });
     const round = roundAfter(divided.shortfall ?? null, divided.round, window, inParts);
     // Without the batches of a part that was divided.
     const boxes = new Set([...boxesOf(inParts), ...controlBoxesOf(inParts)].map(boxId));

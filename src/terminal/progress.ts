@@ -171,13 +171,13 @@ const changes: { readonly [T in EventType]?: (event: RunEvent<T>) => Change } = 
     slice,
     counts: { loaded: 1, rows, restated },
   }),
-  window_split: ({ slice, into }) => ({
+  window_split: ({ slice, by, into }) => ({
     slice,
-    counts: { planned: into - 1 },
+    counts: { planned: by === 'days' ? into - 1 : 0 },
     inFlight: -1,
     step: '',
   }),
-  windows_joined: ({ slice, from, into }) => ({ slice, counts: { planned: into - from } }),
+  windows_regrouped: ({ slice, from, into }) => ({ slice, counts: { planned: into - from } }),
   failed: ({ slice, window }) =>
     window === null ? {} : { slice, counts: { failed: 1 }, inFlight: -1, step: '' },
   breaker_opened: () => ({ step: 'the service keeps failing' }),
@@ -224,7 +224,9 @@ class RunProgress {
     if (slice === null) return null;
     const counts = sum(this.#slices.get(slice) ?? none, adds);
     this.#slices.set(slice, counts);
-    const isEnd = ['window_loaded', 'slice_planned', 'failed'].includes(event.type);
+    const isEnd = ['window_loaded', 'windows_regrouped', 'slice_planned', 'failed'].includes(
+      event.type,
+    );
     return isEnd && isFinished(counts) ? finishedText(oneLine(slice), counts) : null;
   }
 

@@ -46,10 +46,11 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
     `${at(event)}fetched ${sizeText(event.bytes)} in ${elapsedText(event.ms)}`,
   window_loaded: (event) =>
     `${at(event)}loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`,
-  window_split: (event) => `${at(event)}split into ${event.into}, because of ${event.because}`,
+  window_split: (event) =>
+    `${at(event)}split by ${event.by} into ${event.into}, because of ${event.because}`,
   window_asked_again: (event) => `${at(event)}requested again, because of ${event.because}`,
-  windows_joined: (event) =>
-    `${at(event)}joined ${countText(event.from, 'waiting window')} into ${event.into}, by the size of the first answer`,
+  windows_regrouped: ({ from, into, ...event }) =>
+    `${at(event)}${countText(from, 'window')} became ${groupedText(into)}`,
   periods_deleted: (event) =>
     `${at(event)}removed ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}, as retain says`,
   totals_moved: ({ slice, message, waiting }) =>

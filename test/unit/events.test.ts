@@ -39,7 +39,13 @@ const events: ByType = {
   window_asked: { type: 'window_asked', ...window, requests: 2 },
   window_fetched: { type: 'window_fetched', ...window, bytes: 1536, ms: 340 },
   window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
-  window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
+  window_split: {
+    type: 'window_split',
+    ...window,
+    by: 'days',
+    into: 2,
+    because: 'SOURCE_TOO_HEAVY',
+  },
   totals_moved: {
     type: 'totals_moved',
     slice: 'network_daily',
@@ -47,7 +53,7 @@ const events: ByType = {
     waiting: 2,
     message: 'control totals of 3 periods moved, such as installs of 2026-01-04 from 120 to 123',
   },
-  windows_joined: { type: 'windows_joined', slice: 'network_daily', from: 12, into: 3 },
+  windows_regrouped: { type: 'windows_regrouped', slice: 'network_daily', from: 12, into: 3 },
   periods_deleted: {
     type: 'periods_deleted',
     slice: 'network_daily',
@@ -99,13 +105,10 @@ describe('an event as a sentence', () => {
       'window_loaded',
       'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated',
     ],
-    [
-      'windows_joined',
-      'network_daily: joined 12 waiting windows into 3, by the size of the first answer',
-    ],
+    ['windows_regrouped', 'network_daily: 12 windows became 3'],
     [
       'window_split',
-      'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY',
+      'network_daily 2026-01-03:2026-01-09: split by days into 2, because of SOURCE_TOO_HEAVY',
     ],
     [
       'window_asked_again',
@@ -212,6 +215,23 @@ describe('who listens', () => {
     expect(shell.told[1]).toBe(
       '2026-02-14T02:30:00Z slice_0: 9 windows loaded, 164,106 rows, 54 periods restated',
     );
+  });
+
+  test('without a terminal a slice is one line, however its windows are split and regrouped while it loads', () => {
+    const shell = recordedShell();
+    const progress = openProgress(text, shell);
+    const { window_loaded: loaded, window_split: split, windows_regrouped: regrouped } = events;
+    progress.emit({ ...events.slice_planned, windows: 4 });
+    progress.emit({ ...regrouped, from: 3, into: 2 });
+    progress.emit({ ...split, by: 'values', into: 5 });
+    progress.emit({ ...split, by: 'days', into: 2 });
+    for (let count = 0; count < 2; count += 1) progress.emit(loaded);
+    progress.emit({ ...regrouped, from: 1, into: 3 });
+    for (let count = 0; count < 4; count += 1) progress.emit(loaded);
+    progress.close();
+    expect(shell.told.map((line) => line.slice(21))).toStrictEqual([
+      'network_daily: 6 windows loaded, 109,404 rows, 36 periods restated',
+    ]);
   });
 
   test('without a terminal a failure of 3 windows is one line, and the slice says how many failed', () => {
