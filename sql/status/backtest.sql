@@ -1,8 +1,8 @@
--- What projections of one slice would have said in the past, compared with what became final.
--- $1 slice
--- Returns one row per metric and age, in configured order: medians of the error as a share of the final total, the share of
--- totals inside the interval, and what is projected, or why it is not.
+-- What projections of each slice would have said in the past, compared with what became final.
+-- Returns one row per slice, metric and age, in configured order: medians of the error as a share of the final total, the
+-- share of totals inside the interval, and what is projected, or why it is not.
 select
+    e.slice,
     e.metric,
     e.age_days,
     e.cohorts,
@@ -12,5 +12,4 @@ select
     e.basis
 from ripen.projection_errors as e
 left join ripen.slice_metrics as m on m.slice = e.slice and m.metric = e.metric
-where e.slice = $1
-order by m.position, e.metric, e.age_days
+order by e.slice, m.position, e.metric, e.age_days

@@ -1,10 +1,10 @@
--- The finality of one slice, metric by metric, in stretches of neighbouring periods in the same state.
--- $1 slice
--- Returns one row per stretch, ordered by metric and day: the metric's kind, its horizon in days (null: never final) and where that is from, the state,
+-- The finality of each slice, metric by metric, in stretches of neighbouring periods in the same state.
+-- Returns one row per stretch, ordered by slice, metric and day: slice, the metric's kind, its horizon in days (null: never final) and where that is from, the state,
 -- the start days of the first and last period, and how many periods there are. The state of the whole period
 -- (open, cut, empty, rejected rows) takes precedence over that of the metric.
 with cells as (
     select
+        p.slice,
         m.position,
         m.metric,
         m.kind,
@@ -23,12 +23,12 @@ with cells as (
     join ripen.loads as l on l.load_id = p.load_id
     join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
     left join ripen.finality as f on f.slice = p.slice and f.period = p.start_day and f.metric = m.metric
-    where p.slice = $1
 ),
 
 -- Two running numbers, one over all periods and one over those of a state, keep their distance within a stretch.
 stretches as (
     select
+        slice,
         position,
         metric,
         kind,
@@ -36,12 +36,13 @@ stretches as (
         horizon_from,
         start_day,
         state,
-        row_number() over (partition by metric order by start_day)
-        - row_number() over (partition by metric, state order by start_day) as stretch
+        row_number() over (partition by slice, metric order by start_day)
+        - row_number() over (partition by slice, metric, state order by start_day) as stretch
     from cells
 )
 
 select
+    slice,
     metric,
     kind,
     horizon_days,
@@ -51,5 +52,5 @@ select
     max(start_day) as last_day,
     count(*) as periods
 from stretches
-group by position, metric, kind, horizon_days, horizon_from, state, stretch
-order by position, metric, first_day
+group by slice, position, metric, kind, horizon_days, horizon_from, state, stretch
+order by slice, position, metric, first_day

@@ -1,10 +1,10 @@
--- What control totals show of the horizons of one slice.
--- $1 slice
--- Returns one row per metric whose totals were read, in configured order: its horizon in days (null: never final), the periods whose
--- total was read again after it was final, how many of them had changed, and the day that last was found (null: never); the highest
+-- What control totals show of the horizons of each slice.
+-- Returns one row per slice and metric whose totals were read, in configured order: its horizon in days (null: never final),
+-- the periods whose total was read again after it was final, how many of them had changed, and the day that last was found (null: never); the highest
 -- age at which any total had changed; the horizon in days that the history supports (null: none), the periods it rests on, and how
 -- many of them changed later.
 select
+    e.slice,
     m.metric,
     m.horizon_seconds / 86400.0 as horizon_days,
     e.final_periods,
@@ -16,5 +16,4 @@ select
     e.supported_moved
 from ripen_internal.horizon_evidence as e
 join ripen.slice_metrics as m on m.slice = e.slice and m.metric = e.metric
-where e.slice = $1
-order by m.position
+order by e.slice, m.position

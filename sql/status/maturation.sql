@@ -1,7 +1,7 @@
--- How much of the final totals of one slice was known at each age.
--- $1 slice
--- Returns one row per metric and age, in configured order; none with too little history.
+-- How much of the final totals of each slice was known at each age.
+-- Returns one row per slice, metric and age, in configured order; none with too little history.
 select
+    r.slice,
     r.metric,
     r.age_days,
     r.periods,
@@ -10,5 +10,4 @@ select
     r.share_q75
 from ripen_internal.maturation as r
 left join ripen.slice_metrics as m on m.slice = r.slice and m.metric = r.metric
-where r.slice = $1
-order by m.position, r.metric, r.age_days
+order by r.slice, m.position, r.metric, r.age_days

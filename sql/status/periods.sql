@@ -1,9 +1,14 @@
--- The periods of the live table of one slice, from which freshness, coverage and finality are read. In a cube the ages of a
+-- The periods of the live table of each slice, from which freshness, coverage and finality are read. In a cube the ages of a
 -- period are taken together; its state is that of the least settled one.
--- $1 slice, $2 its fingerprint as configured, $3 its metrics as configured (JSON list)
--- Returns one row per period in order; instants as text in UTC, null if nothing more is expected. is_as_configured
+-- $1 the configured slices (JSON list of {slice, fingerprint, metrics})
+-- Returns one row per slice and period in order; instants as text in UTC, null if nothing more is expected. is_as_configured
 -- is false if the configured slice has another meaning or one more metric: then the next sync requests the period again.
+with configured as (
+    select unnest(cast($1 as json)::struct(slice varchar, fingerprint varchar, metrics varchar []) [], max_depth := 2)
+)
+
 select
+    p.slice,
     p.start_day,
     max(p.end_day) as end_day,
     min(p.requested_start) as requested_start,
@@ -17,12 +22,12 @@ select
     case
         when count(l.load_id) > 0
             then
-                bool_and(p.fingerprint = $2 or starts_with(p.fingerprint, $2 || '.'))
-                and list_has_all(flatten(list(distinct l.metrics)), cast($3 as json)::varchar [])
+                bool_and(p.fingerprint = c.fingerprint or starts_with(p.fingerprint, c.fingerprint || '.'))
+                and list_has_all(flatten(list(distinct l.metrics)), any_value(c.metrics))
     end as is_as_configured
 from ripen.periods as p
+join configured as c on c.slice = p.slice
 join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
 left join ripen.loads as l on l.load_id = p.load_id
-where p.slice = $1
-group by p.start_day
-order by p.start_day
+group by p.slice, p.start_day
+order by p.slice, p.start_day

@@ -1,10 +1,11 @@
--- What moved in one slice since an instant, by metric; a total that moved twice counts from its first value to its last,
+-- What moved in each slice since an instant, by metric; a total that moved twice counts from its first value to its last,
 -- one that moved back does not count. Totals of a table that is still being built are left out.
--- $1 slice, $2 the instant (UTC)
--- Returns one row per metric, most often restated first: restated periods, how many of them had no value before, the
--- oldest of them, the totals over those periods before and after (null where none had a value), and the net change.
+-- $1 the instant (UTC)
+-- Returns one row per slice and metric, most often restated first: restated periods, how many of them had no value before,
+-- the oldest of them, the totals over those periods before and after (null where none had a value), and the net change.
 with moved as (
     select
+        r.slice,
         r.metric,
         r.period,
         arg_min_null(r.before, load_id) as before,
@@ -12,11 +13,12 @@ with moved as (
     from ripen.restatements as r
     join ripen.loads as l using (load_id)
     join ripen.slice_tables as t on t.slice = l.slice and t.fingerprint = l.fingerprint and t.state = 'live'
-    where r.slice = $1 and r.seen_at >= $2::timestamp
-    group by r.metric, r.period
+    where r.seen_at >= $1::timestamp
+    group by r.slice, r.metric, r.period
 )
 
 select
+    slice,
     metric,
     count(*) as periods,
     count(*) - count(before) as first_values,
@@ -26,5 +28,5 @@ select
     sum(coalesce(after, 0) - coalesce(before, 0))::double as change
 from moved
 where before is distinct from after
-group by metric
-order by periods desc, metric
+group by slice, metric
+order by slice, periods desc, metric

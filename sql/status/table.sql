@@ -1,16 +1,12 @@
--- The live table of one slice, and the progress of the one being built beside it.
--- $1 slice
--- Returns at most one row: whether a live table exists, and the number of periods under construction (null when nothing is).
+-- The live table of each slice, and the progress of the one being built beside it.
+-- Returns one row per slice that has a table: slice, whether a live one exists, and the number of periods under construction
+-- (null when nothing is).
 select
+    t.slice,
     bool_or(t.state = 'live') as is_live,
     case
-        when bool_or(t.state = 'building') then (
-            select count(distinct p.start_day)
-            from ripen.periods as p
-            join ripen.slice_tables as b on b.slice = p.slice and b.fingerprint = p.fingerprint and b.state = 'building'
-            where p.slice = $1
-        )
+        when bool_or(t.state = 'building') then count(distinct p.start_day) filter (t.state = 'building')
     end as building_periods
 from ripen.slice_tables as t
-where t.slice = $1
-having count(*) > 0
+left join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
+group by t.slice

@@ -10,7 +10,7 @@ import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
 import { loadedMetrics, readAdditivity } from '../tables/slice-metrics.ts';
-import { refuseUnloadable } from '../tables/slice-table.ts';
+import { readAhead, refuseUnloadable } from '../tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
@@ -128,11 +128,7 @@ async function explainedPlans(
   evidence: ReadonlyMap<string, ControlEvidence>,
 ): Promise<ExplainedPlan[]> {
   const stored = readCatalog(warehouse, slices);
-  // Ledgers are cached: the engine reads the next one while one is being parsed.
-  await Promise.allSettled([
-    stored,
-    ...slices.map(async ({ name }) => readSliceLedger(warehouse, name)),
-  ]);
+  await Promise.allSettled([stored, readAhead(warehouse, slices)]);
   const catalog = await stored;
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const cost = await requestCost(warehouse);

@@ -49,8 +49,9 @@ function openSource(run: Run, service: Service): Source {
   const signal = AbortSignal.any([run.signal, closing.signal]);
   /** Does what needs no slice's table while reports are requested and loaded, in a session of its own. */
   const beside = async <T>(work: (crawl: Crawl) => Promise<T>): Promise<T> =>
-    run.warehouse.withSession(async (warehouse) =>
-      work({ ...run, warehouse, service, clock, signal }),
+    run.warehouse.withSession(
+      async (warehouse) => work({ ...run, warehouse, service, clock, signal }),
+      'apart',
     );
   let catalog: Promise<Catalog> = Promise.resolve([]);
   let crawled: Promise<void> = Promise.resolve();

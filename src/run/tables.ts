@@ -36,14 +36,18 @@ export async function starredSlices(
 ): Promise<Slice[]> {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const starred: Slice[] = [];
-  for (const slice of slices) {
+  // Awaited together, they are read together.
+  const recorded = await Promise.all(
+    slices.map(async ({ name }) => loadedMetrics(run.warehouse, name)),
+  );
+  for (const [at, slice] of slices.entries()) {
     const refusal = sliceRefusal(slice, catalog);
     if (refusal !== null) {
       const message = `slice ${slice.name}: ${refusal.message}.`;
       recordFailed(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);
       continue;
     }
-    const loaded = await loadedMetrics(run.warehouse, slice.name);
+    const loaded = recorded[at];
     const twins = twinsText(starsOf(slice, listed, loaded));
     if (twins !== null)
       await warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);

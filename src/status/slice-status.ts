@@ -1,4 +1,4 @@
-/** Reads the status of one slice: compares the periods that it should have with those that are stored. Reads each fact once. */
+/** Compares the periods that slices should have with those that are stored, which are read of all slices together. */
 
 import * as z from 'zod';
 
@@ -6,7 +6,7 @@ import { addDays, dayAt, lastDay, MS_PER_DAY, startOfDayAt } from '../model/cale
 import { periodStates as ledgerStates } from '../model/ledger.ts';
 import { ageOf, coveredPeriods } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { columnsOf } from '../warehouse/relations.ts';
+import { relationsIn } from '../warehouse/relations.ts';
 import { count, dayShape, identifier, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
@@ -35,40 +35,69 @@ const tableState = z.object({
   is_live: z.boolean(),
   building_periods: count.nullable(),
 });
-/** Without a warehouse, the status is that of a slice that was never loaded. `control` is a text that says why there is none. */
-export async function sliceStatus(
+const rowOfSlice = z.looseObject({ slice: z.string() });
+
+/** What the ledger has of each slice. */
+type Stored = Awaited<ReturnType<typeof readStored>>;
+
+/** Reads what the ledger has of slices; without a warehouse, nothing. */
+export async function readStored(
   warehouse: Warehouse | null,
+  slices: readonly Slice[],
+  planAt: Date,
+) {
+  const configured = slices.map((slice) => {
+    return { slice: slice.name, fingerprint: fingerprintOf(slice), metrics: slice.metrics };
+  });
+  const since = timestamp(new Date(planAt.getTime() - RESTATED_DAYS * MS_PER_DAY));
+  const read = async <T>(
+    of: string,
+    shape: z.ZodType<T>,
+    ...parameters: string[]
+  ): Promise<(slice: string) => T[]> => {
+    const bySlice = new Map<string, T[]>();
+    const rows = (await warehouse?.rows(statement(of), parameters, rowOfSlice)) ?? [];
+    for (const row of rows) {
+      const stored = bySlice.get(row.slice) ?? [];
+      bySlice.set(row.slice, stored);
+      stored.push(shape.parse(row));
+    }
+    return (slice) => bySlice.get(slice) ?? [];
+  };
+  return {
+    warehouse,
+    relations: warehouse === null ? null : await relationsIn(warehouse, 'main'),
+    table: await read('status/table', tableState),
+    periods: await read('status/periods', storedPeriod, JSON.stringify(configured)),
+    ranges: await read('status/finality', storedRange),
+    restated: await read('status/restatements', restatedMetric, since),
+    maturation: await read('status/maturation', maturationAge),
+    backtest: await read('status/backtest', backtestAge),
+    horizons: await read('status/horizons', metricHorizon),
+  };
+}
+
+/** Returns the status of a slice. `control` is a text that says why there is none. */
+export async function sliceStatus(
+  stored: Stored,
   slice: Slice,
   planAt: Date,
   control: SliceStatus['control'] | string,
 ): Promise<SliceStatus> {
   const { name } = slice;
-  const since = (days: number): string => timestamp(new Date(planAt.getTime() - days * MS_PER_DAY));
-  const read = async <T>(
-    of: string,
-    shape: z.ZodType<T>,
-    ...parameters: (string | number)[]
-  ): Promise<T[]> =>
-    warehouse === null ? [] : warehouse.rows(statement(of), [name, ...parameters], shape);
-  const [table] = await read('status/table', tableState);
-  const periods = await read(
-    'status/periods',
-    storedPeriod,
-    fingerprintOf(slice),
-    JSON.stringify(slice.metrics),
-  );
+  const [table] = stored.table(name);
+  const periods = stored.periods(name);
   const fetches = periods.map((period) => period.fetched_at).toSorted();
-  const columns =
-    warehouse === null || table?.is_live !== true ? [] : await columnsOf(warehouse, name);
+  const relation = table?.is_live === true ? stored.relations?.get(name) : undefined;
+  const columns = relation?.columns ?? [];
   const expected = expectedPeriods(slice, periods, planAt);
   const ages = expected.map(({ status }) => status);
-  const ranges = await read('status/finality', storedRange);
   // Before the next sync, the table may have another form or date dimension than the slice.
   const hasCurves = ['age_days', slice.grain].every((needed) =>
     columns.some(({ name: column }) => column === needed),
   );
   const meanings = new Map(columns.map((column) => [column.name, column.comment]));
-  const metrics = metricStatuses(slice.metrics, expected, ranges, meanings);
+  const metrics = metricStatuses(slice.metrics, expected, stored.ranges(name), meanings);
   return {
     name,
     newest_period: periods.findLast(({ rows }) => rows > 0)?.start_day ?? null,
@@ -79,13 +108,16 @@ export async function sliceStatus(
     cells: summedCells(metrics),
     unproven_periods: periods.filter((period) => period.is_unproven).length,
     building_periods: table?.building_periods ?? null,
-    restated: await read('status/restatements', restatedMetric, since(RESTATED_DAYS)),
-    maturation: await read('status/maturation', maturationAge),
-    backtest: await read('status/backtest', backtestAge),
-    horizons: await read('status/horizons', metricHorizon),
+    restated: stored.restated(name),
+    maturation: stored.maturation(name),
+    backtest: stored.backtest(name),
+    horizons: stored.horizons(name),
     no_control: periods.length > 0 && typeof control === 'string' ? control : null,
     control: typeof control === 'string' ? null : control,
-    curves: warehouse === null || !hasCurves ? [] : await readCurves(warehouse, slice, expected),
+    curves:
+      stored.warehouse === null || !hasCurves
+        ? []
+        : await readCurves(stored.warehouse, slice, expected),
     metrics,
     ages,
   };

@@ -20,7 +20,7 @@ import { instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
-import { sliceStatus } from './slice-status.ts';
+import { readStored, sliceStatus } from './slice-status.ts';
 import {
   comparedTotals,
   rejectedRows,
@@ -37,17 +37,20 @@ export async function readStatus(
   planAt: Date,
   snapshot: string | null = null,
 ): Promise<StatusReport> {
-  const configured: Slice[] = [];
   const listed =
     warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
-  for (const stated of config.slices) {
-    const loaded = warehouse === null ? undefined : await loadedMetrics(warehouse, stated.name);
-    configured.push(withStars(stated, listed, loaded));
-  }
+  // Awaited together, they are read together.
+  const configured = await Promise.all(
+    config.slices.map(async (stated) => {
+      const loaded = warehouse === null ? undefined : await loadedMetrics(warehouse, stated.name);
+      return withStars(stated, listed, loaded);
+    }),
+  );
   const controls = await readControls(config, warehouse, configured, planAt);
+  const ledger = await readStored(warehouse, configured, planAt);
   const slices: SliceStatus[] = [];
   for (const slice of configured)
-    slices.push(await sliceStatus(warehouse, slice, planAt, controls(slice)));
+    slices.push(await sliceStatus(ledger, slice, planAt, controls(slice)));
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const stored =
     (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];

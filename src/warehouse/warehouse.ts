@@ -32,8 +32,11 @@ export interface Warehouse {
   alter(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** Commits what `work` does, or rolls back and rethrows. Cannot be nested. */
   transact<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs `work` on a second connection. A temporary table shadows a permanent one of its name, even in views (measured). */
-  withSession<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` on a second connection. A temporary table shadows a permanent one of its name, even in views (measured). If it is
+   * `apart`, `changes` does not count what it changes: nothing that the other session reads again and again.
+   */
+  withSession<T>(work: (session: Warehouse) => Promise<T>, how?: 'apart'): Promise<T>;
   /**
    * Makes `close` reclaim the space of removed rows. Doing so at every close takes twice as long, and leaves the file half as
    * large again (measured).
@@ -57,7 +60,7 @@ const COMMITS_PER_CHECK = 8;
 const MAX_UNSAVED_BYTES = 64_000_000;
 const UNSAVED_SQL = `select memory_usage_bytes::double as bytes from duckdb_memory() where tag = 'IN_MEMORY_TABLE'`;
 
-/** Returns the warehouse on an open instance, which `release` closes. All sessions share one change count. */
+/** Returns the warehouse on an open instance, which `release` closes. */
 export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
@@ -74,7 +77,7 @@ export async function warehouseOn(
     begun: null,
   };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
-    counted.anything += 1;
+    let isChange = true;
     try {
       let text = sql;
       if (transaction.isOpen && transaction.begun === null && parameters.length === 0) {
@@ -84,10 +87,13 @@ export async function warehouseOn(
         transaction.begun ??= asStorage(connection.run('begin transaction'));
         await transaction.begun;
       }
-      const result = await asStorage(statements.run(text, parameters));
-      return result.rowsChanged;
+      const { rowsChanged } = await asStorage(statements.run(text, parameters));
+      // A script states only how many rows its last statement changed.
+      isChange = rowsChanged > 0 || parameters.length === 0;
+      return rowsChanged;
     } finally {
-      counted.anything += 1;
+      // After the change: what was read before it may no longer be remembered, and what is read from now on may.
+      if (isChange) counted.anything += 1;
     }
   };
   /** While another session changes rows, the engine refuses to; a later commit makes up for it. */
@@ -131,8 +137,9 @@ export async function warehouseOn(
         transaction.begun = null;
       }
     },
-    async withSession(work) {
-      const session = await warehouseOn(file, instance, () => {}, counted);
+    async withSession(work, how) {
+      const counts = how === 'apart' ? { ...counted } : counted;
+      const session = await warehouseOn(file, instance, () => {}, counts);
       try {
         return await work(session);
       } finally {
