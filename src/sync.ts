@@ -13,11 +13,12 @@ import { publish } from './publish/publish.ts';
 import { readControls } from './run/controls.ts';
 import { recordPlan, type Run, type RunRequest, warn } from './run/run.ts';
 import { executeRun, type RunSteps } from './run/execute-run.ts';
-import type { Source, SourceFactory } from './run/source.ts';
+import type { Source, SourceFactory, Targets } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
 import {
   adoptCatalog,
   completeDimensions,
+  declareLive,
   deleteOldPeriods,
   prepareTargets,
   currentTargets,
@@ -41,10 +42,12 @@ export async function sync(
   const stages: RunSteps = {
     refresh: async (run) => {
       const source = factory.open(run);
+      const targets: Targets = new Map();
       try {
-        await refresh(run, source, factory);
+        await refresh(run, source, factory, targets);
       } finally {
         await source.close();
+        await declareLive(run, targets);
         // After the last crawl, and before anything is published.
         if (!isIdleReplay(run)) await completeDimensions(run);
       }
@@ -56,10 +59,14 @@ export async function sync(
 }
 
 /** Loads what is due, then deletes what `retain` no longer keeps. */
-async function refresh(run: Run, source: Source, factory: SourceFactory): Promise<void> {
+async function refresh(
+  run: Run,
+  source: Source,
+  factory: SourceFactory,
+  targets: Targets,
+): Promise<void> {
   const { catalog, slices } = await source.begin();
-  const starred = await starredSlices(run, slices, catalog);
-  const targets = await prepareTargets(run, starred, catalog);
+  await prepareTargets(run, await starredSlices(run, slices, catalog), catalog, targets);
   const controls = await readControls(run, source, targets, catalog);
   const plans = await source.plan([...targets.values()]);
   const prepared = new Map(targets);
@@ -69,7 +76,6 @@ async function refresh(run: Run, source: Source, factory: SourceFactory): Promis
     return target?.state === 'live' ? [{ target, windows }] : [];
   });
   await recordPostponed(run.warehouse, planned, run.planAt);
-
   let lost: LostApps | null = null;
   // Requests do not wait for the night's catalog, but loads do: it may state other types, or list an app no longer.
   const readLost = async (): Promise<LostApps> => {
@@ -79,7 +85,6 @@ async function refresh(run: Run, source: Source, factory: SourceFactory): Promis
     return lost;
   };
   await loadWindows(plans, run, source, { targets, lost: readLost, controls });
-
   const current = await currentTargets(run, targets, prepared, await readLost());
   // A wrong clock would delete too much. A run that publishes nothing would leave the deleted periods in the copies.
   const isTimeKnown = run.request.asOf !== null || factory.confirmedNow() !== null;

@@ -8,6 +8,10 @@ projected as (
     select slice, bit_xor(hash(p)) as digest from ripen_internal.projections as p group by slice
 ),
 
+maturing as (
+    select slice, bit_xor(hash(m)) as digest from ripen_internal.maturing as m group by slice
+),
+
 metrics as (
     select slice, bit_xor(hash(m)) as digest from ripen.slice_metrics as m group by slice
 )
@@ -15,7 +19,7 @@ metrics as (
 select
     v.view_name as name,
     t.slice,
-    md5(concat_ws('|', v.sql, m.digest, p.digest, s.digest)) as stamp
+    md5(concat_ws('|', v.sql, m.digest, p.digest, s.digest, r.digest)) as stamp
 from (select distinct slice from ripen.slice_tables) as t
 join duckdb_views() as v
     on
@@ -26,3 +30,4 @@ join duckdb_views() as v
 left join measured as m on m.slice = t.slice
 left join projected as p on p.slice = t.slice
 left join metrics as s on s.slice = t.slice
+left join maturing as r on r.slice = t.slice and v.view_name = t.slice || '_projected'

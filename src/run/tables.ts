@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
+import { declareViews } from '../insight/views.ts';
 import { type LostApps, lostAppsIn } from '../load/lost-apps.ts';
 import { loadedMetrics, recordedUnknown } from '../tables/slice-metrics.ts';
 import { deleteOld, prepareTable, readAhead, swapTables } from '../tables/slice-table.ts';
@@ -59,13 +60,13 @@ export async function starredSlices(
 /** Slices whose ledgers are read together; more would fill the memory. */
 const MAX_CONCURRENT = 20;
 
-/** Returns the table of each slice. A slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
+/** Prepares the table of each slice, and sets it. A slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(
   run: Run,
   slices: readonly Slice[],
   catalog: Catalog,
-): Promise<Targets> {
-  const targets: Targets = new Map();
+  targets: Targets,
+): Promise<void> {
   for (const [at, slice] of slices.entries()) {
     try {
       if (at % MAX_CONCURRENT === 0)
@@ -86,7 +87,6 @@ export async function prepareTargets(
       recordFailed(failure, slice.name, run);
     }
   }
-  return targets;
 }
 
 /** Returns what requests cost, as the ledger's timings show. */
@@ -135,8 +135,7 @@ export async function adoptCatalog(run: Run, targets: Targets, catalog: Catalog)
   const stale = [...targets.values()].filter((target) => target.catalog !== catalog);
   for (const { slice } of stale) targets.delete(slice.name);
   const slices = stale.map(({ slice }) => slice);
-  for (const [name, target] of await prepareTargets(run, slices, catalog))
-    targets.set(name, target);
+  await prepareTargets(run, slices, catalog, targets);
 }
 
 /** Returns the tables after the loads. A table may have been swapped, or loads may have shown which of its metrics add up. */
@@ -151,9 +150,19 @@ export async function currentTargets(
     const { slice, catalog, state, columns } = target;
     if (state === 'building') await swapIfComplete(run, target, lost);
     const isSame = state === 'live' && isDeepStrictEqual(before.get(slice.name)?.columns, columns);
-    current.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
+    const prepared = isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId);
+    targets.set(slice.name, prepared);
+    current.push(prepared);
   }
   return current;
+}
+
+/** Brings the views of live tables up to date: a rebuilt table lacks one if the run ended before it was measured. */
+export async function declareLive({ warehouse }: Run, targets: Targets): Promise<void> {
+  const live = [...targets.values()].filter(({ state }) => state === 'live');
+  await warehouse.transact(async () => {
+    for (const target of live) await declareViews(warehouse, target);
+  });
 }
 
 /** Puts a complete new table in the place of the live one, or warns why it cannot yet: nothing can fetch rows of a lost app again. */

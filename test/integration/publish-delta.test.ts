@@ -69,6 +69,21 @@ test('every table holds every row of the warehouse, and the catalog the same', a
   }
 });
 
+test('a projected view shows what is known of a period now, even if nothing was loaded', async () => {
+  const view = 'network_daily_projected';
+  await sample.warehouse.alter(`create view main.${view} as
+    select period as day, metric, basis from ripen_internal.maturing where slice = 'network_daily'`);
+  await sample.publish([target()]);
+  const before = await readDelta(at(view));
+  await sample.warehouse.run(
+    `update ripen.periods set state = 'open' where start_day = '2026-01-07'`,
+  );
+  await sample.publish([target()]);
+  const after = await readDelta(at(view));
+  expect(after).toEqual(sortedRows(await rowsOf(sample.warehouse, `select * from ${view}`)));
+  expect(after).not.toEqual(before);
+});
+
 test('a night of one restated day of 14, and one that came again unchanged, writes one file of the slice', async () => {
   await sample.publish([target()]);
   await restate(sample.warehouse, '2026-01-07', 5);

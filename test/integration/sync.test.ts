@@ -110,3 +110,21 @@ test('what a killed run left in the spool is gone after the next one, though not
   });
   expect(existsSync(spool)).toBe(false);
 });
+
+test('a run that ends early leaves each view of a table that it rebuilt', async () => {
+  scenario = await openScenario([daily]);
+  await scenario.night(new Date('2026-06-01T02:30:00Z'));
+  scenario.simulator.script({
+    match: () => true,
+    times: Infinity,
+    fault: { kind: 'status', status: 401 },
+  });
+  const slices = [{ ...daily, metrics: [...daily.metrics, 'impressions'] }];
+  const { failures } = await scenario.night(new Date('2026-06-02T02:30:00Z'), { slices });
+  expect(failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED' }]);
+  const added = `select count(column_name) from duckdb_columns() where table_name = 'network_daily' and column_name = 'impressions'`;
+  expect(await column(scenario, added)).toEqual(['1']);
+  expect(await column(scenario, 'select count(*) > 0 from network_daily_projected')).toEqual([
+    'true',
+  ]);
+});
