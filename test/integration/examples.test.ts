@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
 import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
@@ -14,7 +15,9 @@ import { askAudits } from '../../src/publish/audits.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { statement } from '../../src/warehouse/sql.ts';
 import { column } from '../support/contents.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import { smallWorld } from '../support/night.ts';
+import { openSample, rowsOf } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -82,6 +85,48 @@ test('each audit among them can be asked before a night is published', async () 
     askAudits({ audits, slices: [daily] }, warehouse, AbortSignal.timeout(60_000)),
   );
   expect(results.map(({ reason }) => reason)).toEqual(audits.map(() => null));
+});
+
+test('the audit of late slices tells only of those that are still fetched', async () => {
+  const sample = await openSample(1, 1);
+  onTestFinished(async () => sample.close());
+  const of = { load_id: 1, rows: 1 };
+  const slices = [
+    { slice: 'newest', start_day: '2026-02-20', fetched_at: '2026-02-21 02:30:00', ...of },
+    { slice: 'late', start_day: '2026-02-12', fetched_at: '2026-02-18 02:30:00', ...of },
+    { slice: 'left', start_day: '2026-01-12', fetched_at: '2026-01-18 02:30:00', ...of },
+  ];
+  const asOf = '2026-02-21 02:30:00';
+  await storeRows(sample.warehouse, 'ripen.runs', { run_id: 'run', started_at: asOf });
+  for (const { slice: name } of slices)
+    await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: name });
+  await storeRows(sample.warehouse, 'ripen.periods', ...slices);
+  const rows = await rowsOf(sample.warehouse, statement('examples/audit_late_slice'));
+  expect(rows).toEqual([{ slice: 'late', last_day: '2026-02-12' }]);
+});
+
+test.each([
+  'docs/operations.md',
+  'docs/configuration.md',
+  'config/example.yaml',
+  'config/first.yaml',
+])('the audits of %s can be asked, and one that may hold speaks of new days only', async (page) => {
+  const text = readFileSync(new URL(page, root), 'utf8').replaceAll(/^# ?/gm, '');
+  const [block = ''] = /^audits:.*\n(?: +.*\n)+/m.exec(text) ?? [];
+  const shape = z.object({ name: z.string(), sql: z.string(), on_fail: z.string().optional() });
+  const { audits } = z.object({ audits: z.array(shape) }).parse(parse(block));
+  const results = await scenario.inWarehouse(async (warehouse) =>
+    askAudits(
+      { audits: audits.map((audit) => ({ ...audit, onFail: 'warn' })), slices: [daily] },
+      warehouse,
+      AbortSignal.timeout(60_000),
+    ),
+  );
+  expect(results.map(({ reason }) => reason)).toEqual(audits.map(() => null));
+  const holding = audits.filter(({ on_fail: onFail }) => onFail === 'hold');
+  expect(holding.map(({ sql }) => sql)).toEqual([
+    expect.stringContaining('where day > (select max(day) - 7 from network_daily)'),
+  ]);
 });
 
 test.each(queries)(
