@@ -9,9 +9,11 @@ import { randomUUID } from 'node:crypto';
 import { answersToDrop, dropAnswers } from './archive/archive.ts';
 import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
+import { warningEvent } from './events.ts';
 import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
+import { auditNight } from './publish/audits.ts';
 import { publish, type Publication } from './publish/publish.ts';
 import { assertOwnCopies, assertWritable } from './publish/places/destinations.ts';
 import type { Circumstances } from './run/circumstances.ts';
@@ -76,6 +78,11 @@ export async function dropSlice(
     });
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
+    const { held } = await auditNight(config, warehouse, {
+      signal,
+      tell: (message) => emit(warningEvent('AUDIT_FAILED', message)),
+    });
+    if (held.length > 0) return { dropped: loss, published: [], failures: held };
     return {
       dropped: loss,
       ...(await publish({ publish: config.publish }, warehouse, { emit, signal })),

@@ -1,7 +1,8 @@
 -- The last runs.
 -- $1 how many
 -- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
--- summary covers what it did before it published, null before that; failures is a JSON list.
+-- summary covers what it did before it published, null before that; failures is a JSON list, without those of audits that held
+-- it back if something was published later.
 select
     run_id,
     command,
@@ -17,7 +18,14 @@ select
     end as rows_loaded,
     cast(summary ->> '$.service.requests' as bigint) as requests,
     cast(summary ->> '$.service.retries' as bigint) as retries,
-    coalesce(summary -> '$.failures', '[]')::varchar as failures
+    coalesce(
+        case
+            when finished_at < (select max(published_at) from ripen_internal.publishes)
+                then to_json([f for f in cast(summary -> '$.failures' as json []) if f ->> '$.code' <> 'AUDIT_HELD'])
+            else summary -> '$.failures'
+        end,
+        '[]'
+    )::varchar as failures
 from ripen.runs
 order by run_number desc nulls last
 limit $1

@@ -1,6 +1,6 @@
 /** Checks the warehouse and the places a run writes to, without writing. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -32,18 +32,21 @@ const opening = { lockWaitMs: 0, emit: () => {} } as const;
 export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const unwritable = await unwritablePlaces(config);
   const ofWarehouse = await warehouseFindings(config, checking);
-  const space = await spaceFinding(config.warehouse);
+  const space = await spaceFinding(config);
   return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
 }
 
-async function spaceFinding(warehouse: string): Promise<Finding> {
+async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   const disk = await statfs(folder).catch(() => null);
   if (disk === null)
     return finding('untried', `the free space at ${folder}, which could not be read`);
   const free = disk.bavail * disk.bsize;
-  const needed = Math.max(MIN_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
+  const received = Math.max(MIN_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
+  // Audits are asked of a copy.
+  const copied = audits.length > 0 && existsSync(warehouse) ? statSync(warehouse).size : 0;
+  const needed = received + copied;
   if (free >= needed) return finding('works', `${sizeText(free)} free`);
   const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
   return findingOf(

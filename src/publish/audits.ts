@@ -19,8 +19,8 @@ export interface AuditResult {
   readonly on_fail: Audit['onFail'];
   /** How many it returned; null if it could not be answered, which fails it too. */
   readonly rows: number | null;
-  /** Of these, the first five. */
-  readonly first: readonly Readonly<Record<string, unknown>>[];
+  /** Of these, the first five, their values as text. */
+  readonly first: readonly Readonly<Record<string, string | null>>[];
   /** Why it could not be answered, or which slice it still waits for. */
   readonly reason: string | null;
 }
@@ -35,12 +35,13 @@ export async function askAudits(
   signal: AbortSignal,
   limitMs = LIMIT_MS,
 ): Promise<AuditResult[]> {
-  if (audits.length === 0) return [];
   const copy = `${warehouse.path}.audit`;
   const remove = async (): Promise<void> => {
     for (const ending of ['', '.wal']) await rm(`${copy}${ending}`, { force: true });
   };
+  // A killed run left it, maybe before the last audit was removed from the configuration.
   await remove();
+  if (audits.length === 0) return [];
   try {
     await warehouse.run('checkpoint');
     await copyDatabase(warehouse.path, copy, signal);
@@ -53,8 +54,12 @@ export async function askAudits(
         );
         const of = { name, on_fail: onFail };
         if ('answer' in answer) results.push({ ...of, ...answer.answer, reason: null });
-        else results.push({ ...of, first: [], ...(await unanswered(night, slices, answer.error)) });
+        else {
+          const reason = await unanswered(night, slices, { sql: audit.sql, error: answer.error });
+          results.push({ ...of, first: [], ...reason });
+        }
       }
+      signal.throwIfAborted();
       return results;
     });
   } finally {
@@ -75,7 +80,7 @@ const confined = async <T>(
 
 const answerRow = z.object({
   rows: count,
-  first: jsonOf(z.array(z.record(z.string(), z.unknown()))),
+  first: jsonOf(z.array(z.record(z.string(), z.string().nullable()))),
 });
 
 async function answerTo(
@@ -91,12 +96,13 @@ const LINES_BEFORE = 2;
 /** No column has this name. */
 const ROW = '"row,"';
 
+// As text, because JSON has neither NaN nor infinity.
 const countedRows = (
   sql: string,
 ): string => `select count(*) as rows, coalesce(to_json(list(${ROW} order by "number,") filter ("number," <= ${SHOWN})), '[]')::varchar as first
-from (select ${ROW}, row_number() over () as "number," from (
+from (select ${ROW}, row_number() over () as "number," from (select columns(*)::varchar from (
 ${sql.replace(/[;\s]+$/, '')}
-) as ${ROW})`;
+)) as ${ROW})`;
 
 /** Interrupts `work` at the limit or by the signal, whose reason it throws. */
 async function limited<T>(
@@ -109,6 +115,7 @@ async function limited<T>(
   const interrupt = (): void => night.interrupt();
   stop.addEventListener('abort', interrupt);
   try {
+    signal.throwIfAborted();
     return { answer: await work() };
   } catch (error) {
     signal.throwIfAborted();
@@ -119,26 +126,38 @@ async function limited<T>(
   }
 }
 
-const isLoadedRow = z.object({ slice: z.string() });
+const columnRow = z.object({ name: z.string() }).transform(({ name }) => name.toLowerCase());
 
-/** Returns what an error means: an audit of a slice that is not loaded yet passes. */
+/** Returns what an error means: an audit of a slice, or of a column, that is not loaded yet passes. */
 async function unanswered(
   night: Warehouse,
   slices: Config['slices'],
-  error: unknown,
+  { sql, error }: { readonly sql: string; readonly error: unknown },
 ): Promise<Pick<AuditResult, 'rows' | 'reason'>> {
   const text = textOf(error);
-  const table = /Table with name (\S+) does not exist/.exec(text)?.[1];
-  const waiting = slices.find(({ name }) =>
-    sliceRelations.some((end) => `${name}${end}` === table),
-  );
-  if (waiting !== undefined) {
-    const sql = `select slice from ripen.slice_tables where slice = $1 and state = 'live'`;
-    const loaded = await night.rows(sql, [waiting.name], isLoadedRow);
-    if (loaded.length === 0) return { rows: 0, reason: `slice ${waiting.name} is not loaded yet` };
+  const table = /Table with name (\S+) does not exist/.exec(text)?.[1]?.toLowerCase();
+  const column = /column "([^"]+)" not found|have a column named "([^"]+)"/.exec(text);
+  const missing = (column?.[1] ?? column?.[2])?.toLowerCase();
+  for (const { name, dimensions, metrics, cube } of slices) {
+    const isNamed = sliceRelations.some((end) => `${name}${end}` === table);
+    const configured = cube === undefined ? [...dimensions, ...metrics] : dimensions;
+    const lacking = sql.toLowerCase().includes(name)
+      ? configured.find((id) => id.toLowerCase() === missing)
+      : undefined;
+    if (!isNamed && lacking === undefined) continue;
+    const columns = await night.rows(LIVE_COLUMNS, [name], columnRow);
+    const isLoaded = columns.length > 0;
+    if (isNamed && !isLoaded) return { rows: 0, reason: `slice ${name} is not loaded yet` };
+    if (lacking !== undefined && isLoaded && !columns.includes(lacking.toLowerCase()))
+      return { rows: 0, reason: `slice ${name} has no column ${lacking} yet` };
   }
   return { rows: null, reason: placedText(text) };
 }
+
+const LIVE_COLUMNS = `select c.column_name as name
+from ripen.slice_tables as t
+join duckdb_columns() as c on c.schema_name = 'main' and c.table_name = t.slice
+where t.slice = $1 and t.state = 'live'`;
 
 /** DuckDB's words, with the line and column in the audit's own text; both count from 1. */
 function placedText(text: string): string {
@@ -166,7 +185,7 @@ export function auditText({ name, rows, first, reason }: AuditResult): string {
 
 /**
  * Asks all audits, and tells of those that failed and only warn. Returns those that failed or wait, and the failures that hold the
- * night back. Throws as `askAudits` does.
+ * night back. Throws as `askAudits` does, but tells of a full disk if no audit can hold a night back.
  */
 export async function auditNight(
   config: Pick<Config, 'audits' | 'slices'>,
@@ -176,7 +195,14 @@ export async function auditNight(
     tell,
   }: { readonly signal: AbortSignal; readonly tell: (message: string) => Promise<void> | void },
 ): Promise<{ readonly audits: readonly AuditResult[]; readonly held: readonly Failure[] }> {
-  const results = await askAudits(config, warehouse, signal);
+  const isHoldable = config.audits.some(({ onFail }) => onFail === 'hold');
+  const results = await askAudits(config, warehouse, signal).catch(async (error: unknown) => {
+    signal.throwIfAborted();
+    const isOfDisk = error instanceof Failure && error.code === 'STORAGE_FAILED';
+    if (isHoldable || !isOfDisk) throw error;
+    await tell(`The audits could not be asked: ${error.message}`);
+    return [];
+  });
   const failed = results.filter(isFailedAudit);
   for (const audit of failed) if (audit.on_fail === 'warn') await tell(auditText(audit));
   const held = failed.flatMap((audit) => {
@@ -213,7 +239,7 @@ export async function auditProblems(
         (thrown: unknown) => thrown,
       );
       if (error === null) continue;
-      const { rows, reason } = await unanswered(night, slices, error);
+      const { rows, reason } = await unanswered(night, slices, { sql, error });
       problems.push({ name, message: reason ?? '', isWaiting: rows === 0 });
     }
     return problems;

@@ -82,10 +82,13 @@ export function healthOf(
   const state =
     healthStates.find((each) => findings.some((found) => found.state === each)) ?? 'well';
   const last = judged.find(({ status }) => status !== 'succeeded') ?? online;
-  const end =
-    last?.status === 'partial'
-      ? `loaded only a part: ${counted(last.failures.length, 'failure')}`
-      : (ends.get(last?.status ?? '') ?? 'failed');
+  const ended = last?.status ?? '';
+  const failures = last?.failures.length ?? 0;
+  let end = ends.get(ended) ?? 'failed';
+  if (ended === 'partial') end = `loaded only a part: ${counted(failures, 'failure')}`;
+  // The failures of audits that held it back are left out once something was published.
+  if (failures === 0 && ['partial', 'failed'].includes(ended))
+    end = 'was held back by an audit, and published later';
   const run = last && `The last ${last.command}, as of ${minuteOf(last.as_of)}, ${end}`;
   const isDoubtful = state === 'watch' && last?.status === 'succeeded';
   const headline =

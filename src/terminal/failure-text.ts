@@ -15,7 +15,7 @@ import {
 import { failedEvent } from '../events.ts';
 import type { FailureSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
-import type { StatusReport } from '../status/status-report.ts';
+import type { RunStatus, StatusReport } from '../status/status-report.ts';
 import { sizeText } from './measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';
 
@@ -157,10 +157,15 @@ function readersText(slice: string | null, { report, runId }: Known): string {
       ? `Readers have no data of ${slice} yet.`
       : `Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
   }
-  const good = report.runs.find(
-    ({ run_id: id, status, rows_loaded: rows }) =>
-      status === 'succeeded' || (status === 'partial' && (id !== runId || (rows ?? 0) > 0)),
-  );
-  if (good === undefined) return 'Readers have no data yet.';
+  const isHeld = ({ failures }: RunStatus): boolean =>
+    failures.some(({ code }) => code === 'AUDIT_HELD');
+  const good = report.runs
+    .filter((run) => !isHeld(run))
+    .find(
+      ({ run_id: id, status, rows_loaded: rows }) =>
+        status === 'succeeded' || (status === 'partial' && (id !== runId || (rows ?? 0) > 0)),
+    );
+  // The night that readers have may be older than the runs that are read.
+  if (good === undefined) return report.runs.some(isHeld) ? '' : 'Readers have no data yet.';
   return `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
 }

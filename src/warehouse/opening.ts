@@ -47,6 +47,8 @@ const engineSettings = {
 } as const;
 
 const confinedSettings = {
+  // Beside the open warehouse, whose limit it adds to.
+  memory_limit: '256MB',
   enable_external_access: 'false',
   lock_configuration: 'true',
   temp_directory: '',

@@ -120,7 +120,7 @@ const places: Record<string, Place> = {
     },
   },
 };
-for (const ending of ['.wal', '.spool', '.archive', '.drafts']) {
+for (const ending of ['.wal', '.spool', '.archive', '.drafts', '.audit']) {
   places[`a lake below the ${ending} of the warehouse`] = {
     kind: 'usage',
     async made() {

@@ -1,16 +1,18 @@
 /** Audits of a loaded night: what holds it back, what only warns, and what an audit cannot do. */
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { Audit, PublishTarget } from '../../src/config/config.ts';
-import { exitCodeOf } from '../../src/errors.ts';
+import { exitCodeOf, Failure } from '../../src/errors.ts';
+import type { RunEvent } from '../../src/events.ts';
 import { check, type Finding, publish, readConfig, status, sync } from '../../src/index.ts';
 import { askAudits, auditText } from '../../src/publish/audits.ts';
+import { explained } from '../../src/terminal/failure-text.ts';
 import { column } from '../support/contents.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
@@ -84,7 +86,7 @@ describe('a held night', () => {
     const [failure] = held.failures;
     expect(failure?.code).toBe('AUDIT_HELD');
     expect(failure?.message).toMatch(
-      /^The audit asked returned 1 row: \{"day":"2026-04-02","installs":\d+\}$/,
+      /^The audit asked returned 1 row: \{"day":"2026-04-02","installs":"\d+"\}$/,
     );
     expect(held.audits.map(({ name, rows, first }) => [name, rows, first.length])).toEqual([
       ['asked', 1, 1],
@@ -93,6 +95,9 @@ describe('a held night', () => {
     expect(await newest()).toEqual(Array(3).fill('2026-04-01'));
     expect(existsSync(`${copies.config.warehouse}.audit`)).toBe(false);
     const config = { ...copies.config, publish: targets };
+    const known = { config, report: await status(config, { asOf: SECOND }), runId: held.run_id };
+    const [told] = await explained(held.failures, known);
+    expect(told?.message).toMatch(/ Readers keep the good data of the night of 2026-04-02\.$/);
     const byHand = await publish({ ...config, audits: audit('2026-04-02') });
     expect(byHand.failures.map(({ code }) => code)).toEqual(['AUDIT_HELD']);
     expect(await newest()).toEqual(Array(3).fill('2026-04-01'));
@@ -101,6 +106,14 @@ describe('a held night', () => {
     const findings = report.health.findings.map(({ message }) => message);
     expect(findings).toContainEqual(expect.stringMatching(/^AUDIT_HELD: The audit asked/));
     expect(findings).toContainEqual(expect.stringMatching(/^The audit noted returned 7 rows: /));
+    const lifted = await publish({ ...config, audits: audit('2026-04-09') });
+    expect(lifted.failures).toEqual([]);
+    expect(await newest()).toEqual(Array(3).fill('2026-04-02'));
+    const { health } = await status(config, { asOf: SECOND });
+    expect(health.findings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^The audit noted returned 7 rows: /),
+    ]);
+    expect(health.headline).toMatch(/ was held back by an audit, and published later\.$/);
     const good = await copies.night(THIRD, { publish: targets, audits: audit('2026-04-09') });
     expect(good.failures).toEqual([]);
     expect(await newest()).toEqual(Array(3).fill('2026-04-03'));
@@ -108,10 +121,10 @@ describe('a held night', () => {
 });
 
 describe('an audit', () => {
-  const answerTo = async (sql: string, limitMs?: number) => {
-    const other = slice({ ...daily, name: 'later' });
+  const other = slice({ ...daily, name: 'later' });
+  const answerTo = async (sql: string, limitMs?: number, slices = [daily, other]) => {
     return scenario.inWarehouse(async (warehouse) => {
-      const config = { audits: [asking(sql)], slices: [daily, other] };
+      const config = { audits: [asking(sql)], slices };
       const signal = AbortSignal.timeout(60_000);
       const [result] = await askAudits(config, warehouse, signal, limitMs);
       if (result === undefined) throw new Error('an audit has a result');
@@ -134,6 +147,85 @@ describe('an audit', () => {
       const result = await answerTo(sql);
       expect(auditText(result)).toBe('The audit asked: slice later is not loaded yet.');
     }
+  });
+
+  test('of a column that is configured and not loaded yet passes and says so', async () => {
+    const wider = { ...daily, metrics: [...daily.metrics, 'clicks'] };
+    const later = slice({ ...daily, name: 'later', metrics: ['impressions'] });
+    for (const [sql, reason] of [
+      ['select sum(Clicks) from daily', 'slice daily has no column clicks yet'],
+      ['select d.clicks from daily as d', 'slice daily has no column clicks yet'],
+      ['from LATER', 'slice later is not loaded yet'],
+    ] as const) {
+      const waiting = await answerTo(sql, undefined, [wider, later]);
+      expect(waiting).toMatchObject({ rows: 0, reason });
+    }
+    const wrong = await answerTo('from DAILY where impressions < 0', undefined, [wider, later]);
+    expect(wrong.rows).toBeNull();
+    expect(wrong.reason).toMatch(/"impressions" not found/);
+  });
+
+  test('shows values that JSON has no word for, in at most 256 MB', async () => {
+    const sql = `select 'infinity'::double as large, 'nan'::double as none, null as empty, value as memory
+      from duckdb_settings() where name = 'memory_limit'`;
+    expect((await answerTo(sql)).first).toEqual([
+      { large: 'inf', none: 'nan', empty: null, memory: '244.1 MiB' },
+    ]);
+  });
+
+  test.each(['name', 'sql'] as const)(
+    'ends with the reason of a signal that comes when its %s is read, and leaves nothing',
+    async (key) => {
+      const stop = new AbortController();
+      const endless = 'with recursive n as (select 1 as i union all select i from n) from n';
+      const audit = asking(key === 'name' ? endless : 'select 1');
+      const audits = [
+        new Proxy(audit, {
+          get(of, read: keyof Audit) {
+            if (read === key) stop.abort(new Error('stopped'));
+            return of[read];
+          },
+        }),
+      ];
+      await scenario.inWarehouse(async (warehouse) => {
+        const asked = askAudits({ audits, slices: [daily] }, warehouse, stop.signal);
+        await expect(asked).rejects.toThrow('stopped');
+      });
+      expect(existsSync(`${scenario.config.warehouse}.audit`)).toBe(false);
+    },
+    20_000,
+  );
+
+  test('leaves no copy of a killed run behind, even if none is configured any more', async () => {
+    const copy = `${scenario.config.warehouse}.audit`;
+    await writeFile(copy, 'left');
+    await publish(scenario.config);
+    expect(existsSync(copy)).toBe(false);
+  });
+
+  test.each([
+    ['warn', []],
+    ['hold', ['STORAGE_FAILED']],
+  ] as const)('that may %s and cannot be copied', async (onFail, codes) => {
+    const node = process.execPath;
+    const lake = { kind: 'parquet', path: join(scenario.directory, onFail), mode: MODE } as const;
+    const config = { ...scenario.config, publish: [lake], audits: [asking('select 1', onFail)] };
+    const warnings: string[] = [];
+    const emit = (event: RunEvent): void => {
+      if (event.type === 'warning') warnings.push(`${event.code}: ${event.message}`);
+    };
+    process.execPath = '/bin/false';
+    const done = publish(config, { emit }).then(
+      ({ failures }) => failures,
+      (failure: unknown) => (failure instanceof Failure ? [failure] : []),
+    );
+    const failures = await done.finally(() => (process.execPath = node));
+    expect(failures.map(({ code }) => code)).toEqual(codes);
+    expect(existsSync(lake.path)).toBe(onFail === 'warn');
+    const told = 'AUDIT_FAILED: The audits could not be asked: The file ';
+    expect(warnings.map((text) => text.slice(0, told.length))).toEqual(
+      onFail === 'warn' ? [told] : [],
+    );
   });
 
   test.each([
@@ -173,9 +265,9 @@ describe('an audit', () => {
   test('with ten million rows is counted and shows five', async () => {
     const result = await answerTo('from range(10_000_000)');
     expect(result.rows).toBe(10_000_000);
-    expect(result.first).toEqual([0, 1, 2, 3, 4].map((range) => ({ range })));
+    expect(result.first).toEqual([0, 1, 2, 3, 4].map((range) => ({ range: `${range}` })));
     expect(auditText(result)).toMatch(
-      /^The audit asked returned 10000000 rows: \{"range":0\}.*, …$/,
+      /^The audit asked returned 10000000 rows: \{"range":"0"\}.*, …$/,
     );
   });
 });
@@ -227,5 +319,9 @@ slices:
     expect((await sync(config)).failures).toEqual([]);
     expect(lines(await findingsOfAudits())).toEqual(['works: 2 audits prepared', wrong]);
     expect(config.audits.map(({ onFail }) => onFail)).toEqual(['warn', 'warn', 'warn']);
+    // Audits are asked of a copy, for which no disk has room.
+    await truncate(config.warehouse, 15e12);
+    const all = await check({ directory, file, environment: {} });
+    expect(lines(all)).toContainEqual(expect.stringMatching(/ free; a run needs 1500\d GB$/));
   });
 });

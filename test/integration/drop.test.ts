@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
-import { publish, readConfig, status } from '../../src/index.ts';
+import { drop, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { readDelta } from '../support/delta-reader.ts';
 import { ask } from '../support/sample-warehouse.ts';
@@ -226,6 +226,22 @@ describe('a slice that is no longer configured', () => {
     await publish(await configured(['hourly'], '0s'));
     expect(await readdir(path('tables'))).not.toContain('daily');
   });
+});
+
+test('while an audit holds, a drop leaves the copies as they are; the next good publish clears them', async () => {
+  const held = await lakeFiles('daily');
+  const audits = [{ name: 'asked', sql: 'from hourly limit 1', onFail: 'hold' as const }];
+  const { dropped: loss, ...done } = await drop(
+    { ...config, audits },
+    { slice: 'daily', agree: true },
+  );
+  expect(loss).toMatchObject({ slice: 'daily', periods: 18 });
+  expect(done).toMatchObject({ published: [], failures: [{ code: 'AUDIT_HELD' }] });
+  expect(await relationsOf('daily')).toEqual([]);
+  expect(await lakeFiles('daily')).toEqual(held);
+  expect(await readdir(directory)).not.toContain('warehouse.duckdb.audit');
+  await publish(config);
+  expect(await lakeFiles('daily')).toEqual({ onDisk: [], stated: [] });
 });
 
 describe('nothing is deleted', () => {

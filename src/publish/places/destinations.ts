@@ -25,8 +25,19 @@ interface Destination {
   readonly written: readonly string[];
 }
 
-/** Written beside it: DuckDB's log and spill, spool, archive, drafts of copies, the note of a run not started. */
-const besideWarehouse = ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'];
+/**
+ * Written beside it: DuckDB's log and spill, spool, archive, drafts of copies, the note of a run not started, the copy for audits.
+ */
+const besideWarehouse = [
+  '.wal',
+  '.tmp',
+  '.spool',
+  '.archive',
+  '.drafts',
+  '.unstarted',
+  '.audit',
+  '.audit.wal',
+];
 
 async function destinationsOf({ warehouse, publish }: Destinations): Promise<Destination[]> {
   const places = publish.map((target) => ({ ...target, beside: copyAt(target).beside }));
