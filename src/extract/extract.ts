@@ -43,7 +43,7 @@ export interface Missed extends PendingWindow {
 }
 
 export interface Batch {
-  /** Of one slice and the same metrics, in the order they arrived. */
+  /** Of one slice and the same metrics, or small ones of several such, each slice's together. */
   readonly spooled: readonly Spooled[];
   readonly missed: readonly Missed[];
   /** Requests since the last batch, whatever their outcome; a slice may occur more than once. */
@@ -120,7 +120,7 @@ export async function* extract(
     fill();
     if (spooled.length > 0 || missed.length > 0) {
       yield {
-        spooled: takeOfOneSlice(spooled),
+        spooled: takeBatch(spooled),
         missed: missed.splice(0),
         requested: requested.splice(0),
       };
@@ -131,9 +131,32 @@ export async function* extract(
   }
 }
 
-/** Takes a batch of waiting answers with the slice and metrics of the oldest; no two of them replace the same rows. */
-function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
-  const [first] = waiting;
+/** Small answers of several slices are loaded in one transaction: more would hardly take less time. */
+const MAX_SHARED_SLICES = 20;
+const MAX_SHARED_BYTES = 2_000_000;
+
+/** Takes the waiting answers of the slice of the oldest, and of other slices while they are small together. */
+function takeBatch(waiting: Spooled[]): Spooled[] {
+  const taken = takeOfOneSlice(waiting, MAX_BATCH_BYTES);
+  const names = new Set(taken.map(({ window }) => window.slice.name));
+  let room = MAX_SHARED_BYTES - bytesOf(taken);
+  for (const next of waiting.slice()) {
+    const { name } = next.window.slice;
+    if (names.size === MAX_SHARED_SLICES || bytesOf([next]) > room) break;
+    if (names.has(name)) continue;
+    names.add(name);
+    const others = takeOfOneSlice(waiting, room, [next]);
+    room -= bytesOf(others);
+    taken.push(...others);
+  }
+  return taken;
+}
+
+const bytesOf = (answers: readonly Spooled[]): number =>
+  answers.reduce((sum, each) => sum + plainBytesOf(each.answers), 0);
+
+/** Takes a batch of waiting answers with the slice and metrics of the first; no two of them replace the same rows. */
+function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
   const isAlike = ({ window }: Spooled): boolean =>
@@ -142,7 +165,7 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
     haveSameMetrics(window, first.window);
   for (const next of waiting.filter(isAlike)) {
     bytes += plainBytesOf(next.answers);
-    if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
+    if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > maxBytes)) break;
     if (taken.some(({ window }) => replacesSame(window, next.window))) break;
     taken.push(next);
   }

@@ -12,7 +12,7 @@ import { endOf, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import { periodRow, periodsShape } from '../warehouse/ledger.ts';
-import { bound, insertion, statement } from '../warehouse/sql.ts';
+import { asScript, bound, insertion, statement, timestamp } from '../warehouse/sql.ts';
 import { receivedAtOf, requestedAtOf } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
@@ -21,7 +21,7 @@ import type { StoredPeriod } from './fate.ts';
 import { isStated } from './night-totals.ts';
 import type { Reject } from './answered.ts';
 import { isWithin } from './window-checks.ts';
-import { ledgerBounds, type Target } from '../tables/target.ts';
+import { additiveOf, ledgerBounds, type Target } from '../tables/target.ts';
 
 const storedRow = z.object({ periods: periodsShape });
 
@@ -95,13 +95,105 @@ interface Recording {
   readonly runId: string;
 }
 
-/** Returns statements that record the loads of a slice, and replace the entries of their periods. */
-export async function recordLoads(
-  { slice, columns, fingerprint }: Target,
-  loads: readonly Load[],
-  counted: StoredCounts,
-  { warehouse, runId }: Recording,
-): Promise<string[]> {
+/** Loads of one slice. */
+interface SliceLoads {
+  readonly target: Target;
+  readonly loads: readonly Load[];
+  readonly counted: StoredCounts;
+  /** Whether totals may have moved. */
+  readonly isKnown: boolean;
+}
+
+const restatedRow = z.object({ load_id: z.string(), period: z.string() });
+
+/** The ledger of the loads of one transaction: entries of many slices take hardly longer than those of one. */
+export class LoadLedger {
+  readonly #recording: Recording;
+  readonly #slices: SliceLoads[] = [];
+  readonly #restated = new Map<string, string[]>();
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+  }
+
+  get isEmpty(): boolean {
+    return this.#slices.length === 0;
+  }
+
+  add(loads: SliceLoads): void {
+    this.#slices.push(loads);
+  }
+
+  /** Returns a list of the periods that a load restated, which `write` fills. */
+  restatedBy(loadId: string): readonly string[] {
+    const periods = this.#restated.get(loadId) ?? [];
+    this.#restated.set(loadId, periods);
+    return periods;
+  }
+
+  /** Records restatements, then the loads, and replaces the entries of their periods. Must end the transaction. */
+  async write(): Promise<void> {
+    const { warehouse } = this.#recording;
+    await this.#restate();
+    const rejects = this.#slices.flatMap(({ loads }) =>
+      loads.flatMap((load) => load.rejects.recorded),
+    );
+    const entries = this.#slices.map((of) => entriesOf(of, this.#recording.runId));
+    const loadRows = entries.flatMap((of) => of.loads);
+    if (loadRows.length === 0) return;
+    await warehouse.run(
+      asScript([
+        ...(await recordRejects(rejects, this.#recording)),
+        await insertion(warehouse, 'ripen.loads', loadRows),
+        ...entries.flatMap(({ deletions }) => deletions),
+        await insertion(
+          warehouse,
+          'ripen.periods',
+          entries.flatMap(({ periods }) => periods),
+        ),
+      ]),
+    );
+  }
+
+  /** Records the totals that changed. */
+  async #restate(): Promise<void> {
+    const known = this.#slices.filter(({ isKnown }) => isKnown);
+    const metrics = known.flatMap(({ target: { slice, columns }, loads }) => {
+      const except = new Set(loads.flatMap(({ notAdditive }) => notAdditive));
+      return additiveOf(columns).flatMap(({ id, type }) => {
+        const { kind } = columns.cube?.value ?? type;
+        const metric = { slice: slice.name, metric: id, is_double: kind === 'DOUBLE' };
+        return except.has(id) ? [] : [metric];
+      });
+    });
+    if (metrics.length === 0) return;
+    const items = known.flatMap(({ target: { slice, fingerprint }, loads }) =>
+      loads.map(({ loadId, answered: { fetchedAt }, window: { replaced } }) => {
+        return {
+          slice: slice.name,
+          fingerprint,
+          load_id: loadId,
+          seen_at: timestamp(fetchedAt),
+          start_day: replaced.start,
+          end_day: replaced.end,
+        };
+      }),
+    );
+    const moved = await this.#recording.warehouse.rows(
+      statement('load/record_restatements'),
+      [JSON.stringify(items), JSON.stringify(metrics)],
+      restatedRow,
+    );
+    for (const { load_id: loadId, period } of moved) {
+      const periods = this.#restated.get(loadId);
+      if (periods?.includes(period) === false) periods.push(period);
+    }
+  }
+}
+
+/** Returns the rows of loads and of their periods, and statements that delete those they replace. */
+function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
+  const { slice, columns, fingerprint } = target;
   const table = { slice: slice.name, fingerprint };
   const loadRows = loads.map((load) => {
     const { window, rejects, verdict, comparisons, answered } = load;
@@ -137,13 +229,10 @@ export async function recordLoads(
   const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) =>
     ledgerBounds(slice.grain, days),
   );
-  return [
-    await insertion(warehouse, 'ripen.loads', loadRows),
-    ...replaced.map((days) =>
-      bound('load/delete_periods', [slice.name, fingerprint, ...days, ages]),
-    ),
-    await insertion(warehouse, 'ripen.periods', periodRows),
-  ];
+  const deletions = replaced.map((days) =>
+    bound('load/delete_periods', [slice.name, fingerprint, ...days, ages]),
+  );
+  return { loads: loadRows, deletions, periods: periodRows };
 }
 
 /** The ledger's records of the periods of a load: one per period, in a cube one per period and age. */

@@ -24,7 +24,7 @@ import { decide, type Replacement } from './decide.ts';
 import { readAnswered } from './facts.ts';
 import { readStagedValues } from './known-values.ts';
 import { type LostApps, protectedLoadOf, rowsOfUnnamed, withoutRows } from './lost-apps.ts';
-import { recordRejects, storedPeriods } from './load-ledger.ts';
+import { LoadLedger, recordRejects, storedPeriods } from './load-ledger.ts';
 import type { Outcome } from './outcome.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
 import { type Destination, replaceWindows } from './replace.ts';
@@ -51,6 +51,35 @@ export interface LoadedBatch {
 
 /** Failures that one window may cause for its whole batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
+
+/**
+ * Loads batches of different slices in one transaction, or, if that fails, each in its own. Throws `STORAGE_FAILED`. What they
+ * have in common takes as long for one as for twenty: a commit, the statements of the ledger.
+ */
+export async function loadBatches(
+  batches: readonly { readonly spooled: readonly Spooled[]; readonly request: LoadRequest }[],
+): Promise<readonly LoadedBatch[]> {
+  const [first, ...others] = batches;
+  if (first !== undefined && others.length > 0) {
+    const { warehouse, runId } = first.request;
+    try {
+      return await warehouse.transact(async () => {
+        const ledger = new LoadLedger({ warehouse, runId });
+        const loaded: LoadedBatch[] = [];
+        for (const { spooled, request } of batches)
+          loaded.push(await load(spooled, { ...request, ledger }));
+        await ledger.write();
+        return loaded;
+      });
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure.code === 'STORAGE_FAILED') throw failure;
+    }
+  }
+  const loaded: LoadedBatch[] = [];
+  for (const { spooled, request } of batches) loaded.push(await loadBatch(spooled, request));
+  return loaded;
+}
 
 /**
  * Loads a batch, and its windows one by one if the engine has too little memory or an unforeseen failure occurs. Any other

@@ -5,37 +5,39 @@ import * as z from 'zod';
 import type { Day, DayInterval } from '../model/calendar.ts';
 import { describeSlice } from '../tables/describing.ts';
 import { alterTypes } from '../tables/slice-table.ts';
-import { additiveOf, tableColumns, type Target, valueType } from '../tables/target.ts';
+import { tableColumns, type Target, valueType } from '../tables/target.ts';
 import { transactRows } from '../warehouse/opening.ts';
-import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
+import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Answered, isBatched } from './answered.ts';
 import type { Replacement } from './decide.ts';
-import {
-  joined,
-  type Load,
-  recordLoads,
-  recordRejects,
-  rowsIn,
-  type StoredCounts,
-} from './load-ledger.ts';
+import { joined, type Load, LoadLedger, rowsIn, type StoredCounts } from './load-ledger.ts';
 import type { Loaded } from './outcome.ts';
 import { columnsFor } from './read-pages.ts';
 import { type Staged, typedRows } from './staged-sql.ts';
-import { countKept, deleteRows, insertRows, totalStaged, totalTable } from './table-sql.ts';
+import {
+  countKept,
+  deleteRows,
+  insertRows,
+  totalStaged,
+  totalTable,
+  totalTables,
+} from './table-sql.ts';
 
 /** The table that a run loads into. */
 export interface Destination {
   readonly warehouse: Warehouse;
   readonly target: Target;
   readonly runId: string;
+  /** The ledger of a transaction in which other slices are loaded too, whose entries it writes at its end. */
+  readonly ledger?: LoadLedger;
 }
 
 /** Replaces the rows of disjoint windows but those of `lost`, all or none. Returns their results, and a target with columns as wide as needed. */
 export async function replaceWindows(
   replacements: readonly Replacement[],
   staged: Staged,
-  { warehouse, target, runId }: Destination,
+  { warehouse, target, runId, ledger: shared }: Destination,
   lost: string | null,
 ): Promise<{ readonly loaded: readonly Loaded[]; readonly target: Target }> {
   const loads = await numbered(warehouse, replacements);
@@ -48,6 +50,7 @@ export async function replaceWindows(
   // A cube stores a row per value, batches are joined, and only one of identical rows is kept: the table shows how many rows.
   const isStaged = target.columns.cube === undefined && !hasCopies && !staged.isBatched;
   const isKnown = loads.some(isComparable);
+  const ledger = shared ?? new LoadLedger({ warehouse, runId });
   return transactRows(warehouse, rows, async () => {
     // Before any row is written: DuckDB does not commit a table that was altered after a write.
     const wider = await widenAsNeeded(target, loads, { warehouse, runId });
@@ -56,12 +59,13 @@ export async function replaceWindows(
     const isOrdered = loads.every(({ answered }) => answered.isOrdered);
     const inserted = await warehouse.run(
       asScript([
+        ...(ledger.isEmpty ? totalTables : []),
         ...(isKnown ? [totalTable('before', wider, ranges, lost)] : []),
         ...ranges.map((days) => deleteRows(wider, days, lost)),
         ...(isKnown && isStaged
           ? [
               totalStaged(
-                staged.columns,
+                { slice: target.slice, columns: staged.columns },
                 loads.map(({ answered }) => answered.windowNo),
               ),
             ]
@@ -81,25 +85,15 @@ export async function replaceWindows(
     if (isStaged && rows > 0 && inserted !== rows) {
       throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
     }
-    const restated = isKnown
-      ? await restate(warehouse, wider, loads)
-      : new Map<string, Set<string>>();
     const loadedCounts = isStaged
       ? {
           rows: new Map(loads.flatMap(({ answered }) => [...answered.periodRows])),
           ages: new Map(),
         }
-      : await countStored(warehouse);
+      : await countStored(warehouse, target.slice.name);
     const kept = lost === null ? new Map() : await countLost(wider, ranges, lost, warehouse);
     const counted = { ...loadedCounts, kept };
-    const rejects = loads.flatMap((load) => load.rejects.recorded);
-    const recording = { warehouse, runId };
-    await warehouse.run(
-      asScript([
-        ...(await recordRejects(rejects, recording)),
-        ...(await recordLoads(wider, loads, counted, recording)),
-      ]),
-    );
+    ledger.add({ target: wider, loads, counted, isKnown });
     const loaded = loads.map((load): Loaded => {
       const { window, answered, empty, warnings } = load;
       return {
@@ -111,11 +105,12 @@ export async function replaceWindows(
             : rowsIn(window, answered.periodRows),
         rows: rowsIn(window, counted.rows),
         rejected: load.rejects.days.length,
-        restated: [...(restated.get(load.loadId) ?? [])],
+        restated: ledger.restatedBy(load.loadId),
         empty,
         warnings,
       };
     });
+    if (shared === undefined) await ledger.write();
     return { loaded, target: wider };
   });
 }
@@ -155,47 +150,16 @@ async function numbered(warehouse: Warehouse, loads: readonly Replacement[]): Pr
   return loads.map((load, at) => ({ ...load, loadId: ids[at]?.load_id ?? '' }));
 }
 
-const restatedRow = z.object({ load_id: z.string(), period: z.string() });
-
-/** Records the totals that changed. Returns the periods in which they did, by load id. */
-async function restate(
-  warehouse: Warehouse,
-  { slice, fingerprint, columns }: Target,
-  loads: readonly Load[],
-): Promise<Map<string, Set<string>>> {
-  const except = new Set(loads.flatMap(({ notAdditive }) => notAdditive));
-  const { cube } = columns;
-  const metrics = additiveOf(columns).flatMap(({ id, type }) =>
-    except.has(id) ? [] : [{ metric: id, is_double: (cube?.value ?? type).kind === 'DOUBLE' }],
-  );
-  const items = loads.map(({ loadId, answered: { fetchedAt }, window: { replaced } }) => {
-    return {
-      load_id: loadId,
-      seen_at: timestamp(fetchedAt),
-      start_day: replaced.start,
-      end_day: replaced.end,
-    };
-  });
-  const of = [slice.name, fingerprint, JSON.stringify(items), JSON.stringify(metrics)];
-  const restated = new Map<string, Set<string>>();
-  if (metrics.length === 0) return restated;
-  for (const moved of await warehouse.rows(
-    statement('load/record_restatements'),
-    of,
-    restatedRow,
-  )) {
-    restated.set(moved.load_id, (restated.get(moved.load_id) ?? new Set()).add(moved.period));
-  }
-  return restated;
-}
-
 const storedRow = z.object({ start_day: dayShape, age: z.string(), rows: count, non_zero: count });
 
 /** The rows of each period, from the totals taken after it was replaced; for a cube also its non-zero values by age. */
-async function countStored(warehouse: Warehouse): Promise<Omit<StoredCounts, 'kept'>> {
+async function countStored(
+  warehouse: Warehouse,
+  slice: string,
+): Promise<Omit<StoredCounts, 'kept'>> {
   const ages = new Map<string, Map<Day, number>>();
   const rows = new Map<Day, number>();
-  for (const found of await warehouse.rows(statement('load/stored_counts'), [], storedRow)) {
+  for (const found of await warehouse.rows(statement('load/stored_counts'), [slice], storedRow)) {
     const { start_day: start, age } = found;
     rows.set(start, (rows.get(start) ?? 0) + found.rows);
     ages.set(age, (ages.get(age) ?? new Map<Day, number>()).set(start, found.non_zero));

@@ -18,7 +18,9 @@ import {
   type Target,
 } from '../tables/target.ts';
 
-type Table = Pick<Target, 'table' | 'columns'> & { readonly slice: Pick<Target['slice'], 'grain'> };
+type Table = Pick<Target, 'table' | 'columns'> & {
+  readonly slice: Pick<Target['slice'], 'name' | 'grain'>;
+};
 
 const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string =>
   metrics.map(({ id }) => literal(id)).join(', ');
@@ -76,7 +78,19 @@ const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): 
     .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
     .join('');
 
-/** Fills `before` or `after`: per period, metric and age, rows `n`, non-zero values `z` (only in a cube), total `s` as text. */
+/**
+ * Makes `before` and `after`: per slice, period, metric and age, the rows `n`, non-zero values `z` (only in a cube), total `s` as
+ * text.
+ */
+export const totalTables = [staging.before, staging.after].map(
+  (table) =>
+    `create or replace temp table ${table} (slice varchar, p date, metric varchar, age varchar, n bigint, z bigint, s varchar)`,
+);
+
+const fill = (table: string, slice: string, query: string): string =>
+  `insert into ${table} by name select ${literal(slice)} as slice, * from (\n${query}\n)`;
+
+/** Adds the totals of a slice to `before` or `after`. */
 export function totalTable(
   name: 'before' | 'after',
   target: Table,
@@ -98,16 +112,19 @@ group by 1, 2, 3`;
     const sums = sumsOf(columns, ({ id, type }) => exactSum(identifier(id), type));
     return inRows(columns, `select ${period} as p, count(*) as n${sums}\n${rows}\ngroup by 1`);
   });
-  return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
+  return fill(staging[name], slice.name, parts.join('\nunion all\n'));
 }
 
-/** Fills `after` with the totals of some windows in `totals`. */
-export function totalStaged(columns: Columns, windowNos: readonly number[]): string {
+/** Adds the totals of some windows in `totals` to `after`. */
+export function totalStaged(
+  { slice, columns }: Pick<Table, 'slice' | 'columns'>,
+  windowNos: readonly number[],
+): string {
   const query = `select p, sum(n) as n${sumsOf(columns, (_, at) => `sum(s${at})`)}
 from ${staging.totals}
 where ${WINDOW} in (${windowNos.join(', ')}) and not r
 group by 1`;
-  return `create or replace temp table ${staging.after} as\n${inRows(columns, query)}`;
+  return fill(staging.after, slice.name, inRows(columns, query));
 }
 
 /** The days of a staged window that one load replaces. */

@@ -198,7 +198,6 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
 export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompared'>): Box[] {
   const { slice, parts, isCompared = false } = window;
   if (isFiltered(window)) return [];
-  const certain = slice.metrics.filter((metric) => addsUpCertainly(slice, metric));
   // A report needs a dimension, and every report can be grouped by year.
   const period = slice.grain ?? 'year';
   const wholes = new Map<string, { readonly whole: Part; readonly dividing: Set<string> }>();
@@ -208,6 +207,8 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompa
     for (const name of Object.keys(part)) if (!Object.hasOwn(whole, name)) dividing.add(name);
     wholes.set(partId(whole), { whole, dividing });
   }
+  if (!isCompared && [...wholes.values()].every(({ dividing }) => dividing.size === 0)) return [];
+  const certain = slice.metrics.filter((metric) => addsUpCertainly(slice, metric));
   const boxes: Box[] = [];
   for (const { whole, dividing } of wholes.values()) {
     const control = (dimensions: readonly string[], metrics: readonly string[]): void => {

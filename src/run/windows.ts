@@ -11,7 +11,7 @@ import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../tables/slice-metrics.ts';
 import type { LoadWarning } from '../load/answer-pages.ts';
 import type { NightControl } from '../load/night-totals.ts';
-import { loadBatch } from '../load/load.ts';
+import { loadBatches } from '../load/load.ts';
 import type { Loaded, Outcome, Split } from '../load/outcome.ts';
 import type { Slice } from '../model/slice.ts';
 import { Failure } from '../errors.ts';
@@ -170,33 +170,48 @@ class WindowLoader {
   }
 
   async #loadBatch({ spooled, fetchedAt }: AnswerBatch): Promise<readonly Outcome[]> {
-    const [first] = spooled;
+    if (spooled.length === 0) return [];
     // May give the tables other types.
     const lost = await this.#lost();
-    const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
     const { warehouse, runId, request, emit, signal } = this.#run;
-    if (first === undefined || target === undefined || signal.aborted) {
-      for (const { window } of spooled) this.#leave(window);
-      return [];
+    const bySlice = new Map<string, Spooled[]>();
+    for (const answered of spooled) {
+      const { name } = answered.window.slice;
+      const ofSlice = bySlice.get(name);
+      if (ofSlice !== undefined) ofSlice.push(answered);
+      else if (this.#targets.has(name) && !signal.aborted) bySlice.set(name, [answered]);
+      else this.#leave(answered.window);
     }
-    const loaded = await loadBatch(spooled, {
-      warehouse,
-      runId,
-      // The ledger records the metrics received, so that metrics added after the answers were archived are due.
-      target: withMetrics(target, first.window.slice.metrics),
-      fetchedAt,
-      // Archived answers were accepted when they were loaded, losses included.
-      // Totals of days that have none yet are no loss.
-      acceptLoss:
-        request.acceptLoss || !this.#source.canRequest || first.window.slice.control !== undefined,
-      lost,
-      control: this.#controls.get(first.window.slice.name) ?? null,
-      read: this.#source.read,
+    const batches = [...bySlice].flatMap(([name, answers]) => {
+      const [target, [first]] = [this.#targets.get(name), answers];
+      if (target === undefined || first === undefined) return [];
+      const { slice } = first.window;
+      const how = {
+        warehouse,
+        runId,
+        // The ledger records the metrics received, so that metrics added after the answers were archived are due.
+        target: withMetrics(target, slice.metrics),
+        fetchedAt,
+        // Archived answers were accepted when they were loaded, losses included.
+        // Totals of days that have none yet are no loss.
+        acceptLoss: request.acceptLoss || !this.#source.canRequest || slice.control !== undefined,
+        lost,
+        control: this.#controls.get(name) ?? null,
+        read: this.#source.read,
+      };
+      return [{ spooled: answers, target, request: how }];
     });
-    this.#targets.set(target.slice.name, withChanges(target, loaded.target));
-    const [from, into] = [spooled.length, loaded.outcomes.length];
-    if (from !== into) emit({ type: 'windows_regrouped', slice: target.slice.name, from, into });
-    return loaded.outcomes;
+    const outcomes: Outcome[] = [];
+    for (const [at, loaded] of (await loadBatches(batches)).entries()) {
+      const batch = batches[at];
+      if (batch === undefined) continue;
+      const { name: slice } = batch.target.slice;
+      this.#targets.set(slice, withChanges(batch.target, loaded.target));
+      const [from, into] = [batch.spooled.length, loaded.outcomes.length];
+      if (from !== into) emit({ type: 'windows_regrouped', slice, from, into });
+      outcomes.push(...loaded.outcomes);
+    }
+    return outcomes;
   }
 
   /** Returns the windows to request in place of one without all of its answers. */

@@ -30,7 +30,7 @@ export interface Warehouse {
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** As `run`, for statements that make, alter, comment or drop tables and views other than temporary ones. */
   alter(sql: string, parameters?: readonly Bindable[]): Promise<number>;
-  /** Commits what `work` does, or rolls back and rethrows. Cannot be nested. */
+  /** Commits what `work` does, or rolls back and rethrows. Within another one it joins that, which then fails as a whole. */
   transact<T>(work: () => Promise<T>): Promise<T>;
   /**
    * Runs `work` on a second connection. A temporary table shadows a permanent one of its name, even in views (measured). If it is
@@ -51,8 +51,6 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
-/** Reading the engine's memory takes a millisecond. */
-const COMMITS_PER_CHECK = 8;
 /**
  * A column with added rows keeps a block in memory until a checkpoint. With more, the engine would soon write them to a
  * temporary file and read them again: 500 MB in a night of 120 slices, against 30 MB of checkpoints (measured).
@@ -70,11 +68,11 @@ export async function warehouseOn(
   const connection = await instance.connect();
   const statements = statementsOn(connection);
   let isReclaimed = false;
-  let commits = 0;
   let threadsInUse: number | null = null;
-  const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = {
+  const transaction: { isOpen: boolean; begun: Promise<unknown> | null; failure: unknown } = {
     isOpen: false,
     begun: null,
+    failure: null,
   };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     let isChange = true;
@@ -96,7 +94,7 @@ export async function warehouseOn(
       if (isChange) counted.anything += 1;
     }
   };
-  /** While another session changes rows, the engine refuses to; a later commit makes up for it. */
+  /** While another session changes rows, the engine refuses to; a later commit makes up for it. Takes a millisecond. */
   const saveRows = async (): Promise<void> => {
     const [unsaved] = rowsIn(await connection.run(UNSAVED_SQL));
     if (Number(unsaved?.['bytes']) > MAX_UNSAVED_BYTES) await connection.run('checkpoint');
@@ -116,14 +114,20 @@ export async function warehouseOn(
       }
     },
     async transact(work) {
+      if (transaction.isOpen) {
+        return work().catch((error: unknown) => {
+          transaction.failure = error;
+          throw error;
+        });
+      }
       // The transaction begins with the first change: most nights, there is none.
       transaction.isOpen = true;
       try {
         const result = await work();
+        if (transaction.failure !== null) throw transaction.failure;
         if (transaction.begun !== null) {
           await asStorage(connection.run('commit'));
-          commits += 1;
-          if (commits % COMMITS_PER_CHECK === 0) await saveRows().catch(() => null);
+          await saveRows().catch(() => null);
         }
         return result;
       } catch (error) {
@@ -135,6 +139,7 @@ export async function warehouseOn(
       } finally {
         transaction.isOpen = false;
         transaction.begun = null;
+        transaction.failure = null;
       }
     },
     async withSession(work, how) {

@@ -15,9 +15,9 @@ import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
 import { prepareTable } from '../../src/tables/slice-table.ts';
 import { measureTables } from '../../src/insight/insight.ts';
-import { staging } from '../../src/load/staged-sql.ts';
+import { totalTables } from '../../src/load/table-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
-import { identifier, literal, migrations, statement } from '../../src/warehouse/sql.ts';
+import { asScript, identifier, literal, migrations, statement } from '../../src/warehouse/sql.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -34,14 +34,11 @@ const code = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' 
   .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
   .join('\n');
 
-const totalsTable = (name: 'before' | 'after'): string =>
-  `create or replace temp table ${staging[name]} (p date, metric varchar, age varchar, n bigint, z bigint, s varchar)`;
-
 /** The temporary tables a statement says it reads, as the load makes them. */
 const temporaryTables: Record<string, string> = {
   'catalog/record_changes': statement('catalog/keep_items'),
-  'load/stored_counts': totalsTable('after'),
-  'load/record_restatements': `${totalsTable('before')}; ${totalsTable('after')}`,
+  'load/stored_counts': asScript(totalTables),
+  'load/record_restatements': asScript(totalTables),
 };
 
 const item = (filter: string, id: string): CatalogItem => ({
