@@ -1,6 +1,7 @@
 -- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
--- themselves. A difference in the last digits of a double is none.
--- $1 as-of instant (UTC), $2 slices (JSON list of slice and fingerprint)
+-- themselves. A difference in the last digits of a double is none. Of a period that was loaded before its control totals were ever
+-- read, the first ones stand for those.
+-- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
 -- Returns one row per slice: slice, moved (JSON list of start, age, metric, before, after, isFinal).
 with cells as (
     select
@@ -19,12 +20,12 @@ with cells as (
     join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
     join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
     join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
+    join (
+        select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","protected_load":"BIGINT"}]'), max_depth := 2)
+    ) as s on s.slice = t.slice and s.fingerprint = t.fingerprint
     where
         t.control is not null
-        and (t.slice, t.fingerprint) in (
-            select (s.slice, s.fingerprint)
-            from (select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR"}]'), max_depth := 2)) as s
-        )
+        and not coalesce(p.state = 'final' and p.load_id <= s.protected_load, false)
         and p.whole
         and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
 ),
@@ -40,6 +41,7 @@ later as (
         c.fetched_at,
         c.is_final,
         n.starts_at,
+        arg_min_null(n.value, n.seen_at) as first,
         arg_max_null(n.value, n.seen_at) as after
     from ripen.control_totals as n
     join cells as c
@@ -47,20 +49,35 @@ later as (
     group by all
 ),
 
-compared as (
+earlier as (
     select
-        l.slice,
-        l.start_day,
-        l.age,
-        l.metric,
-        l.is_final,
-        l.starts_at,
-        l.after,
-        arg_max_null(b.value, b.seen_at) as before
+        l.*,
+        count(b.seen_at) > 0 as is_stated,
+        arg_max_null(b.value, b.seen_at) as stated
     from later as l
-    join ripen.control_totals as b
+    left join ripen.control_totals as b
         on b.control = l.control and b.metric = l.metric and b.starts_at = l.starts_at and b.seen_at <= l.fetched_at
     group by all
+),
+
+compared as (
+    select
+        e.*,
+        -- The service stated nothing when the period was loaded, if its control totals had been read.
+        case
+            when e.is_stated then e.stated
+            when not exists (
+                select 1
+                from ripen.control_readings as r
+                where
+                    r.control = e.control
+                    and r.read_at <= e.fetched_at
+                    and r.start_day <= e.start_day
+                    and r.end_day > e.start_day
+                    and list_contains(r.metrics, e.metric)
+            ) then e.first
+        end as before
+    from earlier as e
 )
 
 select

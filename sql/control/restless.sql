@@ -1,14 +1,20 @@
--- Metrics most of whose final totals moved in each of the last nights in which control totals were read: the service changes its
--- history every night, as by converting money at the rate of the day.
+-- Metrics most of whose final totals moved in each of the last nights in which they were read: the service changes its history every
+-- night, as by converting money at the rate of the day. Control totals may be read in several windows and runs a night.
 -- $1 how many nights
 -- Returns one row per slice and metric: slice, metric.
 with nights as (
     select
         control,
-        read_at,
-        row_number() over (partition by control order by read_at desc) as night
-    from (select distinct control, read_at from ripen.control_readings)
-    qualify night <= $1
+        metric,
+        night
+    from (
+        select distinct
+            control,
+            unnest(metrics) as metric,
+            read_at::date as night
+        from ripen.control_readings
+    )
+    qualify row_number() over (partition by control, metric order by night desc) <= $1
 ),
 
 cells as (
@@ -22,24 +28,29 @@ cells as (
     where f.is_final and t.control is not null
 ),
 
+moves as (
+    select distinct
+        v.control,
+        v.metric,
+        v.starts_at::date as period,
+        v.seen_at::date as night
+    from ripen.control_totals as v
+    semi join nights as n on n.control = v.control and n.metric = v.metric and n.night = v.seen_at::date
+    semi join ripen.control_totals as b
+        on b.control = v.control and b.metric = v.metric and b.starts_at = v.starts_at and b.seen_at < v.seen_at
+),
+
 counted as (
     select
         c.slice,
         c.metric,
-        n.read_at,
-        count(distinct c.period) as cells,
-        count(distinct c.period) filter (
-            v.control is not null
-            and exists (
-                from ripen.control_totals as b
-                where b.control = v.control and b.metric = v.metric and b.starts_at = v.starts_at and b.seen_at < v.seen_at
-            )
-        ) as moved
+        n.night,
+        count(*) as cells,
+        count(m.control) as moved
     from cells as c
-    join nights as n on n.control = c.control
-    left join ripen.control_totals as v
-        on v.control = c.control and v.metric = c.metric and v.starts_at::date = c.period and v.seen_at = n.read_at
-    group by c.slice, c.metric, n.read_at
+    join nights as n on n.control = c.control and n.metric = c.metric
+    left join moves as m on m.control = c.control and m.metric = c.metric and m.period = c.period and m.night = n.night
+    group by c.slice, c.metric, n.night
 )
 
 select

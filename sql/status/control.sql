@@ -7,7 +7,8 @@ with latest as (
         metrics,
         start_day,
         end_day,
-        max(read_at) over (partition by control) as read_at
+        max(read_at) over (partition by control) as read_at,
+        min(read_at) over (partition by control) as first_read_at
     from ripen.control_readings
     qualify run_id = arg_max(run_id, read_at) over (partition by control)
 )
@@ -17,6 +18,7 @@ select
     strftime(any_value(n.read_at), '%Y-%m-%dT%H:%M:%SZ') as read_at,
     count(distinct (p.start_day, m.metric)) filter (
         n.start_day <= p.start_day
+        and p.fetched_at >= n.first_read_at
         and n.end_day >= p.end_day
         and list_contains(n.metrics, m.metric)
         and p.whole

@@ -245,7 +245,8 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
           // A period without rows has no values; a value that is not stated is not zero.
           if (totals !== undefined && total === null) continue;
           const stated = Number(total ?? 0);
-          const sum = differentSum(metric, { start, total: stated }, parts);
+          const rows = answered.periodRows.get(start) ?? 0;
+          const sum = differentSum(metric, { start, total: stated, rows }, parts);
           if (sum === null) continue;
           const clause = `the ${metric} of its parts added up to ${sum}, the whole's total was ${stated}: a value may be in neither part,`;
           disagree(`${clause} in the period of ${start}`, start);
@@ -263,7 +264,7 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
 /** Returns the sum of a metric over the parts in a period if it differs from a total. */
 function differentSum(
   metric: string,
-  { start, total }: { readonly start: Day; readonly total: number },
+  { start, total, rows }: { readonly start: Day; readonly total: number; readonly rows: number },
   parts: readonly AnswerProof[],
 ): number | null {
   // Each part counts once: its batches may share the metric.
@@ -278,7 +279,7 @@ function differentSum(
   );
   const facts = parts.flatMap(({ answer }) => answer.sums.filter((sum) => sum.metric === metric));
   const isCount = facts.every((sum) => sum.isCount) && added.every(Number.isInteger);
-  // Accepted as rounding when each part was compared with its own total.
+  // Accepted as rounding when each part was compared with its own total. Each row may be rounded too.
   const rounding = parts
     .flatMap(({ comparisons }) => comparisons.filter((each) => each.metric === metric))
     .reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
@@ -286,7 +287,7 @@ function differentSum(
   const tolerance = isCount
     ? 0
     : rounding +
-      halfUnit(digits) +
+      (rows + 1) * halfUnit(digits) +
       SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
   if (added.some((sum) => Math.abs(sum - total) <= tolerance)) return null;
   return added[0] ?? 0;
@@ -310,7 +311,8 @@ function differenceFrom(
       continue;
     for (const [metric, total] of totals.get(start) ?? []) {
       if (!certain.has(metric)) continue;
-      const sum = differentSum(metric, { start, total }, proofs);
+      const rows = periodRows.get(start) ?? 0;
+      const sum = differentSum(metric, { start, total, rows }, proofs);
       if (sum !== null)
         return `its ${metric} in the period of ${start} added up to ${sum}, the control total is ${total}`;
     }

@@ -97,7 +97,11 @@ function prove(
     }
     const proven = loadable(answered, proofs, unverified);
     if (different !== null) {
-      const message = `The rows do not add up to the control totals, in two answers: ${different}. They were loaded as their own totals show; control totals of the slice are not compared with rows for 7 days.`;
+      const shown =
+        proven.verdict === 'proven'
+          ? 'as their own totals show'
+          : 'although no total of their own shows that they are complete';
+      const message = `The rows do not add up to the control totals${window.isCompared === true ? ', in two answers' : ''}: ${different}. They were loaded ${shown}; control totals of the slice are not compared with rows for 7 days.`;
       proven.warnings.push({ code: 'CONTROL_DIFFERS', message });
     }
     const isLess = isTolerant && proven.verdict === 'proven';

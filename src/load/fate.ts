@@ -13,7 +13,7 @@ import {
   startOfDayAt,
 } from '../model/calendar.ts';
 import type { PeriodRecord } from '../model/ledger.ts';
-import { endOf, type Period } from '../model/period.ts';
+import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { type DuePeriod, subjectOf, type Window, windowOf } from '../model/window.ts';
 import { isStated, type NightTotals } from './night-totals.ts';
@@ -66,7 +66,9 @@ function fateOf(period: Period, slice: Slice, how: Judging): Fate {
     return isConfirmation ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
   const isStatedThere = isStated(how.totals, start);
-  if (rows === 0 && isStatedThere === true) return isConfirmation ? 'refuse' : 'doubt';
+  // The totals of a period that the slice cuts may be of other days.
+  if (rows === 0 && isStatedThere === true && isWhole(period))
+    return isConfirmation ? 'refuse' : 'doubt';
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
   const isNewlyEmpty =
     rows === 0 && isStatedThere === null && (before === undefined || before.rows > 0);

@@ -183,7 +183,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     warehouse,
     target,
     all,
-    protectedLoadOf(request.lost, target),
+    protectedLoadOf(request.lost, target.slice),
   );
   const stored = lost === null ? periods : await withoutRows(periods, lost, all, request);
   const replacements: Replacement[] = [];

@@ -5,10 +5,13 @@
 
 import * as z from 'zod';
 
+import type { Config } from '../config/config.ts';
 import type { Day } from '../model/calendar.ts';
+import type { ControlEvidence } from '../model/control.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
 import type { Target } from '../tables/target.ts';
+import { readEvidence } from '../warehouse/evidence.ts';
 import { count, dayShape, identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { StoredPeriod } from './fate.ts';
@@ -67,9 +70,21 @@ export async function rowsOfUnnamed(
 }
 
 /** The newest load whose final periods are protected. */
-export function protectedLoadOf(lost: LostApps, { slice }: Target): number | null {
+export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
   const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
   return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
+}
+
+/** Returns what control totals show of slices. The values of lost apps stay, so that totals without these have not moved. */
+export async function controlEvidence(
+  { controlMs }: Pick<Config, 'controlMs'>,
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+  planAt: Date,
+): Promise<Map<string, ControlEvidence>> {
+  if (controlMs === null) return new Map();
+  const lost = await readLostApps(warehouse);
+  return readEvidence(warehouse, slices, planAt, (slice) => protectedLoadOf(lost, slice));
 }
 
 /** The lost apps that the filters of a slice allow. */

@@ -66,7 +66,7 @@ function internalSlice(name: string, members: readonly [Slice, ...Slice[]]): Sli
     maxUrlBytes: Math.min(...members.map(({ maxUrlBytes = MAX_URL_BYTES }) => maxUrlBytes)),
     refresh: 'nightly',
     horizons: [],
-    settleMs: 0,
+    settleMs: Math.max(...members.map(({ settleMs }) => settleMs)),
     lifetimeMs: 0,
     types: Object.fromEntries(members.flatMap(({ types }) => Object.entries(types))),
     additive: Object.fromEntries(

@@ -5,8 +5,9 @@
 
 import * as z from 'zod';
 
+import { joined } from '../load/load-ledger.ts';
 import type { NightControl } from '../load/night-totals.ts';
-import { daysBetween, MS_PER_DAY } from '../model/calendar.ts';
+import { type DayInterval, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import {
   type Control,
@@ -24,17 +25,19 @@ import type { SlicePlan } from '../plan/plan.ts';
 import { liveTable, type Target } from '../tables/target.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { RESTLESS_NIGHTS } from '../warehouse/evidence.ts';
-import { dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import { type Run, warn } from './run.ts';
 import type { Source, Targets } from './source.ts';
 import { readControlWindows } from './windows.ts';
 
-const tonightRow = z.object({ control: z.string(), start_day: dayShape, end_day: dayShape });
-const sizeRow = z.object({
+const tonightRow = z.object({
   control: z.string(),
-  max_days: z.number().nullable(),
-  read_at: instant.nullable(),
+  start_day: dayShape,
+  end_day: dayShape,
+  metrics: z.array(z.string()),
 });
+const sizeRow = z.object({ control: z.string(), max_days: z.number().nullable() });
+const messagesRow = z.object({ message: z.string() }).transform(({ message }) => message);
 const slicesRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
 
 /** Asks for the control totals of all slices. Returns those that were read, by slice. */
@@ -53,22 +56,24 @@ export async function readControls(
     await warehouse.run(statement('control/record_control'), [slice.name, fingerprintOf(slice)]);
   const kept = [timestamp(sizesKeptSince(planAt))];
   const sizes = await warehouse.rows(statement('control/sizes'), kept, sizeRow);
+  const tonight = await readTonight(run);
   const plans: SlicePlan[] = [];
   for (const control of controls) {
     const size = sizes.find((each) => each.control === control.slice.name);
-    // What a later run read stays, and so does what an earlier one read as of the same instant.
-    const isRead = size !== undefined && size.read_at !== null && size.read_at >= planAt;
-    const plan = isRead ? null : await planControl(run, targets, control, size?.max_days ?? null);
-    if (plan !== null) plans.push(plan);
+    const plan = await planControl(run, targets, control, size?.max_days ?? null);
+    // What another run read as of this instant or later stays.
+    const read = daysRead(tonight, control.slice.name, control.slice.metrics);
+    const windows = plan?.windows.filter(({ requested }) => !isCovered(requested, read)) ?? [];
+    if (plan !== null && windows.length > 0) plans.push({ ...plan, windows });
   }
   const limit = AbortSignal.timeout(limitOf(config));
-  const into = { targets: controlTargets(plans, catalog), limit };
+  const into = { targets: controlTargets(plans, catalog, targets), limit };
   const failures = await readControlWindows(plans, run, source, into);
   // A metric that the service refuses must not cost the others their control totals.
   const refused = failures.filter(({ failure }) => failure.code === 'SOURCE_REFUSED');
-  const alone = refused.flatMap(({ slice }) => {
-    const control = controls.find((each) => each.slice.name === slice.name);
-    const plan = plans.find((each) => each.slice.name === slice.name);
+  const alone = [...new Set(refused.map(({ slice }) => slice.name))].flatMap((name) => {
+    const control = controls.find((each) => each.slice.name === name);
+    const plan = plans.find((each) => each.slice.name === name);
     return control === undefined || plan === undefined || control.members.length < 2
       ? []
       : control.members.map((member): SlicePlan => memberPlan(plan, member));
@@ -77,7 +82,7 @@ export async function readControls(
     alone.length === 0
       ? []
       : await readControlWindows(alone, run, source, {
-          targets: controlTargets(alone, catalog),
+          targets: controlTargets(alone, catalog, targets),
           limit,
         });
   const retried = new Set(alone.map(({ slice }) => slice.control));
@@ -86,12 +91,14 @@ export async function readControls(
     ...left,
   ]) {
     if (failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage') throw failure;
-    const members = slices.filter((member) => controlName(member) === slice.control);
-    await warnOnce(run, 'CONTROL_UNREAD', members, (names) => {
-      return `The control totals of ${names} could not be read, so that these are loaded without them: ${failure.message}`;
-    });
+    const members = slices.filter(
+      (member) =>
+        controlName(member) === slice.control &&
+        (slice.name === slice.control || slice.name === memberName(slice.control, member)),
+    );
+    await warnUnread(run, members, failure.message);
   }
-  return readTonight(run, slices);
+  return nightControls(run, slices);
 }
 
 /** Control totals are light. Those of a service that hangs must not keep a night waiting. */
@@ -154,21 +161,31 @@ async function planControl(
   };
 }
 
+const memberName = (control: string | undefined, { name }: Slice): string => `${control}-${name}`;
+
 /** The same for the metrics of one slice alone. */
 function memberPlan(plan: SlicePlan, member: Slice): SlicePlan {
   const slice = {
     ...plan.slice,
-    name: `${plan.slice.name}-${member.name}`,
+    name: memberName(plan.slice.name, member),
     metrics: member.metrics,
   };
   const windows = plan.windows.map((window) => windowOf(slice, window.fingerprint, window.periods));
   return { ...plan, slice, windows };
 }
 
-function controlTargets(plans: readonly SlicePlan[], catalog: Catalog): Targets {
+/** A metric that does not add up in one of the slices is not summed. */
+function controlTargets(plans: readonly SlicePlan[], catalog: Catalog, members: Targets): Targets {
+  const notAdditive = new Set(
+    [...members.values()].flatMap(({ columns }) =>
+      columns.metrics.filter(({ additive }) => !additive).map(({ id }) => id),
+    ),
+  );
   return new Map(
     plans.map(({ slice, fingerprint }): [string, Target] => {
-      const columns = { dimensions: slice.dimensions, metrics: metricsOf(slice, catalog) };
+      const additive = Object.fromEntries([...notAdditive].map((id) => [id, false]));
+      const summed = { ...slice, additive: { ...slice.additive, ...additive } };
+      const columns = { dimensions: slice.dimensions, metrics: metricsOf(summed, catalog) };
       const table = liveTable(slice.name);
       return [slice.name, { slice, fingerprint, state: 'live', table, columns, catalog }];
     }),
@@ -180,39 +197,54 @@ const UNCOMPARED_MS = 7 * MS_PER_DAY;
 
 async function warnedSlices(
   { warehouse, planAt }: Pick<Run, 'warehouse' | 'planAt'>,
-  code: 'CONTROL_DIFFERS' | 'CONTROL_UNREAD' | 'METRIC_RESTLESS',
+  code: 'CONTROL_DIFFERS' | 'CONTROL_UNREAD',
 ): Promise<ReadonlySet<string>> {
-  // Restless metrics stay so for months.
-  const since = code === 'METRIC_RESTLESS' ? 0 : planAt.getTime() - UNCOMPARED_MS;
-  const request = [code, timestamp(new Date(since))];
+  const request = [code, timestamp(new Date(planAt.getTime() - UNCOMPARED_MS))];
   return new Set(await warehouse.rows(statement('control/warned_slices'), request, slicesRow));
 }
 
-/** Warns of slices, unless each was warned of lately. */
-async function warnOnce(
-  run: Run,
-  code: 'CONTROL_UNREAD' | 'METRIC_RESTLESS',
-  slices: readonly Slice[],
-  message: (names: string) => string,
-): Promise<void> {
-  const warned = await warnedSlices(run, code);
-  const [first, ...others] = slices.filter(({ name }) => !warned.has(name));
-  if (first === undefined) return;
-  const names = [first, ...others].map(({ name }) => name).join(', ');
-  await warn({ code, message: message(names) }, first.name, run);
+/** Warns of slices whose control totals could not be read, unless one of them was named lately. */
+async function warnUnread(run: Run, slices: readonly Slice[], because: string): Promise<void> {
+  const warned = await warnedSlices(run, 'CONTROL_UNREAD');
+  const [first] = slices;
+  if (first === undefined || slices.some(({ name }) => warned.has(name))) return;
+  const names = slices.map(({ name }) => name).join(', ');
+  const message = `The control totals of ${names} could not be read, so that these are loaded without them: ${because}`;
+  await warn({ code: 'CONTROL_UNREAD', message }, first.name, run);
 }
 
-async function readTonight(run: Run, slices: readonly Slice[]): Promise<Map<string, NightControl>> {
-  const { warehouse, runId, planAt } = run;
-  const tonight = [runId, timestamp(planAt)];
-  const rows = await warehouse.rows(statement('control/tonight'), tonight, tonightRow);
+type Reading = z.infer<typeof tonightRow>;
+
+async function readTonight({ warehouse, runId, planAt }: Run): Promise<Reading[]> {
+  return warehouse.rows(statement('control/tonight'), [runId, timestamp(planAt)], tonightRow);
+}
+
+/** The days of which all of the metrics were read together. */
+const daysRead = (
+  readings: readonly Reading[],
+  name: string,
+  metrics: readonly string[],
+): DayInterval[] =>
+  readings
+    .filter(
+      (reading) =>
+        reading.control === name && metrics.every((metric) => reading.metrics.includes(metric)),
+    )
+    .map(({ start_day: start, end_day: end }) => ({ start, end }));
+
+const isCovered = (days: DayInterval, read: readonly DayInterval[]): boolean =>
+  joined(read).some(({ start, end }) => start <= days.start && days.end <= end);
+
+async function nightControls(
+  run: Run,
+  slices: readonly Slice[],
+): Promise<Map<string, NightControl>> {
+  const readings = await readTonight(run);
   const different = await warnedSlices(run, 'CONTROL_DIFFERS');
   const controls = new Map<string, NightControl>();
   for (const slice of slices) {
     const name = controlName(slice);
-    const days = rows.flatMap(({ control, start_day: start, end_day: end }) =>
-      control === name ? [{ start, end }] : [],
-    );
+    const days = name === null ? [] : daysRead(readings, name, slice.metrics);
     if (name !== null && days.length > 0 && !different.has(slice.name))
       controls.set(slice.name, { name, days });
   }
@@ -236,8 +268,15 @@ export async function reportMoved(
     const message = `control totals of ${starts.size} periods moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`;
     run.emit({ type: 'totals_moved', slice: slice.name, periods: starts.size, waiting, message });
   }
-  if (restless.size === 0) return;
-  await warnOnce(run, 'METRIC_RESTLESS', [slice], () => {
-    return `Most final totals of ${[...restless].join(', ')} moved in each of the last ${RESTLESS_NIGHTS} nights, as if money were converted at the rate of the day: they make no period due, and final periods are loaded again because of them once a week at most.`;
-  });
+  const earlier = await run.warehouse.rows(
+    statement('control/restless_told'),
+    [slice.name],
+    messagesRow,
+  );
+  const news = [...restless].filter(
+    (metric) => !earlier.some((text) => text.split(/[, ]+/).includes(metric)),
+  );
+  if (news.length === 0) return;
+  const text = `Most final totals of ${news.join(', ')} moved in each of the last ${RESTLESS_NIGHTS} nights, as if money were converted at the rate of the day: they make no period due, and final periods are loaded again because of them once a week at most.`;
+  await warn({ code: 'METRIC_RESTLESS', message: text }, slice.name, run);
 }

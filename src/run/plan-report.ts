@@ -24,7 +24,7 @@ import {
   onWarehouse,
 } from './circumstances.ts';
 import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
-import { readEvidence } from '../warehouse/evidence.ts';
+import { controlEvidence } from '../load/lost-apps.ts';
 import { requestCost } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -92,10 +92,7 @@ export async function explainPlan(
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
     await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
-    const evidence =
-      config.controlMs === null
-        ? new Map<string, ControlEvidence>()
-        : await readEvidence(warehouse, slices, planAt);
+    const evidence = await controlEvidence(config, warehouse, slices, planAt);
     const explained = await explainedPlans(warehouse, slices, planAt, evidence);
     return explained.map(describePlan);
   };

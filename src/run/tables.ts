@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
 import { declareViews } from '../insight/views.ts';
-import { type LostApps, lostAppsIn } from '../load/lost-apps.ts';
+import { controlEvidence, type LostApps, lostAppsIn } from '../load/lost-apps.ts';
 import { loadedMetrics, recordedUnknown } from '../tables/slice-metrics.ts';
 import { deleteOld, prepareTable, readAhead, swapTables } from '../tables/slice-table.ts';
 import { liveTable, type Target } from '../tables/target.ts';
@@ -22,8 +22,6 @@ import { refreshJoins } from '../links/joins.ts';
 import { completePartners } from '../links/refresh-partners.ts';
 import { storedRows } from '../links/replace.ts';
 import { reportMoved } from './controls.ts';
-import { readEvidence } from '../warehouse/evidence.ts';
-import type { ControlEvidence } from '../model/control.ts';
 import { boundedCost, DEFAULT_COST, type RequestCost } from '../plan/cover.ts';
 import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -99,10 +97,7 @@ export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
   const slices = targets.map(({ slice }) => slice);
-  const evidence =
-    run.config.controlMs === null
-      ? new Map<string, ControlEvidence>()
-      : await readEvidence(run.warehouse, slices, planAt);
+  const evidence = await controlEvidence(run.config, run.warehouse, slices, planAt);
   const cost = await requestCost(run.warehouse);
   const plans: SlicePlan[] = [];
   for (const [at, { slice, columns }] of targets.entries()) {
@@ -191,13 +186,30 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
   await warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 
-/** Deletes the periods that `retain` no longer keeps, also those of a slice that had failures. */
+/**
+ * Deletes the periods that `retain` no longer keeps, also those of a slice that had failures, and those of the table that readers
+ * see until a new one is complete.
+ */
 export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Promise<void> {
-  for (const target of targets) {
+  const served = await Promise.all(targets.map(async (target) => servedTarget(run, target)));
+  for (const target of [...targets, ...served.flatMap((each) => each ?? [])]) {
     const deleted = await deleteOld(run.warehouse, target, run.planAt);
     if (deleted !== null)
       run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });
   }
+}
+
+/** The live table beside one that is being built, if it has the same date dimension. */
+async function servedTarget({ warehouse }: Run, target: Target): Promise<Target | null> {
+  const { slice, state } = target;
+  if (state !== 'building' || slice.grain === null || slice.retainDays === null) return null;
+  const { live } = await readSliceLedger(warehouse, slice.name);
+  const table = liveTable(slice.name);
+  if (live === null) return null;
+  const columns = await storedColumnTypes(warehouse, table, slice.name);
+  return columns.has(slice.grain)
+    ? { ...target, state: 'live', fingerprint: live.fingerprint, table }
+    : null;
 }
 
 const changedRow = z.object({

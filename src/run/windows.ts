@@ -67,8 +67,12 @@ export async function readControlWindows(
   await loader.load(byPriority(plans));
   const { failures, unread } = loader;
   if (run.signal.aborted || !limit.aborted) return failures;
+  for (const { slice, fingerprint, requested } of unread) {
+    const maxDays = Math.ceil(daysBetween(requested.start, requested.end) / 2);
+    await saveSize(run.warehouse, { slice: slice.name, fingerprint }, { maxDays }, run.planAt);
+  }
   const failure = new Failure('SOURCE_TIMEOUT', 'the service did not answer in time.');
-  return [...failures, ...[...unread].map((slice) => ({ failure, slice }))];
+  return [...failures, ...unread.map(({ slice }) => ({ failure, slice }))];
 }
 
 const unanswered = (window: Window): PendingWindow => {
@@ -83,8 +87,8 @@ class WindowLoader {
   readonly #controls: Map<string, NightControl>;
   /** Of control totals. */
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
-  /** Control totals of which a window was left. */
-  readonly unread = new Set<Slice>();
+  /** Windows of control totals that were left. */
+  readonly unread: Window[] = [];
   /** The waiting windows, the next one first; the source takes them off. */
   readonly #waiting: PendingWindow[] = [];
   /** Slices of unknown size, whose first answer shows how long their other windows may be. */
@@ -158,7 +162,7 @@ class WindowLoader {
 
   #leave(window: Window): void {
     if (window.slice.control === undefined) this.#run.record.leave(window);
-    else this.unread.add(window.slice);
+    else this.unread.push(window);
   }
 
   /** Returns no windows to request in place of the failed one. */
@@ -375,7 +379,8 @@ class WindowLoader {
     if (target === undefined) return;
     for (const metric of metrics) {
       const message = `The rows' ${metric} did not add up to the service's total, and smaller requests returned no more rows: it is not additive here and no longer summed.`;
-      await warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
+      if (window.slice.control === undefined)
+        await warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
     }
     const shown = { notAdditive: metrics, addsUp: [] };
     const seenAt = requestedAtOf(answers);

@@ -15,7 +15,7 @@ import { hasStars, withStars } from '../model/stars.ts';
 import { loadedMetrics } from '../tables/slice-metrics.ts';
 import { futureFetch } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
-import { readEvidence } from '../warehouse/evidence.ts';
+import { controlEvidence } from '../load/lost-apps.ts';
 import { instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
@@ -77,7 +77,9 @@ async function readControls(
   const asOf = [timestamp(planAt)];
   const rows = (await warehouse?.rows(statement('status/control'), asOf, comparedTotals)) ?? [];
   const evidence =
-    warehouse === null || rows.length === 0 ? null : await readEvidence(warehouse, slices, planAt);
+    warehouse === null || rows.length === 0
+      ? null
+      : await controlEvidence({ controlMs }, warehouse, slices, planAt);
   return (slice) => {
     const compared = rows.find((row) => row.slice === slice.name);
     if (compared !== undefined) {

@@ -13,14 +13,18 @@ const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 /** Nights running in which most final totals of a metric must move for it to count as restless. */
 export const RESTLESS_NIGHTS = 3;
 
-/** Reads what the stored control totals show of slices. */
+/** Reads what the stored control totals show of slices. `protectedLoad` returns up to which load final periods stay; null: none. */
 export async function readEvidence(
   warehouse: Warehouse,
   slices: readonly Slice[],
   planAt: Date,
+  protectedLoad: (slice: Slice) => number | null,
 ): Promise<Map<string, ControlEvidence>> {
   const evidence = new Map<string, ControlEvidence>();
-  const tables = slices.map((slice) => ({ slice: slice.name, fingerprint: fingerprintOf(slice) }));
+  const tables = slices.map((slice) => {
+    const table = { slice: slice.name, fingerprint: fingerprintOf(slice) };
+    return { ...table, protected_load: protectedLoad(slice) };
+  });
   const request = [timestamp(planAt), JSON.stringify(tables)];
   const moved = await warehouse.rows(statement('control/moved'), request, movedRow);
   if (moved.length === 0) return evidence;

@@ -152,3 +152,73 @@ test('control totals that are refused, or too heavy beyond 10 days, leave the lo
   expect((await world.night(5, { config })).failures).toEqual([]);
   expect(countAsked(world, { part: 'whole' })).toBe(4);
 });
+
+test('a final hole, and a value that was NULL, are loaded once control totals state them', async () => {
+  const unpriced = rows.map((row) => (row.day === '2026-05-02' ? { ...row, cost: null } : row));
+  world = await openAnswering([daily], unpriced);
+  for (const night of [1, 2]) expect((await world.night(night, { config })).failures).toEqual([]);
+  world.rows = [...rows, ...gridOf(['2026-05-10'], values, metrics)];
+  const summary = await world.night(3, { config });
+  expect(summary.failures).toEqual([]);
+  expect(summary.slices[0]?.periods['moved']).toBe(2);
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
+});
+
+test('a final day of a history that was loaded without control totals is watched from their first night on', async () => {
+  world = await openAnswering([daily], rows);
+  for (const night of [1, 2]) await world.night(night, { config: { controlMs: null } });
+  const quiet = await world.night(3, { config });
+  expect(quiet.slices[0]?.periods['moved']).toBeUndefined();
+  world.rows = raised('2026-05-02', 'installs', 5);
+  const summary = await world.night(4, { config });
+  expect(summary.slices[0]?.periods['moved']).toBe(1);
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
+});
+
+test('runs of one instant with other metrics read their own control totals', async () => {
+  const other = { ...daily, name: 'other', metrics: ['installs', 'impressions'] };
+  const both = gridOf(days, values, [...metrics, 'impressions']);
+  world = await openAnswering([daily, other], both);
+  world.rewrite({ part: 'undivided', metric: 'impressions', day: '2026-05-02' }, () => ({
+    status: 204,
+  }));
+  expect((await world.night(2, { config, slices: [daily] })).failures).toEqual([]);
+  const summary = await world.night(2, { config, slices: [other] });
+  // Its control totals have values, which refute the empty answer.
+  expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_SHRUNK']);
+  expect(countAsked(world, { part: 'whole' })).toBe(2);
+  world.asked = [];
+  await world.night(2, { config, slices: [daily] });
+  expect(countAsked(world, { part: 'whole' })).toBe(0);
+});
+
+test('an app that goes moves no final total of a slice whose rows do not name their app', async () => {
+  const byNetwork = { ...daily, dimensions: ['day', 'network'], metrics: ['installs', 'cost'] };
+  world = await openAnswering([byNetwork], rows);
+  for (const night of [1, 2]) await world.night(night, { config });
+  world.apps = ['a'];
+  for (const night of [3, 4, 5]) {
+    const summary = await world.night(night, { config });
+    expect(summary.failures).toEqual([]);
+    if (night > 3) expect(summary.slices[0]?.periods['moved']).toBeUndefined();
+  }
+});
+
+test('a refused metric of control totals in several windows costs each slice each window once', async () => {
+  const good = { ...daily, name: 'good', metrics: ['installs', 'cost'] };
+  const bad = { ...daily, name: 'bad', metrics: ['installs', 'no_such_metric'] };
+  world = await openAnswering([good, bad], rows);
+  world.rewrite({ part: 'whole' }, (report, { firstDay, lastDay, metrics: asked }) =>
+    Date.parse(lastDay) - Date.parse(firstDay) > 10 * MS_PER_DAY
+      ? { status: 504 }
+      : asked.includes('no_such_metric')
+        ? { status: 400 }
+        : { status: 200, body: JSON.stringify(report) },
+  );
+  world.rewrite({ metric: 'no_such_metric', part: 'undivided' }, () => ({ status: 400 }));
+  await world.night(2, { config });
+  world.asked = [];
+  await world.night(3, { config });
+  // 33 days in windows of 8 at most, together and for each slice.
+  expect(countAsked(world, { part: 'whole' })).toBeLessThanOrEqual(15);
+});
