@@ -5,7 +5,7 @@
  */
 
 import type { Config } from './config/config.ts';
-import { type LostApps, readLostApps } from './load/lost-apps.ts';
+import { type LostApps, readLostApps } from './tables/lost-apps.ts';
 import { measureTables } from './insight/insight.ts';
 import { recordPostponed } from './tables/slice-metrics.ts';
 import { auditNight } from './publish/audits.ts';

@@ -5,33 +5,17 @@
 
 import * as z from 'zod';
 
-import type { Config } from '../config/config.ts';
 import type { Day } from '../model/calendar.ts';
-import type { ControlEvidence } from '../model/control.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
+import { appColumn, lostIn, type LostApps } from '../tables/lost-apps.ts';
 import type { Target } from '../tables/target.ts';
-import { readEvidence } from '../warehouse/evidence.ts';
-import { count, dayShape, identifier, literal, statement } from '../warehouse/sql.ts';
+import { count, dayShape, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { StoredPeriod } from './fate.ts';
 import { joined } from './load-ledger.ts';
 import { staging } from './staged-sql.ts';
 import { countReplaced } from './table-sql.ts';
-
-const lostRow = z.object({ app_token: z.string(), app: z.string().nullable(), last_load: count });
-
-/** By token: the name, and the newest load before the app was lost. */
-export type LostApps = Map<string, z.infer<typeof lostRow>>;
-
-/** Reads the lost apps from the history of the catalog. */
-export async function readLostApps(warehouse: Warehouse): Promise<LostApps> {
-  const rows = await warehouse.rows(statement('catalog/lost_apps'), [], lostRow);
-  return new Map(rows.map((row) => [row.app_token, row]));
-}
-
-const appColumn = ({ dimensions }: Pick<Slice, 'dimensions'>): 'app_token' | 'app' | undefined =>
-  (['app_token', 'app'] as const).find((name) => dimensions.includes(name));
 
 /** The condition for the rows of lost apps in a slice. */
 function rowsOfLost(lost: LostApps, slice: Slice): string | null {
@@ -68,32 +52,6 @@ export async function rowsOfUnnamed(
   for (const token of await namedIn(lost, slice, staging.typed, warehouse)) lost.delete(token);
   return rowsOfLost(lost, slice);
 }
-
-/** The newest load whose final periods are protected. */
-export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
-  const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
-  return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
-}
-
-/** Returns what control totals show of slices. The values of lost apps stay, so that totals without these have not moved. */
-export async function controlEvidence(
-  { controlMs }: Pick<Config, 'controlMs'>,
-  warehouse: Warehouse,
-  slices: readonly Slice[],
-  planAt: Date,
-): Promise<Map<string, ControlEvidence>> {
-  if (controlMs === null) return new Map();
-  const lost = await readLostApps(warehouse);
-  return readEvidence(warehouse, slices, planAt, (slice) => protectedLoadOf(lost, slice));
-}
-
-/** The lost apps that the filters of a slice allow. */
-const lostIn = (lost: LostApps, slice: Slice): z.infer<typeof lostRow>[] =>
-  [...lost.values()].filter(
-    ({ app_token: token }) =>
-      ownValues(slice, 'app_token')?.includes(token) !== false &&
-      slice.parameters['app_token__not_in']?.split(',').includes(token) !== true,
-  );
 
 const countRow = z.object({ start_day: dayShape, rows: count });
 

@@ -24,7 +24,7 @@ import {
   onWarehouse,
 } from './circumstances.ts';
 import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
-import { controlEvidence } from '../load/lost-apps.ts';
+import { controlEvidence } from '../tables/lost-apps.ts';
 import { requestCost } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';

@@ -6,7 +6,8 @@ import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
 import { declareViews } from '../insight/views.ts';
-import { controlEvidence, type LostApps, lostAppsIn } from '../load/lost-apps.ts';
+import { lostAppsIn } from '../load/lost-apps.ts';
+import { controlEvidence, type LostApps } from '../tables/lost-apps.ts';
 import { loadedMetrics, recordedUnknown } from '../tables/slice-metrics.ts';
 import { deleteOld, prepareTable, readAhead, swapTables } from '../tables/slice-table.ts';
 import { liveTable, type Target } from '../tables/target.ts';

@@ -6,7 +6,8 @@
  */
 
 import type { Missed } from '../extract/extract.ts';
-import { type LostApps, lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts';
+import { lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts';
+import type { LostApps } from '../tables/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../tables/slice-metrics.ts';
 import type { LoadWarning } from '../load/answer-pages.ts';

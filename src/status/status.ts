@@ -15,7 +15,7 @@ import { hasStars, withStars } from '../model/stars.ts';
 import { loadedMetrics } from '../tables/slice-metrics.ts';
 import { futureFetch } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
-import { controlEvidence } from '../load/lost-apps.ts';
+import { controlEvidence } from '../tables/lost-apps.ts';
 import { instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';

@@ -197,10 +197,11 @@ test('an app that goes moves no final total of a slice whose rows do not name th
   world = await openAnswering([byNetwork], rows);
   for (const night of [1, 2]) await world.night(night, { config });
   world.apps = ['a'];
-  for (const night of [3, 4, 5]) {
+  expect((await world.night(3, { config })).failures).toEqual([]);
+  for (const night of [4, 5]) {
     const summary = await world.night(night, { config });
     expect(summary.failures).toEqual([]);
-    if (night > 3) expect(summary.slices[0]?.periods['moved']).toBeUndefined();
+    expect(summary.slices[0]?.periods['moved']).toBeUndefined();
   }
 });
 
