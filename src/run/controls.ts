@@ -242,11 +242,19 @@ async function nightControls(
   const readings = await readTonight(run);
   const different = await warnedSlices(run, 'CONTROL_DIFFERS');
   const controls = new Map<string, NightControl>();
-  for (const slice of slices) {
-    const name = controlName(slice);
-    const days = name === null ? [] : daysRead(readings, name, slice.metrics);
-    if (name !== null && days.length > 0 && !different.has(slice.name))
-      controls.set(slice.name, { name, days });
+  for (const {
+    slice: { name, metrics },
+    members,
+  } of controlsOf(slices)) {
+    const all = readings.flatMap(({ control, start_day: start, end_day: end }) =>
+      control === name ? [{ start, end }] : [],
+    );
+    const shared = members.length === 1 ? null : { metrics, days: all };
+    for (const slice of members) {
+      const days = daysRead(readings, name, slice.metrics);
+      if (days.length > 0 && !different.has(slice.name))
+        controls.set(slice.name, { name, days, shared });
+    }
   }
   return controls;
 }
