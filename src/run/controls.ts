@@ -276,6 +276,7 @@ export async function reportMoved(
     const message = `control totals of ${starts.size} periods moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`;
     run.emit({ type: 'totals_moved', slice: slice.name, periods: starts.size, waiting, message });
   }
+  if (restless.size === 0) return;
   const earlier = await run.warehouse.rows(
     statement('control/restless_told'),
     [slice.name],
