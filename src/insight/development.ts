@@ -64,7 +64,7 @@ export function looksAt(
 
 /**
  * Returns the periods that ever had a total, oldest first. `finalSeconds` is how long after the end of a period its totals may
- * change; null is for ever, and then there are no totals by age.
+ * change. If that has no end (null), no totals by age are returned.
  */
 export function developmentOf(
   looks: readonly Looks[],

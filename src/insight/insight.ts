@@ -34,7 +34,7 @@ interface Developing {
   readonly control: string;
   readonly metric: Metric;
   readonly isHourly: boolean;
-  /** How long after the end of a period its total may change; null for ever. */
+  /** How long after the end of a period its total may change. Null if that has no end. */
   readonly finalSeconds: number | null;
   readonly slices: string[];
 }

@@ -307,7 +307,7 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
     }
   }
   events.sort((one, other) => one.day - other.day);
-  /** Of the trials whose final total is known, ascending. */
+  /** The errors of trials whose final total is known, ascending. */
   const misses: number[] = [];
   let next = 0;
   const missOn = (day: number): number | null => {

@@ -219,7 +219,7 @@ async function readTonight({ warehouse, runId, planAt }: Run): Promise<Reading[]
   return warehouse.rows(statement('control/tonight'), [runId, timestamp(planAt)], tonightRow);
 }
 
-/** The days of which all of the metrics were read together. */
+/** Returns the days of which one reading has all metrics. */
 const daysRead = (
   readings: readonly Reading[],
   name: string,
