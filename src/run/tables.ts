@@ -83,6 +83,7 @@ export async function prepareTargets(
     } catch (error) {
       const failure = asFailure(error);
       if (failure.kind === 'storage' || failure.kind === 'bug') throw failure;
+      targets.delete(slice.name);
       recordFailed(failure, slice.name, run);
     }
   }
@@ -126,10 +127,9 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   return plans;
 }
 
-/** Gives tables the types of a catalog that came after they were prepared. */
+/** Gives tables the types of a catalog that came after they were prepared. Answers are read into them meanwhile. */
 export async function adoptCatalog(run: Run, targets: Targets, catalog: Catalog): Promise<void> {
   const stale = [...targets.values()].filter((target) => target.catalog !== catalog);
-  for (const { slice } of stale) targets.delete(slice.name);
   const slices = stale.map(({ slice }) => slice);
   await prepareTargets(run, slices, catalog, targets);
 }
