@@ -19,7 +19,7 @@ export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
 type SpendColumn = (typeof spendColumns)[number];
 
 export interface SpendRecord {
-  /** Line of the file on which it begins, counted from 1 as an editor does; in Parquet the row. */
+  /** Line of the file on which it begins, counted from 1 as an editor does. */
   readonly line: number;
   /** Every column as given, by name; numbers as their own text. If the line has defects, the whole line as `raw`. */
   readonly given: Readonly<Record<string, unknown>>;

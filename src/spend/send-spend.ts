@@ -81,7 +81,7 @@ export async function sendSpend(
 ): Promise<SpendSummary> {
   const { file, dryRun } = request;
   const { warehouse, emit } = context;
-  const records = await readSpendFile(file, warehouse);
+  const records = await readSpendFile(file);
   const unknown = unknownColumns(records);
   if (unknown !== '')
     emit(

@@ -1,7 +1,7 @@
 /**
- * Reads the lines of a spend file, CSV (RFC 4180), newline-delimited JSON or Parquet, and checks the names of its columns.
+ * Reads the lines of a spend file, CSV (RFC 4180) or newline-delimited JSON, and checks the names of its columns.
  *
- * CSV and JSON have readers of their own: a bad line must be rejected alone, under the number an editor shows, and no number
+ * Both have readers of their own: a bad line must be rejected alone, under the number an editor shows, and no number
  * may become a float. csv-parse and DuckDB fail at one or the other.
  */
 
@@ -11,10 +11,8 @@ import { extname } from 'node:path';
 import { parse } from 'lossless-json';
 import * as z from 'zod';
 
-import { Failure, storageFailed, textOf } from '../errors.ts';
-import { count, identifier, jsonOf, literal } from '../warehouse/sql.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { requiredColumns, type SpendRecord, spendColumns } from './rules.ts';
+import { Failure, storageFailed } from '../errors.ts';
+import { requiredColumns, type SpendRecord } from './rules.ts';
 
 /** More than half a million short lines, which take hours to send. They are kept in memory: 600,000 took 1.2 GB (measured). */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -24,72 +22,54 @@ const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,\n]*?)(,|\r?\n|\r?$)/gy;
 /** A string of a JSON line; a key is followed by its colon. */
 const JSON_TEXT = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 
-/** The lines of a spend file, in order. Throws `USAGE_INVALID` if it is none, `SPEND_REJECTED` if its columns are wrong. */
-export async function readSpendFile(file: string, warehouse: Warehouse): Promise<SpendRecord[]> {
-  const readers = new Map<string, () => Promise<SpendRecord[]>>([
-    ['.csv', async () => csvRecords(file, await textOfFile(file))],
-    ['.ndjson', async () => ndjsonRecords(await textOfFile(file))],
-    ['.parquet', async () => parquetRecords(file, warehouse)],
-  ]);
-  const refused = (problem: string): Failure =>
-    new Failure('USAGE_INVALID', `The spend file ${file} ${problem}.`, {
-      facts: { file },
-      hint: 'Give an existing file that is named after its form, and send a larger one in parts.',
-    });
-  const reader = readers.get(extname(file).toLowerCase());
-  if (reader === undefined) throw refused(`did not end in ${[...readers.keys()].join(', ')}`);
-  const found = await stat(file).catch(() => null);
-  if (found === null) throw refused('was not found');
+/** Reads the lines of a spend file. Throws `USAGE_INVALID` for another file, `SPEND_REJECTED` if a CSV header is wrong. */
+export async function readSpendFile(file: string): Promise<SpendRecord[]> {
+  const extension = extname(file).toLowerCase();
+  const stats = await stat(file).catch(() => null);
+  let problem: string | null = null;
+  if (extension !== '.csv' && extension !== '.ndjson') problem = 'did not end in .csv or .ndjson';
+  else if (stats === null) problem = 'was not found';
   // A pipe can be read only once and a device never ends; neither has a place for the rejects.
-  if (!found.isFile()) throw refused('was no regular file');
-  if (found.size > MAX_BYTES) throw refused(`had ${found.size} bytes, more than ${MAX_BYTES}`);
-  return reader();
-}
-
-/** The text of a UTF-8 file without its byte order mark; invalid bytes become U+FFFD. */
-async function textOfFile(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+  else if (!stats.isFile()) problem = 'was not a regular file';
+  else if (stats.size > MAX_BYTES) problem = `had ${stats.size} bytes, more than ${MAX_BYTES}`;
+  if (problem !== null) {
+    throw new Failure('USAGE_INVALID', `The spend file ${file} ${problem}.`, {
+      facts: { file },
+      hint: 'Use an existing .csv or .ndjson file, and send a larger one in parts.',
+    });
+  }
+  // Invalid bytes become U+FFFD, which a rule finds.
+  const content = await readFile(file, 'utf8').catch((cause: unknown) => {
     const hint = 'Check the permissions of the file.';
     throw storageFailed(`${file} could not be read`, cause, { facts: { file }, hint });
   });
-  return text.replace(/^\uFEFF/, '');
-}
-
-/** Throws `SPEND_REJECTED` if a header lacks columns, has one twice, or has other problems. */
-function checkHeader(
-  file: string,
-  names: readonly string[],
-  otherProblems: readonly string[] = [],
-): void {
-  const missing = requiredColumns.filter((column) => !names.includes(column));
-  const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at));
-  const problems = [
-    ...missing.map((column) => `no ${column}`),
-    ...[...twice].map((name) => `${JSON.stringify(name)} twice`),
-    ...otherProblems,
-  ];
-  if (problems.length === 0) return;
-  throw new Failure(
-    'SPEND_REJECTED',
-    `The columns of ${file} were wrong: it had ${problems.join(', ')}.`,
-    {
-      facts: { file, problems: problems.length },
-      hint: `Name the columns ${requiredColumns.join(', ')}, in lower case, separated by commas in CSV; nothing was sent.`,
-    },
-  );
+  const text = content.replace(/^\uFEFF/, '');
+  if (extension === '.csv') return csvRecords(file, text);
+  return text
+    .split('\n')
+    .flatMap((raw, at) => (raw.trim() === '' ? [] : [{ line: at + 1, ...objectOf(raw.trim()) }]));
 }
 
 function csvRecords(file: string, text: string): SpendRecord[] {
   const lines = csvLines(text);
   const first = lines.next();
   const header = first.done === true ? [] : first.value.values;
-  checkHeader(file, header);
+  const twice = new Set(header.filter((name, at) => header.indexOf(name) !== at));
+  const problems = [
+    ...requiredColumns.filter((name) => !header.includes(name)).map((name) => `no ${name}`),
+    ...[...twice].map((name) => `${JSON.stringify(name)} twice`),
+  ];
+  if (problems.length > 0) {
+    const message = `The columns of ${file} were wrong: it had ${problems.join(', ')}.`;
+    throw new Failure('SPEND_REJECTED', message, {
+      facts: { file, problems: problems.length },
+      hint: `Name the columns ${requiredColumns.join(', ')}, in lower case, separated by commas; nothing was sent.`,
+    });
+  }
   return Array.from(lines, ({ line, values, defect }) => {
-    const countDefect = `the line had ${values.length} values for ${header.length} columns`;
-    const defects = [
-      ...(values.length === header.length ? [] : [countDefect]),
-      ...(defect === null ? [] : [defect]),
-    ];
+    const defects = defect === null ? [] : [defect];
+    if (values.length !== header.length)
+      defects.unshift(`the line had ${values.length} values for ${header.length} columns`);
     // The columns of a malformed line are a guess, and must not be shown as if they were meant.
     const given =
       defects.length > 0
@@ -128,12 +108,6 @@ function* csvLines(text: string): Generator<CsvLine, void> {
   }
 }
 
-function ndjsonRecords(text: string): SpendRecord[] {
-  return text
-    .split('\n')
-    .flatMap((raw, at) => (raw.trim() === '' ? [] : [{ line: at + 1, ...objectOf(raw.trim()) }]));
-}
-
 const objectShape = z.record(z.string(), z.unknown());
 
 /** The columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
@@ -152,53 +126,4 @@ function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
     // The defect states it.
   }
   return { given: { raw }, defects: [defect] };
-}
-
-const describedColumn = z.object({ column_name: z.string(), column_type: z.string() });
-const numberedRow = z.object({
-  line: count,
-  given: jsonOf(z.record(z.string(), z.string().nullable())),
-});
-
-/** The rows of a Parquet file, values as their exact text. Floats in columns to send are refused: they are already rounded. */
-async function parquetRecords(file: string, warehouse: Warehouse): Promise<SpendRecord[]> {
-  // To DuckDB, a path is a pattern and a folder `key=value` a column. Text that is not annotated as text is a binary column.
-  const path = literal(file.replaceAll(/[*?[]/g, '[$&]'));
-  const source = `read_parquet(${path}, binary_as_string = true, hive_partitioning = false, file_row_number = true)`;
-  try {
-    const rows = `describe select * exclude (file_row_number) from ${source}`;
-    const described = await warehouse.rows(rows, [], describedColumn);
-    const floats = described.flatMap(({ column_name: name, column_type: type }) => {
-      const isFloat =
-        (type === 'DOUBLE' || type === 'FLOAT') && spendColumns.some((known) => known === name);
-      return isFloat
-        ? [`${name} ${type}, which was rounded before: write it as DECIMAL or as text`]
-        : [];
-    });
-    // If a column occurs twice, DuckDB numbers the second, whose values would be overlooked.
-    const names = described.map(
-      ({ column_name: name }) => spendColumns.find((known) => `${known}_1` === name) ?? name,
-    );
-    checkHeader(file, names, floats);
-    const given = described.map(({ column_name: name, column_type: type }) => {
-      const column = identifier(name);
-      const isInstant = type === 'TIMESTAMP WITH TIME ZONE';
-      const utc = `strftime(${column} at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')`;
-      return `${literal(name)}: ${isInstant ? utc : `${column}::varchar`}`;
-    });
-    const sql = `select file_row_number + 1 as line, to_json({${given.join(', ')}})::varchar as given
-from ${source} order by line`;
-    return (await warehouse.rows(sql, [], numberedRow)).map(({ line, given }) => ({
-      line,
-      given,
-      defects: [],
-    }));
-  } catch (cause) {
-    // An error of DuckDB is the file's fault, not a bug; failures of the disk pass unchanged.
-    if (cause instanceof Failure) throw cause;
-    const [first = ''] = textOf(cause).split('\n');
-    const message = `${file} could not be read as Parquet: ${first}`;
-    const hint = 'Write the file again; nothing was sent.';
-    throw new Failure('SPEND_REJECTED', message, { facts: { file }, hint, cause });
-  }
 }

@@ -1,11 +1,11 @@
 /** Every form a spend file comes in, read exactly. */
 
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
+import { textWith } from '../support/matching.ts';
 import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
 import {
   type Connection,
@@ -206,48 +206,17 @@ test.each([
   },
 );
 
-describe('Parquet', () => {
-  const columns = `'sender-' || lpad(i::varchar, 6, '0') as cost_id, 'cpi' as cost_type, 'EUR' as cost_currency, 't' as tag`;
-  const copied = async (select: string, name = 'f.parquet'): Promise<string> => {
-    const file = join(desk.directory, name);
-    await desk.inWarehouse(async (warehouse) =>
-      warehouse.run(`copy (${select}) to '${file}' (format parquet)`),
-    );
-    return file;
-  };
-
-  test('2,500 rows of DECIMAL(38,18) amounts are read with every digit', async () => {
-    // Every amount but the last is negative, and so in the rejects file.
-    const file = await copied(
-      `select ${columns}, (case when i < 2500 then '-' else '' end || i || '.000000000000000001')::decimal(38, 18) as cost_amount
-       from range(1, 2501) as r(i)`,
-    );
-    expect(await send(file)).toMatchObject({ lines: 2500, accepted: 1, rejected: 2499 });
-    expect(sentAmounts()).toEqual({ 'sender-002500': '2500.000000000000000001' });
-    const rejects = (await desk.rejects(file)) ?? [];
-    expect(rejects.map(({ line: at, ...given }) => [at, given['cost_amount']])).toEqual(
-      Array.from({ length: 2499 }, (_, index) => [index + 1, `-${index + 1}.000000000000000001`]),
-    );
+test.each([
+  ['f.parquet', 'did not end in .csv or .ndjson'],
+  ['missing.csv', 'was not found'],
+])('%s is refused before anything is sent', async (name, problem) => {
+  await desk.write('f.parquet', 'PAR1');
+  const failure = await refused(`${desk.directory}/${name}`);
+  expect(failure).toMatchObject({
+    code: 'USAGE_INVALID',
+    message: textWith(problem),
   });
-
-  test('a DOUBLE amount is refused as a whole: it was rounded before', async () => {
-    const failure = await refused(
-      await copied(`select ${columns}, 0.1::double as cost_amount from range(3) as r(i)`),
-    );
-    expect([failure.code, failure.message]).toEqual([
-      'SPEND_REJECTED',
-      expect.stringContaining('cost_amount DOUBLE'),
-    ]);
-    expect(sent()).toEqual([]);
-  });
-
-  test('a file that is no Parquet is named, and is no bug', async () => {
-    const failure = await refused(await desk.write('f.parquet', 'PAR0 nonsense'));
-    expect([failure.code, failure.message]).toEqual([
-      'SPEND_REJECTED',
-      expect.stringContaining('as Parquet'),
-    ]);
-  });
+  expect(server.received).toEqual([]);
 });
 
 test('the rejects file is private, and vanishes when nothing is rejected any more', async () => {
