@@ -27,7 +27,7 @@ export const publish = verb(
     const resolved = withDefaults(config, options);
     return onWarehouse(config, 'write', resolved, async (warehouse) => {
       const { planAt } = resolved;
-      await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
+      await assertNoFutureFetch(warehouse, config.slices, planAt);
       await refreshJoins(warehouse);
       const { held } = await auditNight(config, warehouse, {
         signal: resolved.signal,

@@ -6,7 +6,7 @@ import { scrubbedJson } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import { backdateFutureFetches, assertNoFutureFetch } from '../warehouse/ledger.ts';
+import { assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
@@ -54,10 +54,7 @@ export async function executeRun(
   const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
   try {
     await assertOwnCopies(config, warehouse, signal);
-    const isBackfillOfNow = request.forced !== null && request.asOf === null;
-    if (isBackfillOfNow)
-      for (const { name } of slices) await backdateFutureFetches(warehouse, name, planAt);
-    else await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
+    await assertNoFutureFetch(warehouse, config.slices, planAt);
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     const isCut = await recordingFailure(run, async () => refresh(run));

@@ -91,7 +91,7 @@ export async function explainPlan(
   const slices = chosenSlices(config, request.slices);
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
-    await assertNoFutureFetch(warehouse, { slices: config.slices, planAt });
+    await assertNoFutureFetch(warehouse, config.slices, planAt);
     const evidence = await controlEvidence(config, warehouse, slices, planAt);
     const explained = await explainedPlans(warehouse, slices, planAt, evidence);
     return explained.map(describePlan);

@@ -62,8 +62,7 @@ export async function readStatus(
       : ((await warehouse?.rows(statement('links/last_crawls'), [], crawlRow)) ?? []);
   const about = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot };
   const report = { ...about, slices, unconfigured, crawls, ...runs };
-  const future =
-    warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
+  const future = warehouse === null ? null : await futureFetch(warehouse, config.slices, planAt);
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
 }
 

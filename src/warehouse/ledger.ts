@@ -4,7 +4,6 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { lastDay, type Day } from '../model/calendar.ts';
-import { resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import {
   type LearnedSize,
@@ -152,9 +151,6 @@ const TOLERANCE_MS = 5 * 60_000;
 /** The latest instant that does not count as future. */
 export const tolerated = (now: Date): Date => new Date(now.getTime() + TOLERANCE_MS);
 
-/** The machine's clock, or the planned instant if it is later, as it may be with the simulator. */
-const nowOf = (planAt: Date): Date => new Date(Math.max(Date.now(), planAt.getTime()));
-
 const futureRow = z.object({
   slice: z.string(),
   periods: count,
@@ -163,56 +159,36 @@ const futureRow = z.object({
   fetched_at: instant,
 });
 
-interface Looking {
-  /** The configured slices, which can be loaded again. */
-  readonly slices: readonly Slice[];
-  readonly planAt: Date;
-}
-
-/** Returns the failure for periods that were recorded as fetched in the future. */
+/** Returns the failure for periods that were recorded as fetched in the future. Only configured slices can be loaded again. */
 export async function futureFetch(
   warehouse: Warehouse,
-  { slices, planAt }: Looking,
+  slices: readonly Slice[],
+  planAt: Date,
 ): Promise<Failure | null> {
-  const now = nowOf(planAt);
+  // The planned instant may be later than the clock with the simulator.
+  const now = new Date(Math.max(Date.now(), planAt.getTime()));
   const latest = [timestamp(tolerated(now))];
   const [future] = await warehouse.rows(statement('ledger/future_fetches'), latest, futureRow);
   if (future === undefined) return null;
-  const { slice: name, periods, start_day: start, end_day: end, fetched_at: fetchedAt } = future;
-  const slice = slices.find((configured) => configured.name === name);
-  const stored = { start, end };
-  // A slice without a date dimension is loaded again for its current date period.
-  const days = slice?.grain === null ? (resolveDatePeriod(slice, now) ?? stored) : stored;
-  const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
-  const wayOut = slice === undefined ? `ripen drop --slice ${name}` : backfill;
-  const [to, at] = [lastDay(stored), fetchedAt.toISOString()];
-  const message = `slice ${name}: ${periods} of its periods, from ${start} to ${to}, were recorded as fetched up to ${at}, but this machine's clock says ${now.toISOString()}.`;
+  const { slice, periods, start_day: start, end_day: end, fetched_at: fetchedAt } = future;
+  const at = fetchedAt.toISOString();
+  const message = `slice ${slice}: ${periods} of its periods were recorded as fetched up to ${at}, but this machine's clock says ${now.toISOString()}.`;
+  const isDated = slices.some(({ name, grain }) => name === slice && grain !== null);
+  const days = `--from ${start} --to ${lastDay({ start, end })}`;
+  const backfill = isDated ? `, then \`ripen backfill --slice ${slice} ${days}\`` : '';
   return new Failure('FETCH_IN_FUTURE', message, {
-    facts: { slice: name, periods, from: start, to, fetched_at: at },
-    hint: `Set this machine's clock if it is behind; otherwise run \`${wayOut}\`, as they were recorded by a clock that was ahead.`,
+    facts: { slice, periods, fetched_at: at },
+    hint: `Set this machine's clock if it is behind. If an earlier run's clock was ahead, run \`ripen drop --slice ${slice}\`${backfill}.`,
   });
 }
 
-export async function assertNoFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
-  const failure = await futureFetch(warehouse, looking);
-  if (failure !== null) throw failure;
-}
-
-/**
- * Dates such fetches of a slice back to the start of their periods, so that each is replaced. Deletes such periods of any slice
- * that have no rows and have not begun.
- */
-export async function backdateFutureFetches(
+export async function assertNoFutureFetch(
   warehouse: Warehouse,
-  slice: string,
+  slices: readonly Slice[],
   planAt: Date,
 ): Promise<void> {
-  const at = timestamp(tolerated(nowOf(planAt)));
-  await warehouse.transact(async () => {
-    await warehouse.run(statement('ledger/delete_unbegun'), [at]);
-    await warehouse.run(statement('ledger/backdate_periods'), [slice, at]);
-    await warehouse.run(statement('ledger/backdate_loads'), [slice, at]);
-  });
+  const failure = await futureFetch(warehouse, slices, planAt);
+  if (failure !== null) throw failure;
 }
 
 const costsRow = z.object({

@@ -1,11 +1,11 @@
 /**
  * Clocks that are wrong: a service's and the machine's that differ decide nothing; of a night on a machine whose clock was ahead, of a
- * service that does not state the time, nothing relies on what it recorded until a backfill has replaced it.
+ * service that does not state the time, nothing relies on what it recorded until its slices are dropped and loaded anew.
  */
 
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { plan, publish, status } from '../../src/index.ts';
+import { drop, plan, publish, status } from '../../src/index.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
@@ -56,48 +56,60 @@ async function runWith(daysAhead: number, options: NightOptions = {}): Promise<s
   }
 }
 
-/** Runs the backfills that the refusals of a sync name, until it is not refused; returns the slices they were of. */
-async function mend(options: NightOptions = {}): Promise<string[]> {
-  const mended: string[] = [];
+/** Drops the slices that the refusals of a sync name, until it is not refused, then backfills them; returns the slices. */
+async function mend(): Promise<string[]> {
+  const dropped: string[] = [];
+  const backfills: RegExpExecArray[] = [];
   for (;;) {
-    const hint = await runWith(0, options).then(
+    const hint = await runWith(0).then(
       () => null,
       (failure: { readonly code: string; readonly hint: string }) => {
         expect(failure).toMatchObject(refused);
         return failure.hint;
       },
     );
-    if (hint === null) return mended;
-    const [, name = '', first = '', last = ''] =
-      /backfill --slice (\S+) --from (\S+) --to (\S+)`/.exec(hint) ?? [];
+    if (hint === null) break;
+    const name = /ripen drop --slice (\S+?)`/.exec(hint)?.[1] ?? '';
+    await drop(scenario.config, { slice: name, agree: true });
+    const backfill = /backfill --slice (\S+) --from (\S+) --to (\S+)`/.exec(hint);
+    if (backfill !== null) backfills.push(backfill);
+    dropped.push(name);
+    expect(dropped.length).toBeLessThan(10);
+  }
+  for (const [, name = '', first = '', last = ''] of backfills) {
     const forced = { start: day(first), end: addDays(day(last), 1) };
     const request = { command: 'backfill', slices: [name], forced, asOf: null } as const;
-    expect(await runWith(0, { ...options, request })).toEqual([]);
-    mended.push(name);
-    expect(mended.length).toBeLessThan(10);
+    expect(await runWith(0, { request })).toEqual([]);
   }
+  return dropped;
 }
 
 const finalRows = async (name: string): Promise<unknown> =>
   column(scenario, `select count(*) from ${name}_final where installs is not null`);
 
-test('periods fetched 60 days ahead are refused before any request, and mended by the backfills that are named: none is final then', async () => {
+test('periods fetched 60 days ahead are refused before any request, a backfill among them, and mended by the drops that are named: none is final then', async () => {
   scenario = await openScenario([daily, weekly, dateless], { simulator: { world: smallWorld } });
   expect(await runWith(60)).toEqual([]);
   expect(await finalRows('daily')).not.toEqual(['0']);
   const before = await contentOf(scenario, 'ripen.periods');
   scenario.simulator.requested.reset();
-  const naming = { ...refused, message: textWith('of its periods, from ') };
+  const naming = {
+    ...refused,
+    message: textWith('of its periods were recorded as fetched up to '),
+  };
   await expect(runWith(0)).rejects.toMatchObject(naming);
   await expect(plan(scenario.config)).rejects.toMatchObject(naming);
   await expect(publish(scenario.config)).rejects.toMatchObject(naming);
+  const forced = { start: daysBack(5), end: daysBack(4) };
+  const request = { command: 'backfill', slices: ['daily'], forced, asOf: null } as const;
+  await expect(runWith(0, { request })).rejects.toMatchObject(naming);
   expect(scenario.simulator.requested.requests).toEqual([]);
   expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
   const { health } = await status(scenario.config);
   expect(health).toMatchObject({ state: 'failed' });
   expect(health.findings).toContainEqual({
     message: naming.message,
-    hint: textWith('ripen backfill --slice '),
+    hint: textWith('ripen drop --slice '),
   });
 
   expect((await mend()).toSorted()).toEqual(['daily', 'dateless', 'weekly']);
