@@ -150,7 +150,7 @@ test('the package holds the user pages and configuration files, and no internals
     .tuple([z.object({ files: z.array(z.object({ path: z.string() })) })])
     .parse(JSON.parse(packed.out));
   const paths = files.map(({ path }) => path);
-  expect(paths).toContain('docs/guarantees.md');
+  expect(paths).toContain('docs/how-ripen-knows.md');
   expect(paths).toContain('config/schedules/crontab');
   expect(
     paths.filter((path) => /^(?:test|src|config\/tooling|docs\/internals)\//.test(path)),

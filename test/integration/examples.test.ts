@@ -105,29 +105,27 @@ test('the audit of late slices tells only of those that are still fetched', asyn
   expect(rows).toEqual([{ slice: 'late', last_day: '2026-02-12' }]);
 });
 
-test.each([
-  'docs/operations.md',
-  'docs/configuration.md',
-  'config/example.yaml',
-  'config/first.yaml',
-])('the audits of %s can be asked, and one that may hold speaks of new days only', async (page) => {
-  const text = readFileSync(new URL(page, root), 'utf8').replaceAll(/^# ?/gm, '');
-  const [block = ''] = /^audits:.*\n(?: +.*\n)+/m.exec(text) ?? [];
-  const shape = z.object({ name: z.string(), sql: z.string(), on_fail: z.string().optional() });
-  const { audits } = z.object({ audits: z.array(shape) }).parse(parse(block));
-  const results = await scenario.inWarehouse(async (warehouse) =>
-    askAudits(
-      { audits: audits.map((audit) => ({ ...audit, onFail: 'warn' })), slices: [daily] },
-      warehouse,
-      AbortSignal.timeout(60_000),
-    ),
-  );
-  expect(results.map(({ reason }) => reason)).toEqual(audits.map(() => null));
-  const holding = audits.filter(({ on_fail: onFail }) => onFail === 'hold');
-  expect(holding.map(({ sql }) => sql)).toEqual([
-    expect.stringContaining('where day > (select max(day) - 7 from network_daily)'),
-  ]);
-});
+test.each(['docs/operations.md', 'config/example.yaml', 'config/first.yaml'])(
+  'the audits of %s can be asked, and one that may hold speaks of new days only',
+  async (page) => {
+    const text = readFileSync(new URL(page, root), 'utf8').replaceAll(/^# ?/gm, '');
+    const [block = ''] = /^audits:.*\n(?: +.*\n)+/m.exec(text) ?? [];
+    const shape = z.object({ name: z.string(), sql: z.string(), on_fail: z.string().optional() });
+    const { audits } = z.object({ audits: z.array(shape) }).parse(parse(block));
+    const results = await scenario.inWarehouse(async (warehouse) =>
+      askAudits(
+        { audits: audits.map((audit) => ({ ...audit, onFail: 'warn' })), slices: [daily] },
+        warehouse,
+        AbortSignal.timeout(60_000),
+      ),
+    );
+    expect(results.map(({ reason }) => reason)).toEqual(audits.map(() => null));
+    const holding = audits.filter(({ on_fail: onFail }) => onFail === 'hold');
+    expect(holding.map(({ sql }) => sql)).toEqual([
+      expect.stringContaining('where day > (select max(day) - 7 from network_daily)'),
+    ]);
+  },
+);
 
 test.each(queries)(
   'a query of %s runs on what two nights of the demo loaded: %s',

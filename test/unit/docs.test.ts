@@ -265,9 +265,9 @@ test('every exported function of the library stands on its page, and in an examp
 });
 
 test('the columns of ad spend are those of the example, each with its rule', () => {
-  const [csv = ''] = blocksOf('docs/spend-file.md', 'csv');
+  const page = textOf('docs/operations.md');
+  const [csv = ''] = blocksOf('docs/operations.md', 'csv');
   expect(csv.split('\n')[0]).toBe(spendColumns.join(','));
-  const page = textOf('docs/spend-file.md');
   for (const column of spendColumns)
     expect(page).toMatch(new RegExp(`^\\| \`${column}\` +\\|`, 'm'));
 });
