@@ -10,9 +10,9 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 
 import { requestedForm, parseCommandLine } from './commands/command-line.ts';
-import { failedResult, failureLines } from './terminal/failure-text.ts';
-import { JsonLine, printable } from './terminal/printable.ts';
-import type { Shell } from './terminal/shell.ts';
+import { failedResult, failureLines } from './report/terminal/failure-text.ts';
+import { JsonLine, printable } from './report/terminal/printable.ts';
+import type { Shell } from './report/terminal/shell.ts';
 import { scrub } from './config/secret.ts';
 import {
   asFailure,
@@ -25,7 +25,7 @@ import {
   Stopped,
   stoppedExitCode,
 } from './errors.ts';
-import { version } from './version.ts';
+import { version } from './config/version.ts';
 
 /** A run that a signal stopped has this long to end; then the process is killed. */
 const HARD_STOP_MS = 20_000;

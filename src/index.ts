@@ -5,12 +5,12 @@
  * `signal` has aborted. DuckDB, HTTP client and simulator are loaded when first needed.
  */
 
-import type { Finding } from './check/finding.ts';
+import type { Finding } from './report/check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
 import { guarded } from './events.ts';
-import type { Tour, TourOptions } from './start/tour.ts';
-import type { FirstFiles, InitOptions } from './start/first-files.ts';
+import type { Tour, TourOptions } from './verbs/tour.ts';
+import type { FirstFiles, InitOptions } from './verbs/first-files.ts';
 import {
   checkForced,
   chosenSlices,
@@ -32,17 +32,17 @@ import type { RunRequest } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';
 import type * as simulated from './simulator/simulator.ts';
 import type { WorldOptions } from './simulator/world/world.ts';
-import type { StatusReport } from './status/status-report.ts';
+import type { StatusReport } from './report/status/status-report.ts';
 
-export { dbtSources, drop, dropLoss, exportRows, lakeDdl, publish } from './copies.ts';
-export { catalog, createLink, links, partners, sendSpend, updateLink } from './account.ts';
+export { dbtSources, drop, dropLoss, exportRows, lakeDdl, publish } from './verbs/copies.ts';
+export { catalog, createLink, links, partners, sendSpend, updateLink } from './verbs/account.ts';
 export type {
   CatalogOptions,
   LinkChangeOptions,
   LinksOptions,
   NewLinkOptions,
   SpendOptions,
-} from './account.ts';
+} from './verbs/account.ts';
 export {
   exitCodeOf,
   Failure,
@@ -51,18 +51,18 @@ export {
   type WarningCode,
 } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
-export type { CreatedLink } from './links/write-link.ts';
+export type { CreatedLink } from './account/write-link.ts';
 export { type Day, type DayInterval, parseDay } from './model/calendar.ts';
 export type { CatalogSection } from './model/catalog.ts';
 export type { CatalogItem } from './model/catalog-item.ts';
 export type { Link, Partner } from './model/link.ts';
-export type { DropOptions, Dropped, Loss } from './drop.ts';
+export type { DropOptions, Dropped, Loss } from './verbs/drop.ts';
 export type { Engine } from './publish/words/engines.ts';
 export type { Exported, ExportOptions } from './publish/export.ts';
 export type { Publication, Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
-export type { SpendSummary } from './spend/send-spend.ts';
-export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
+export type { SpendSummary } from './account/send-spend.ts';
+export type { PeriodStatus, SliceStatus } from './report/status/status-report.ts';
 export type * from './run/circumstances.ts';
 export type {
   Config,
@@ -93,7 +93,7 @@ export type Simulator = Pick<
 
 /** Writes a first configuration. Throws `USAGE_INVALID`, and writes nothing, if one of its files exists. */
 export const init = verb(async (options: InitOptions): Promise<FirstFiles> => {
-  return (await import('./start/first-files.ts')).writeFirstFiles(options);
+  return (await import('./verbs/first-files.ts')).writeFirstFiles(options);
 });
 
 /**
@@ -116,7 +116,7 @@ export const check = verb(
     config: Config | ConfigOptions,
     options: Circumstances = {},
   ): Promise<readonly Finding[]> => {
-    const { findingsOf, problemFindings } = await import('./check/check.ts');
+    const { findingsOf, problemFindings } = await import('./report/check/check.ts');
     const { inspectConfig, noPositions } = await import('./config/read-config.ts');
     const read =
       'directory' in config
@@ -167,7 +167,7 @@ async function run(
 ): Promise<SyncSummary> {
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
-  const { reportRunEnd } = await import('./notify/run-end.ts');
+  const { reportRunEnd } = await import('./report/run-end.ts');
   const { metricsFile = null, mode = 0o644, signal = new AbortController().signal } = options;
   if (metricsFile !== null)
     await (await import('./publish/places/destinations.ts')).assertOutput(config, metricsFile);
@@ -196,9 +196,9 @@ export const replay = verb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<SyncSummary> => {
     const { fromArchive } = await import('./run/archive-source.ts');
     const pipeline = await import('./sync.ts');
-    const { emitMissedFailures } = await import('./notify/run-end.ts');
+    const { emitMissedFailures } = await import('./report/run-end.ts');
     const { asOf, emit, signal, lockWaitMs } = withDefaults(config, options);
-    const { explained } = await import('./terminal/failure-text.ts');
+    const { explained } = await import('./report/terminal/failure-text.ts');
     const { slices = null } = options;
     const order = { slices, forced: null, acceptLoss: false, deadlineMs: null };
     const request: RunRequest = { command: 'replay', ...order, asOf, lockWaitMs };
@@ -213,7 +213,7 @@ export const replay = verb(
 /** Returns what is fresh, final and changed. Reads the snapshot while a run has the warehouse, at once by default. */
 export const status = verb(
   async (config: Config, options: StatusOptions & SliceChoice = {}): Promise<StatusReport> => {
-    const { statusOf } = await import('./status/status.ts');
+    const { statusOf } = await import('./report/status/status.ts');
     const slices = chosenSlices(config, options.slices ?? null);
     if (options.output !== undefined)
       await (await import('./publish/places/destinations.ts')).assertOutput(config, options.output);
@@ -228,7 +228,7 @@ export const status = verb(
 
 /** A status report as one self-contained HTML page with pictures. */
 export const statusPage = verb(async (report: StatusReport): Promise<string> => {
-  return (await import('./page/page.ts')).statusPage(report);
+  return (await import('./report/page/page.ts')).statusPage(report);
 });
 
 /** Serves the service interface on loopback until closed. Throws `USAGE_INVALID` if the port is not available. */
@@ -240,6 +240,6 @@ export const startSimulator = verb(async (options: SimulatorOptions = {}): Promi
 
 /** Loads a month of simulated nights into `./data`. Resolves to the nights it ran. */
 export const demo = verb(async (options: TourOptions): Promise<Tour> => {
-  const { runTour } = await import('./start/tour.ts');
+  const { runTour } = await import('./verbs/tour.ts');
   return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });
 });

@@ -5,9 +5,9 @@
  */
 
 import type { Config } from './config/config.ts';
-import { type LostApps, readLostApps } from './tables/lost-apps.ts';
+import { type LostApps, readLostApps } from './warehouse/tables/lost-apps.ts';
 import { measureTables } from './insight/insight.ts';
-import { recordPostponed } from './tables/slice-metrics.ts';
+import { recordPostponed } from './warehouse/tables/slice-metrics.ts';
 import { auditNight } from './publish/audits.ts';
 import { publish } from './publish/publish.ts';
 import { readControls } from './run/controls.ts';

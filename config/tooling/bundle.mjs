@@ -17,7 +17,7 @@ const bundle = await rolldown({
   input: {
     cli: inDist('cli.js'),
     index: inDist('index.js'),
-    'reading-thread': inDist('spool/columns/reading-thread.js'),
+    'reading-thread': inDist('extract/columns/reading-thread.js'),
   },
   platform: 'node',
   plugins: [

@@ -2,9 +2,9 @@
 
 import { resolve } from 'node:path';
 
-import { failuresAmong, findingsText } from '../check/finding.ts';
+import { failuresAmong, findingsText } from '../report/check/finding.ts';
 import { check as findingsOf, exitCodeOf, init as writeFirst, resolvedConfig } from '../index.ts';
-import { namedMode, type Shell } from '../terminal/shell.ts';
+import { namedMode, type Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { inProgress, placeOf } from './verb.ts';
 import type { Arguments } from './words.ts';

@@ -4,7 +4,7 @@ import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
 import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
-import type { Shell } from '../terminal/shell.ts';
+import type { Shell } from '../report/terminal/shell.ts';
 import { type CommandOutcome, present } from './outcome.ts';
 import {
   allOptions,

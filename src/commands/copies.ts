@@ -16,8 +16,8 @@ import {
 } from '../index.ts';
 import { Failure } from '../errors.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
-import { countText, elapsedText } from '../terminal/measure.ts';
-import { namedMode, type Shell } from '../terminal/shell.ts';
+import { countText, elapsedText } from '../report/terminal/measure.ts';
+import { namedMode, type Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 
 import { exitCodeOf } from '../errors.ts';
 import { demo as runTour, statusPage, type SliceStatus, type Tour } from '../index.ts';
-import { groupedFailures } from '../status/failure-groups.ts';
-import { groupedText, minuteText, percentText } from '../terminal/measure.ts';
-import type { Shell } from '../terminal/shell.ts';
-import { statusText } from '../terminal/status-text.ts';
-import { summaryText } from '../terminal/summary-text.ts';
-import { columnsOf, indented, tableText, wrapped } from '../terminal/table.ts';
+import { groupedFailures } from '../report/status/failure-groups.ts';
+import { groupedText, minuteText, percentText } from '../report/terminal/measure.ts';
+import type { Shell } from '../report/terminal/shell.ts';
+import { statusText } from '../report/terminal/status-text.ts';
+import { summaryText } from '../report/terminal/summary-text.ts';
+import { columnsOf, indented, tableText, wrapped } from '../report/terminal/table.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { inProgress, placeOf, wholeNumberOf, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';

@@ -1,9 +1,9 @@
 /** How the outcome of a command is printed: failures on stderr, the result on stdout. */
 
 import { exitCodeOf } from '../errors.ts';
-import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';
-import { JsonLine } from '../terminal/printable.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { failuresText, type PrintedFailure } from '../report/terminal/failure-text.ts';
+import { JsonLine } from '../report/terminal/printable.ts';
+import type { Shell } from '../report/terminal/shell.ts';
 import type { GlobalArguments } from './words.ts';
 
 export interface CommandOutcome {

@@ -9,9 +9,9 @@ import {
   minuteText,
   namesText,
   percentText,
-} from '../terminal/measure.ts';
-import { reasonsText } from '../terminal/summary-text.ts';
-import { columnsOf, indented, tableText } from '../terminal/table.ts';
+} from '../report/terminal/measure.ts';
+import { reasonsText } from '../report/terminal/summary-text.ts';
+import { columnsOf, indented, tableText } from '../report/terminal/table.ts';
 import { offline } from './verb.ts';
 import type { Arguments } from './words.ts';
 

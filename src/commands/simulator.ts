@@ -4,7 +4,7 @@ import { once } from 'node:events';
 
 import { exitCodes } from '../errors.ts';
 import { startSimulator } from '../index.ts';
-import type { Shell } from '../terminal/shell.ts';
+import type { Shell } from '../report/terminal/shell.ts';
 import { type CommandOutcome, present } from './outcome.ts';
 import { parseOption, instantOf, wholeNumberOf } from './verb.ts';
 import type { Arguments } from './words.ts';

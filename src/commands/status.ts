@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { exitCodes } from '../errors.ts';
 import { status as statusOf, statusPage } from '../index.ts';
-import { statusText } from '../terminal/status-text.ts';
+import { statusText } from '../report/terminal/status-text.ts';
 import { offline, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 

@@ -9,9 +9,9 @@ import {
   type SyncSummary,
 } from '../index.ts';
 import { exitCodes } from '../errors.ts';
-import { openProgress } from '../terminal/progress.ts';
-import { namedMode, type Shell } from '../terminal/shell.ts';
-import { summaryText } from '../terminal/summary-text.ts';
+import { openProgress } from '../report/terminal/progress.ts';
+import { namedMode, type Shell } from '../report/terminal/shell.ts';
+import { summaryText } from '../report/terminal/summary-text.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { dayRange, durationOf, parseOption, offline, online, placeOf, withConfig } from './verb.ts';
 import type { Arguments } from './words.ts';
@@ -32,7 +32,7 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
   } catch (thrown) {
     // The run itself reports later failures.
     if (isRead) throw thrown;
-    const { reportConfigError } = await import('../notify/run-end.ts');
+    const { reportConfigError } = await import('../report/run-end.ts');
     const progress = openProgress(args, shell);
     const { signal } = shell;
     const context = { ...monitor, command: 'sync', asOf: null, signal, emit: progress.emit };

@@ -8,8 +8,8 @@ import { addDays, parseDay, type Day, type DayInterval } from '../model/calendar
 import { parseDuration } from '../model/duration.ts';
 import { LAST_DAY } from '../model/period.ts';
 import { makeDirectory, writeOutput } from '../publish/places/replacement.ts';
-import { openProgress } from '../terminal/progress.ts';
-import { namedMode, type Shell } from '../terminal/shell.ts';
+import { openProgress } from '../report/terminal/progress.ts';
+import { namedMode, type Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import type { GlobalArguments } from './words.ts';
 

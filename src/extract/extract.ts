@@ -23,8 +23,8 @@ import {
 } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import type { SavedBody, Service } from '../service/service.ts';
-import type { BodyHead } from '../spool/columns/reading.ts';
-import { paginationIn, unusable } from '../spool/envelope.ts';
+import type { BodyHead } from './columns/reading.ts';
+import { paginationIn, unusable } from './envelope.ts';
 import {
   type Answer,
   type PendingWindow,
@@ -33,7 +33,7 @@ import {
   requestedAtOf,
   type Spool,
   type Spooled,
-} from '../spool/spool.ts';
+} from './spool.ts';
 
 /** A window without all of its answers. */
 export interface Missed extends PendingWindow {

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { controlName } from '../model/control.ts';
 import type { Metric } from '../model/metric.ts';
-import type { Target } from '../tables/target.ts';
+import type { Target } from '../warehouse/tables/target.ts';
 import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { developmentOf, type Changes, type Looks, looksAt } from './development.ts';

@@ -1,7 +1,7 @@
 /** Declares the views `<slice>_maturation` and `<slice>_projected` with their comments. */
 
 import type { Slice } from '../model/slice.ts';
-import type { Target } from '../tables/target.ts';
+import type { Target } from '../warehouse/tables/target.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
 import { namesCollide } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';

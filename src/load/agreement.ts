@@ -15,7 +15,7 @@ import {
   partId,
   wholeOf,
 } from '../model/window.ts';
-import { MAX_DOUBTS } from '../spool/spool.ts';
+import { MAX_DOUBTS } from '../extract/spool.ts';
 import { type AnswerFacts, type Answered, isBatched, type PeriodSum } from './answered.ts';
 import { isSettled } from './fate.ts';
 import type { NightTotals } from './night-totals.ts';

@@ -17,14 +17,14 @@ import {
 import type { FetchedPeriod } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import { type Box, reportParameters, subjectOf, type Window } from '../model/window.ts';
-import type { BodyRead } from '../spool/columns/reading.ts';
+import type { BodyRead } from '../extract/columns/reading.ts';
 import {
   type Envelope,
   parseEnvelope,
   saysCut,
   type StatedMaturity,
   unusable,
-} from '../spool/envelope.ts';
+} from '../extract/envelope.ts';
 
 /** What the pages of one answer state together. */
 export interface AnswerPages {

@@ -3,7 +3,7 @@
 import type { Failure } from '../errors.ts';
 import type { Day, DayInterval } from '../model/calendar.ts';
 import type { Box } from '../model/window.ts';
-import type { Spooled } from '../spool/spool.ts';
+import type { Spooled } from '../extract/spool.ts';
 import type { AnswerPages, WindowMaturity } from './answer-pages.ts';
 import type { PageRead } from './read-pages.ts';
 import type { StagedPage } from './staged-sql.ts';

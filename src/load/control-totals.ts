@@ -1,7 +1,7 @@
 /** Records control totals in the ledger, in place of rows in a table. */
 
 import type { DayInterval } from '../model/calendar.ts';
-import type { Target } from '../tables/target.ts';
+import type { Target } from '../warehouse/tables/target.ts';
 import { identifier, insertRows, literal, timestamp } from '../warehouse/sql.ts';
 import type { Replacement } from './decide.ts';
 import type { Loaded } from './outcome.ts';

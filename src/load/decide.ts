@@ -25,7 +25,7 @@ import {
   proveAnswer,
 } from './proof.ts';
 import { isWithin } from './window-checks.ts';
-import { MAX_DOUBTS } from '../spool/spool.ts';
+import { MAX_DOUBTS } from '../extract/spool.ts';
 
 /** Some neighbouring periods of a window that are to be replaced, and what is recorded of them. */
 export interface Replacement {

@@ -4,11 +4,11 @@ import type { Day } from '../model/calendar.ts';
 import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import type { Box, Window } from '../model/window.ts';
-import { BODY } from '../spool/columns/reading.ts';
+import { BODY } from '../extract/columns/reading.ts';
 import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import type { PageRead } from './read-pages.ts';
 import { ANSWER, beginsInWeek, REJECTED, staging, WINDOW } from './staged-sql.ts';
-import { additiveOf, type Columns, periodOf } from '../tables/target.ts';
+import { additiveOf, type Columns, periodOf } from '../warehouse/tables/target.ts';
 
 /** Fills `totals` in one pass over `answers`; `start` is the first day of the period if the report has no date dimension. */
 export function totalAnswers(columns: Columns, grain: DateDimension | null, start: Day): string {

@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { isCertain, type Metric } from '../model/metric.ts';
-import { additiveOf, type Columns } from '../tables/target.ts';
+import { additiveOf, type Columns } from '../warehouse/tables/target.ts';
 import { asScript, count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {

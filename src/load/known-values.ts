@@ -8,7 +8,7 @@ import type { KnownValue, KnownValues } from '../model/window.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { staging, WINDOW } from './staged-sql.ts';
-import type { Target } from '../tables/target.ts';
+import type { Target } from '../warehouse/tables/target.ts';
 
 const valueRow = z.object({ value: z.string(), rows: count });
 

@@ -13,7 +13,7 @@ import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import { periodRow, periodsShape } from '../warehouse/ledger.ts';
 import { asScript, bound, insertion, statement, timestamp } from '../warehouse/sql.ts';
-import { receivedAtOf, requestedAtOf } from '../spool/spool.ts';
+import { receivedAtOf, requestedAtOf } from '../extract/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
 import type { Replacement } from './decide.ts';
@@ -21,7 +21,7 @@ import type { StoredPeriod } from './fate.ts';
 import { isStated } from './night-totals.ts';
 import type { Reject } from './answered.ts';
 import { isWithin } from './window-checks.ts';
-import { additiveOf, ledgerBounds, type Target } from '../tables/target.ts';
+import { additiveOf, ledgerBounds, type Target } from '../warehouse/tables/target.ts';
 
 const storedRow = z.object({ periods: periodsShape });
 

@@ -12,9 +12,9 @@
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
-import { plainBytesOf, requestedAtOf, type Spooled } from '../spool/spool.ts';
-import { saveAdditivity } from '../tables/slice-metrics.ts';
-import type { Target } from '../tables/target.ts';
+import { plainBytesOf, requestedAtOf, type Spooled } from '../extract/spool.ts';
+import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
+import type { Target } from '../warehouse/tables/target.ts';
 import { setThreadsFor } from '../warehouse/opening.ts';
 import { judgePages, maturityOf } from './answer-pages.ts';
 import { recordTotals } from './control-totals.ts';
@@ -24,7 +24,7 @@ import { decide, type Replacement } from './decide.ts';
 import { readAnswered } from './facts.ts';
 import { readStagedValues } from './known-values.ts';
 import { rowsOfUnnamed, withoutRows } from './lost-apps.ts';
-import { type LostApps, protectedLoadOf } from '../tables/lost-apps.ts';
+import { type LostApps, protectedLoadOf } from '../warehouse/tables/lost-apps.ts';
 import { LoadLedger, recordRejects, storedPeriods } from './load-ledger.ts';
 import type { Outcome } from './outcome.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';

@@ -2,7 +2,7 @@
 
 import type { Failure } from '../errors.ts';
 import type { KnownValues, Window } from '../model/window.ts';
-import type { Round, Spooled } from '../spool/spool.ts';
+import type { Round, Spooled } from '../extract/spool.ts';
 import type { LoadWarning } from './answer-pages.ts';
 
 export type Outcome = Loaded | Failed | Again | Split;

@@ -6,10 +6,10 @@ import { capacityOf, type ColumnType, widen } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Box } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
-import type { ColumnReader } from '../spool/columns/column-reader.ts';
-import type { BodyHead, BodyRead, ColumnsRead } from '../spool/columns/reading.ts';
-import { type Answer, removeSpooled, type Spooled } from '../spool/spool.ts';
-import type { Columns, Target } from '../tables/target.ts';
+import type { ColumnReader } from '../extract/columns/column-reader.ts';
+import type { BodyHead, BodyRead, ColumnsRead } from '../extract/columns/reading.ts';
+import { type Answer, removeSpooled, type Spooled } from '../extract/spool.ts';
+import type { Columns, Target } from '../warehouse/tables/target.ts';
 
 /** The rows of a page in a file, and what the page states beside them. The facts on rows are those of the whole file. */
 export interface PageRead extends Omit<ColumnsRead, 'bodies'> {

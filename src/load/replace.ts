@@ -3,9 +3,9 @@
 import * as z from 'zod';
 
 import type { Day, DayInterval } from '../model/calendar.ts';
-import { describeSlice } from '../tables/describing.ts';
-import { alterTypes } from '../tables/slice-table.ts';
-import { tableColumns, type Target, valueType } from '../tables/target.ts';
+import { describeSlice } from '../warehouse/tables/describing.ts';
+import { alterTypes } from '../warehouse/tables/slice-table.ts';
+import { tableColumns, type Target, valueType } from '../warehouse/tables/target.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';

@@ -10,10 +10,15 @@ import { formatColumnType } from '../model/column-type.ts';
 import { computedAt } from '../model/maturity.ts';
 import { endOf } from '../model/period.ts';
 import type { Window } from '../model/window.ts';
-import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../spool/columns/reading.ts';
+import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../extract/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { PageRead } from './read-pages.ts';
-import { castExactly, type Columns, tableColumns, type Target } from '../tables/target.ts';
+import {
+  castExactly,
+  type Columns,
+  tableColumns,
+  type Target,
+} from '../warehouse/tables/target.ts';
 
 /** The temporary relations of a batch. */
 export const staging = {

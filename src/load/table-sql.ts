@@ -4,7 +4,7 @@ import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { CubeMetric, Slice } from '../model/slice.ts';
-import { EXTRA } from '../spool/columns/reading.ts';
+import { EXTRA } from '../extract/columns/reading.ts';
 import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
 import { REJECTED, staging, WINDOW } from './staged-sql.ts';
 import {
@@ -16,7 +16,7 @@ import {
   insideDays,
   periodOf,
   type Target,
-} from '../tables/target.ts';
+} from '../warehouse/tables/target.ts';
 
 type Table = Pick<Target, 'table' | 'columns'> & {
   readonly slice: Pick<Target['slice'], 'name' | 'grain'>;

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { type Day, type DayInterval, weekdayNames, weekdayOf } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import type { Columns } from '../tables/target.ts';
+import type { Columns } from '../warehouse/tables/target.ts';
 import { count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Readable, Rejects } from './answered.ts';

@@ -8,10 +8,15 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 
-import { archiveRoot, readArchive, readArchivedCatalog } from '../archive/archive.ts';
-import { type ArchivedWindow, type Damage, fetchedAtOf, keepPeriods } from '../archive/entry.ts';
-import { newestWhole, spooledFrom } from '../archive/newest.ts';
-import { storeCatalog, catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
+import { archiveRoot, readArchive, readArchivedCatalog } from '../extract/archive.ts';
+import {
+  type ArchivedWindow,
+  type Damage,
+  fetchedAtOf,
+  keepPeriods,
+} from '../extract/archive-entry.ts';
+import { newestWhole, spooledFrom } from '../extract/archive-newest.ts';
+import { storeCatalog, catalogSeenAt, readCatalog } from '../account/stored-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { dayAt, weekdayOf } from '../model/calendar.ts';
@@ -20,7 +25,7 @@ import { firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { noRequests } from '../service/service.ts';
-import type { Spooled } from '../spool/spool.ts';
+import type { Spooled } from '../extract/spool.ts';
 import { tolerated } from '../warehouse/ledger.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';

@@ -22,7 +22,7 @@ import { periodsOf } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { type DuePeriod, windowOf } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import { liveTable, type Target } from '../tables/target.ts';
+import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { RESTLESS_NIGHTS } from '../warehouse/evidence.ts';
 import { dayShape, statement, timestamp } from '../warehouse/sql.ts';

@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts';
 import type { Again, Failed, Shortfall, Split } from '../load/outcome.ts';
 import { lastDay } from '../model/calendar.ts';
 import { boxId, partId, type Window, windowOf } from '../model/window.ts';
-import type { PendingWindow, Round, Spooled } from '../spool/spool.ts';
+import type { PendingWindow, Round, Spooled } from '../extract/spool.ts';
 
 export type NextStep =
   | { readonly kind: 'fail'; readonly failure: Failure }

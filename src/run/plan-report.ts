@@ -2,15 +2,15 @@
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { readCatalog } from '../catalog/stored-catalog.ts';
+import { readCatalog } from '../account/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { ControlEvidence } from '../model/control.ts';
 import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
-import { loadedMetrics, readAdditivity } from '../tables/slice-metrics.ts';
-import { readAhead, refuseUnloadable } from '../tables/slice-table.ts';
+import { loadedMetrics, readAdditivity } from '../warehouse/tables/slice-metrics.ts';
+import { readAhead, refuseUnloadable } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
@@ -24,7 +24,7 @@ import {
   onWarehouse,
 } from './circumstances.ts';
 import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
-import { controlEvidence } from '../tables/lost-apps.ts';
+import { controlEvidence } from '../warehouse/tables/lost-apps.ts';
 import { requestCost } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';

@@ -7,25 +7,25 @@
 
 import { isDeepStrictEqual } from 'node:util';
 
-import { archiveCatalog, archiveWindow, removeEntries } from '../archive/archive.ts';
+import { archiveCatalog, archiveWindow, removeEntries } from '../extract/archive.ts';
 import {
   catalogSeenAt,
   readCatalog,
   refreshCatalog,
   sufficientCatalog,
-} from '../catalog/stored-catalog.ts';
+} from '../account/stored-catalog.ts';
 import { asFailure, type FailureCode } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import type { Outcome } from '../load/outcome.ts';
-import { withMetrics } from '../tables/target.ts';
+import { withMetrics } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Window } from '../model/window.ts';
-import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../links/refresh-links.ts';
-import { refreshPartners } from '../links/refresh-partners.ts';
-import type { Refreshing } from '../links/replace.ts';
+import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../account/refresh-links.ts';
+import { refreshPartners } from '../account/refresh-partners.ts';
+import type { Refreshing } from '../account/replace-rows.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
-import type { Spool, Spooled } from '../spool/spool.ts';
+import type { Spool, Spooled } from '../extract/spool.ts';
 import { hasPartnersOf } from '../warehouse/runs.ts';
 import { type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';

@@ -4,14 +4,14 @@ import type { Batch } from '../extract/extract.ts';
 import type { LoadRequest } from '../load/load.ts';
 import type { Outcome } from '../load/outcome.ts';
 import { ReadPages } from '../load/read-pages.ts';
-import type { Target } from '../tables/target.ts';
+import type { Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import { openColumnReader } from '../spool/columns/column-reader.ts';
-import { type Answer, openSpool, type PendingWindow, type Spooled } from '../spool/spool.ts';
+import { openColumnReader } from '../extract/columns/column-reader.ts';
+import { type Answer, openSpool, type PendingWindow, type Spooled } from '../extract/spool.ts';
 import type { Run } from './run.ts';
 
 /** The tables that windows are loaded into, by slice; replaced as columns widen. */

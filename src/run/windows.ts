@@ -7,9 +7,9 @@
 
 import type { Missed } from '../extract/extract.ts';
 import { lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts';
-import type { LostApps } from '../tables/lost-apps.ts';
+import type { LostApps } from '../warehouse/tables/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
-import { saveAdditivity } from '../tables/slice-metrics.ts';
+import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { LoadWarning } from '../load/answer-pages.ts';
 import type { NightControl } from '../load/night-totals.ts';
 import { loadBatches } from '../load/load.ts';
@@ -17,13 +17,13 @@ import type { Loaded, Outcome, Split } from '../load/outcome.ts';
 import type { Slice } from '../model/slice.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { withChanges, withMetrics } from '../tables/target.ts';
+import { withChanges, withMetrics } from '../warehouse/tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import { rowsPerDay } from '../model/ledger.ts';
 import { boxesOf, boxId, controlBoxesOf, labelOf, partId, type Window } from '../model/window.ts';
 import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
-import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../spool/spool.ts';
+import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';

@@ -4,7 +4,7 @@ import type { HttpService } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { version } from '../version.ts';
+import { version } from '../config/version.ts';
 import { campaignApi } from './campaign.ts';
 import { Channel, type ChannelSettings, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';

@@ -8,7 +8,7 @@ import { scrub } from '../config/secret.ts';
 import type { WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { DayInterval } from '../model/calendar.ts';
-import { version } from '../version.ts';
+import { version } from '../config/version.ts';
 import { count, insertRows, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { statusPage } from '../../src/page/page.ts';
+import { statusPage } from '../../src/report/page/page.ts';
 import { openBrowser, openTour, windows, type Browser } from '../support/browser.ts';
 import type { Installation } from '../support/installation.ts';
 import { ripenedSlice, sampleReport, sampleRun } from '../support/status-sample.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { placeFindings } from '../../src/check/warehouse.ts';
+import { placeFindings } from '../../src/report/check/warehouse.ts';
 import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { publish as publishVerb } from '../../src/index.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 
-import { refreshLinks } from '../../src/links/refresh-links.ts';
+import { refreshLinks } from '../../src/account/refresh-links.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import type { WorldOptions } from '../support/simulator/world.ts';
-import { refreshPartners } from '../../src/links/refresh-partners.ts';
+import { refreshPartners } from '../../src/account/refresh-partners.ts';
 import { connectTo, json, type Reply, startScriptedServer } from '../support/scripted-server.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 

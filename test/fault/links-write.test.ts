@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
+import { createLink, updateLink, type LinkWriting } from '../../src/account/write-link.ts';
 import type { Service } from '../../src/service/service.ts';
 import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
 import { failureFrom, json, type Reply, useService } from '../support/scripted-server.ts';

@@ -7,7 +7,7 @@ import { Failure } from '../../src/errors.ts';
 import { loadBatch } from '../../src/load/load.ts';
 import type { PageRead } from '../../src/load/read-pages.ts';
 import { boxesOf } from '../../src/model/window.ts';
-import type { Spooled } from '../../src/spool/spool.ts';
+import type { Spooled } from '../../src/extract/spool.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 import { slice, windowOfDays } from '../support/slice.ts';

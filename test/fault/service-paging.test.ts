@@ -7,8 +7,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { nextTarget } from '../../src/service/paging.ts';
 import type { SavedBody } from '../../src/service/service.ts';
-import { readHead } from '../../src/spool/columns/slice-reading.ts';
-import { paginationIn } from '../../src/spool/envelope.ts';
+import { readHead } from '../../src/extract/columns/slice-reading.ts';
+import { paginationIn } from '../../src/extract/envelope.ts';
 import { textWith } from '../support/matching.ts';
 import {
   type Connection,

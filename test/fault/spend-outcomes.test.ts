@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { exitCodeOf, Failure } from '../../src/errors.ts';
-import { sendSpend } from '../../src/spend/send-spend.ts';
+import { sendSpend } from '../../src/account/send-spend.ts';
 import { count } from '../../src/warehouse/sql.ts';
 import { countSteps, type Steps } from '../support/failing-step.ts';
 import {

@@ -6,7 +6,7 @@ import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 
-import { warehouseFindings } from '../../src/check/warehouse.ts';
+import { warehouseFindings } from '../../src/report/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
 import { addDays, day, dayAt, UTC } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';

@@ -12,7 +12,7 @@ import { exitCodeOf, Failure } from '../../src/errors.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { check, type Finding, publish, readConfig, status, sync } from '../../src/index.ts';
 import { askAudits, auditText } from '../../src/publish/audits.ts';
-import { explained } from '../../src/terminal/failure-text.ts';
+import { explained } from '../../src/report/terminal/failure-text.ts';
 import { column } from '../support/contents.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';

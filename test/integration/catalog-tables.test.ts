@@ -3,7 +3,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
+import { replaceCatalog } from '../../src/account/stored-catalog.ts';
 import { catalogFilters } from '../../src/model/catalog.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';

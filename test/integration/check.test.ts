@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { catalogFilters } from '../../src/model/catalog.ts';
 import { cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { warehouseFindings } from '../../src/check/warehouse.ts';
+import { warehouseFindings } from '../../src/report/check/warehouse.ts';
 import { checkingAt } from '../support/checking.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario } from '../support/scenario.ts';

@@ -12,7 +12,7 @@ import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { reasonsText } from '../../src/terminal/summary-text.ts';
+import { reasonsText } from '../../src/report/terminal/summary-text.ts';
 import { statement } from '../../src/warehouse/sql.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';

@@ -12,7 +12,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { utcOffset } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { askAudits } from '../../src/publish/audits.ts';
-import { readStatus } from '../../src/status/status.ts';
+import { readStatus } from '../../src/report/status/status.ts';
 import { statement } from '../../src/warehouse/sql.ts';
 import { column } from '../support/contents.ts';
 import { storeRows } from '../support/ledger-rows.ts';

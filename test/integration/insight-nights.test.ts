@@ -24,7 +24,7 @@ import { finalAt } from '../../src/model/maturity.ts';
 import { type Metric, metricsOf } from '../../src/model/metric.ts';
 import { ageOf, endOf, type Period, periodsOf } from '../../src/model/period.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { readStatus } from '../../src/status/status.ts';
+import { readStatus } from '../../src/report/status/status.ts';
 import { count } from '../../src/warehouse/sql.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { refreshLinks } from '../../src/links/refresh-links.ts';
+import { refreshLinks } from '../../src/account/refresh-links.ts';
 import { storeRows } from '../support/ledger-rows.ts';
 import {
   changedTokens,
@@ -11,7 +11,7 @@ import {
   trueTree,
   type LinksScene,
 } from '../support/links-scene.ts';
-import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
+import { completePartners, refreshPartners } from '../../src/account/refresh-partners.ts';
 import type { Partner } from '../../src/model/link.ts';
 import type { Service } from '../../src/service/service.ts';
 

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { refreshJoins } from '../../src/links/joins.ts';
-import { refreshLinks } from '../../src/links/refresh-links.ts';
-import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
+import { refreshJoins } from '../../src/account/joins.ts';
+import { refreshLinks } from '../../src/account/refresh-links.ts';
+import { completePartners, refreshPartners } from '../../src/account/refresh-partners.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { statement } from '../../src/warehouse/sql.ts';

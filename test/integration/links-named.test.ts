@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import type { WorldLink } from '../../src/simulator/world/world.ts';
-import { readStatus } from '../../src/status/status.ts';
-import { statusText } from '../../src/terminal/status-text.ts';
+import { readStatus } from '../../src/report/status/status.ts';
+import { statusText } from '../../src/report/terminal/status-text.ts';
 import { query } from '../support/contents.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';

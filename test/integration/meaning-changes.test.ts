@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { warehouseFindings } from '../../src/check/warehouse.ts';
+import { warehouseFindings } from '../../src/report/check/warehouse.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { checkingAt } from '../support/checking.ts';

@@ -26,8 +26,8 @@ import {
   EXTRA,
   REJECTED,
   type SliceColumns,
-} from '../../src/spool/columns/reading.ts';
-import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
+} from '../../src/extract/columns/reading.ts';
+import { SliceReading } from '../../src/extract/columns/slice-reading.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { reportDocument, slices } from '../support/report-documents.ts';

@@ -17,7 +17,7 @@ import {
   valuesOf,
   type Window,
 } from '../../src/model/window.ts';
-import type { Answer } from '../../src/spool/spool.ts';
+import type { Answer } from '../../src/extract/spool.ts';
 import { slice, windowOfDays } from '../support/slice.ts';
 
 const CASES = Number(process.env['RIPEN_DECIDE_CASES'] ?? 5000);

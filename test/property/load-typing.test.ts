@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { ReadPages } from '../../src/load/read-pages.ts';
-import { type Columns, createTable, type Target } from '../../src/tables/target.ts';
+import { type Columns, createTable, type Target } from '../../src/warehouse/tables/target.ts';
 import {
   capacityOf,
   type ColumnType,
@@ -21,9 +21,9 @@ import {
   parseDecimal,
 } from '../../src/model/column-type.ts';
 import { boxesOf } from '../../src/model/window.ts';
-import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
-import { REJECTED } from '../../src/spool/columns/reading.ts';
-import type { Spooled } from '../../src/spool/spool.ts';
+import { openColumnReader } from '../../src/extract/columns/column-reader.ts';
+import { REJECTED } from '../../src/extract/columns/reading.ts';
+import type { Spooled } from '../../src/extract/spool.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { property } from '../support/property.ts';

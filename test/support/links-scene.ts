@@ -8,8 +8,8 @@ import * as z from 'zod';
 
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
-import { refreshLinks, type RefreshedLinks } from '../../src/links/refresh-links.ts';
-import type { Refreshing } from '../../src/links/replace.ts';
+import { refreshLinks, type RefreshedLinks } from '../../src/account/refresh-links.ts';
+import type { Refreshing } from '../../src/account/replace-rows.ts';
 import { connect } from '../../src/service/connect.ts';
 import { machineClock } from '../../src/service/machine-clock.ts';
 import type { Service } from '../../src/service/service.ts';

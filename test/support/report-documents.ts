@@ -2,7 +2,7 @@
 
 import type { ColumnType } from '../../src/model/column-type.ts';
 import { isDateDimension } from '../../src/model/dimension.ts';
-import type { SliceColumns } from '../../src/spool/columns/reading.ts';
+import type { SliceColumns } from '../../src/extract/columns/reading.ts';
 import { choose, fraction, mix } from '../../src/simulator/world/hash.ts';
 
 const decimal = (width: number, scale: number): ColumnType => ({ kind: 'DECIMAL', width, scale });

@@ -9,7 +9,7 @@ import * as z from 'zod';
 
 import type { RunEvent } from '../../src/events.ts';
 import type { Service } from '../../src/service/service.ts';
-import { sendSpend, type SpendRequest, type SpendSummary } from '../../src/spend/send-spend.ts';
+import { sendSpend, type SpendRequest, type SpendSummary } from '../../src/account/send-spend.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { closedOnce } from './closing.ts';

@@ -3,19 +3,19 @@
 import type * as z from 'zod';
 
 import { addDays, day } from '../../src/model/calendar.ts';
-import { healthOf } from '../../src/status/health.ts';
+import { healthOf } from '../../src/report/status/health.ts';
 import {
   type storedRange,
   metricStatuses,
   periodCounts,
   summedCells,
-} from '../../src/status/slice-status.ts';
+} from '../../src/report/status/slice-status.ts';
 import type {
   PeriodStatus,
   RunStatus,
   SliceStatus,
   StatusReport,
-} from '../../src/status/status-report.ts';
+} from '../../src/report/status/status-report.ts';
 
 export const AS_OF = '2026-02-14T03:00:00.000Z';
 const FIRST_DAY = day('2025-02-14');

@@ -11,41 +11,37 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** From the lowest to the highest: a room imports what stands above it in this list, and itself; never a neighbour. */
 const levels: readonly (readonly string[])[] = [
-  // The service and the ledger both say which program spoke, so the version stands below them all.
-  ['errors', 'version'],
+  ['errors'],
   ['events'],
   ['model'],
   ['config'],
-  ['service', 'spool', 'warehouse'],
-  ['archive', 'tables'],
-  // Links and the catalog go to their tables by themselves, beside the way of the reports.
-  ['plan', 'extract', 'load', 'catalog', 'links', 'publish', 'spend', 'insight', 'status'],
+  ['service', 'warehouse'],
+  ['extract', 'warehouse/tables'],
+  ['plan', 'load', 'publish', 'insight', 'report/status'],
+  // Partners, links and the catalog go to their tables by themselves, beside the way of the reports.
+  ['account'],
   ['run'],
-  // sync.ts and drop.ts, which alone know the order of the stages; account.ts and copies.ts, which have none.
+  // sync.ts, which alone knows the order of the stages.
   ['pipeline'],
   // Words and pictures for people.
-  ['terminal'],
-  ['check', 'page', 'notify', 'start'],
+  ['report/terminal'],
+  ['report/check', 'report/page', 'report'],
+  // The verbs besides the runs, which have no order of stages.
+  ['verbs'],
   // The library: every verb a function. The commands are words for them.
   ['index'],
   ['commands'],
   ['cli'],
 ];
 
+/** Folders whose subfolders are rooms of their own. */
+const divided = new Set(['report', 'warehouse']);
+
 /** The simulator is a peer of the real service: it shares the nouns, and only who starts it may know it. */
 const simulator = {
   mayImport: ['errors', 'model', 'simulator'],
   importedBy: ['index', 'run', 'simulator'],
 };
-
-/** What the table above does not allow, with the reason; each is an import of types only. */
-const typeOnlyImports: readonly { from: string; to: string; because: string }[] = [
-  {
-    from: 'spool',
-    to: 'service',
-    because: 'a spooled answer is a saved body, as the service handed it over',
-  },
-];
 
 /** Outside packages and powerful built-ins, and the only rooms or files that may touch them. */
 const homes: Record<string, readonly string[]> = {
@@ -55,14 +51,14 @@ const homes: Record<string, readonly string[]> = {
   'brace-expansion': ['src/config/settings-text.ts'],
   yaml: ['src/config/', 'src/publish/words/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
-  'string-width': ['src/terminal/table.ts'],
-  echarts: ['src/page/charts.ts'],
+  'string-width': ['src/report/terminal/table.ts'],
+  echarts: ['src/report/page/charts.ts'],
   'date-fns': ['src/model/calendar.ts'],
   '@date-fns/utc': ['src/model/calendar.ts'],
   'node:http': ['src/simulator/'],
   'node:https': [],
   'node:net': [],
-  'node:worker_threads': ['src/spool/columns/'],
+  'node:worker_threads': ['src/extract/columns/'],
 };
 
 /** Files that touch `process`, and what of it; everything else gets argv, environment, streams and signals handed. */
@@ -138,24 +134,24 @@ function sourceFile(path: string): SourceFile {
 const sources = filesUnder('src').map(sourceFile);
 const tests = filesUnder('test').map(sourceFile);
 
-const ownRoots = new Set(['errors', 'events', 'version', 'cli', 'index']);
+const ownRoots = new Set(['errors', 'events', 'cli', 'index']);
 
 /** The folder of `src` a file lies in; a file beside the folders stands for itself, or belongs to the pipeline. */
 function roomOf(path: string): string {
-  const [, first = '', ...deeper] = path.split('/');
-  if (deeper.length > 0) return first;
+  const [, first = '', second = '', ...deeper] = path.split('/');
+  if (deeper.length > 0 && divided.has(first)) return `${first}/${second}`;
+  if (second !== '') return first;
   const name = basename(first, '.ts');
   return ownRoots.has(name) ? name : 'pipeline';
 }
 
 const levelOf = (room: string): number => levels.findIndex((rooms) => rooms.includes(room));
 
-function isAllowed(from: string, to: string, isTypeOnly: boolean): boolean {
+function isAllowed(from: string, to: string): boolean {
   if (from === to) return true;
   if (to === 'simulator') return simulator.importedBy.includes(from);
   if (from === 'simulator') return simulator.mayImport.includes(to);
-  if (levelOf(to) < levelOf(from)) return true;
-  return isTypeOnly && typeOnlyImports.some((known) => known.from === from && known.to === to);
+  return levelOf(to) < levelOf(from);
 }
 
 const isOwn = ({ specifier }: Import): boolean => specifier.startsWith('.');
@@ -171,7 +167,7 @@ describe('imports', () => {
     const wrong = sources.flatMap(({ path, imports }) =>
       imports
         .filter(isOwn)
-        .filter((each) => !isAllowed(roomOf(path), roomOf(targetOf(path, each)), each.isTypeOnly))
+        .filter((each) => !isAllowed(roomOf(path), roomOf(targetOf(path, each))))
         .map((each) => `${path} imports ${targetOf(path, each)}`),
     );
     expect(wrong).toEqual([]);
@@ -180,14 +176,15 @@ describe('imports', () => {
   test('the commands do nothing that the library cannot: of the rooms that act they know types and texts alone', () => {
     const acting = new Set([
       'service',
-      'spool',
       'warehouse',
+      'warehouse/tables',
       'extract',
       'load',
-      'links',
+      'account',
       'run',
       'pipeline',
-      'page',
+      'verbs',
+      'report/page',
     ]);
     const reached = sources
       .filter(({ path }) => roomOf(path) === 'commands')
@@ -225,18 +222,6 @@ describe('imports', () => {
     }
     expect([...left.keys()]).toEqual([]);
   });
-
-  test.each(typeOnlyImports)(
-    'the exception for $from is still needed: it reads the types of $to',
-    ({ from, to }) => {
-      const uses = sources.filter(
-        ({ path, imports }) =>
-          roomOf(path) === from &&
-          imports.some((each) => isOwn(each) && roomOf(targetOf(path, each)) === to),
-      );
-      expect(uses.length).toBeGreaterThan(0);
-    },
-  );
 });
 
 /** How many files a stranger opens to follow one ordinary window. */

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-import { CatalogLists } from '../../src/check/catalog-lists.ts';
-import { sliceFindings } from '../../src/check/slice.ts';
-import { mergedNotes, type Finding } from '../../src/check/finding.ts';
+import { CatalogLists } from '../../src/report/check/catalog-lists.ts';
+import { sliceFindings } from '../../src/report/check/slice.ts';
+import { mergedNotes, type Finding } from '../../src/report/check/finding.ts';
 import { inspectText } from '../../src/config/read-config.ts';
 import type { Catalog } from '../../src/model/catalog.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';

@@ -3,8 +3,8 @@
 import { PassThrough } from 'node:stream';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
-import { JsonLine } from '../../src/terminal/printable.ts';
-import type { Shell } from '../../src/terminal/shell.ts';
+import { JsonLine } from '../../src/report/terminal/printable.ts';
+import type { Shell } from '../../src/report/terminal/shell.ts';
 
 export interface RecordedShell extends Shell {
   readonly printed: string[];

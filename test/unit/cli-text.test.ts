@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { failureLines, failuresText } from '../../src/terminal/failure-text.ts';
-import { findingsText, type Finding } from '../../src/check/finding.ts';
+import { failureLines, failuresText } from '../../src/report/terminal/failure-text.ts';
+import { findingsText, type Finding } from '../../src/report/check/finding.ts';
 import {
   amountText,
   countText,
@@ -9,11 +9,11 @@ import {
   elapsedText,
   percentText,
   sizeText,
-} from '../../src/terminal/measure.ts';
+} from '../../src/report/terminal/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
-import { JsonLine, oneLine, printable } from '../../src/terminal/printable.ts';
-import { summaryText } from '../../src/terminal/summary-text.ts';
-import { columnsOf, tableText, textWidth } from '../../src/terminal/table.ts';
+import { JsonLine, oneLine, printable } from '../../src/report/terminal/printable.ts';
+import { summaryText } from '../../src/report/terminal/summary-text.ts';
+import { columnsOf, tableText, textWidth } from '../../src/report/terminal/table.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { textOf } from './cli-recorded-shell.ts';

@@ -10,7 +10,7 @@ import { verbs } from '../../src/commands/words.ts';
 import { Failure } from '../../src/errors.ts';
 import { LOCK_WAIT_MS } from '../../src/model/duration.ts';
 import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
-import { nightsBefore } from '../../src/start/tour.ts';
+import { nightsBefore } from '../../src/verbs/tour.ts';
 import { carriedOut, recordedShell } from './cli-recorded-shell.ts';
 
 const VERSION = '1.2.3';

@@ -6,10 +6,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { formatColumnType, parseColumnType } from '../../src/model/column-type.ts';
-import { BodyWindow } from '../../src/spool/columns/json-tokens.ts';
-import { type ColumnsRead, REJECTED, type SliceColumns } from '../../src/spool/columns/reading.ts';
-import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
-import { TextDictionary } from '../../src/spool/columns/text-dictionary.ts';
+import { BodyWindow } from '../../src/extract/columns/json-tokens.ts';
+import {
+  type ColumnsRead,
+  REJECTED,
+  type SliceColumns,
+} from '../../src/extract/columns/reading.ts';
+import { SliceReading } from '../../src/extract/columns/slice-reading.ts';
+import { TextDictionary } from '../../src/extract/columns/text-dictionary.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';

@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { openColumnReader, type ColumnReader } from '../../src/spool/columns/column-reader.ts';
-import type { SavedBytes, SliceColumns } from '../../src/spool/columns/reading.ts';
+import { openColumnReader, type ColumnReader } from '../../src/extract/columns/column-reader.ts';
+import type { SavedBytes, SliceColumns } from '../../src/extract/columns/reading.ts';
 import { literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';

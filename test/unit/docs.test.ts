@@ -17,7 +17,7 @@ import { catalogFilters, catalogSections, catalogTables } from '../../src/model/
 import { dimensionFilters, dimensions, metricFilters } from '../../src/model/dimension.ts';
 import { dueReason } from '../../src/model/maturity.ts';
 import { metricsOf } from '../../src/model/metric.ts';
-import { requiredColumns, spendColumns } from '../../src/spend/rules.ts';
+import { requiredColumns, spendColumns } from '../../src/account/spend-rules.ts';
 import { loadedPeriod, slice } from '../support/slice.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -70,7 +70,7 @@ test('every file of the repository that a page names exists', () => {
       .flatMap((page) => paths(page, /`((?:src|test|config|docs|sql)\/[\w./-]+\.\w+)`/g))
       // The page of the architecture names files by their rooms, of which one is called so too.
       .filter((path) => path !== 'config/read-config.ts' && path !== 'config/secret.ts'),
-    ...paths('docs/internals/architecture.md', /`((?:[a-z]+\/)?[a-z-]+\.ts)`/g).map(
+    ...paths('docs/internals/architecture.md', /`((?:[a-z]+\/)*[a-z-]+\.ts)`/g).map(
       (path) => `src/${path}`,
     ),
   ];

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
-import { jsonLines, openProgress } from '../../src/terminal/progress.ts';
-import { sentenceOf } from '../../src/terminal/sentence.ts';
-import { textWidth } from '../../src/terminal/table.ts';
+import { jsonLines, openProgress } from '../../src/report/terminal/progress.ts';
+import { sentenceOf } from '../../src/report/terminal/sentence.ts';
+import { textWidth } from '../../src/report/terminal/table.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { refreshJoins } from '../../src/links/joins.ts';
+import { refreshJoins } from '../../src/account/joins.ts';
 import { identifier } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { storeRows } from '../support/ledger-rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { judgeLine, type JudgedLine } from '../../src/spend/rules.ts';
+import { judgeLine, type JudgedLine } from '../../src/account/spend-rules.ts';
 import { goodLine, NOW } from '../support/spend-fixture.ts';
 
 const judge = (change: Readonly<Record<string, unknown>>): JudgedLine =>

@@ -11,9 +11,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readConfig } from '../../src/config/read-config.ts';
-import { refreshJoins } from '../../src/links/joins.ts';
-import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
-import { prepareTable } from '../../src/tables/slice-table.ts';
+import { refreshJoins } from '../../src/account/joins.ts';
+import { replaceCatalog } from '../../src/account/stored-catalog.ts';
+import { prepareTable } from '../../src/warehouse/tables/slice-table.ts';
 import { measureTables } from '../../src/insight/insight.ts';
 import { totalTables } from '../../src/load/table-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { statusPage } from '../../src/page/page.ts';
+import { statusPage } from '../../src/report/page/page.ts';
 import { Secret } from '../../src/config/secret.ts';
-import type { SliceStatus, StatusReport } from '../../src/status/status-report.ts';
+import type { SliceStatus, StatusReport } from '../../src/report/status/status-report.ts';
 import { ripeningOf, sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
 import { carriedOut, recordedShell } from './cli-recorded-shell.ts';
 

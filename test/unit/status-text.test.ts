@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
-import { healthOf } from '../../src/status/health.ts';
-import { statusText } from '../../src/terminal/status-text.ts';
-import { textWidth } from '../../src/terminal/table.ts';
-import { groupedFailures } from '../../src/status/failure-groups.ts';
-import type { RunFailure, SliceStatus } from '../../src/status/status-report.ts';
+import { healthOf } from '../../src/report/status/health.ts';
+import { statusText } from '../../src/report/terminal/status-text.ts';
+import { textWidth } from '../../src/report/terminal/table.ts';
+import { groupedFailures } from '../../src/report/status/failure-groups.ts';
+import type { RunFailure, SliceStatus } from '../../src/report/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
 
 const timeOut: RunFailure = {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { statusText } from '../../src/terminal/status-text.ts';
+import { statusText } from '../../src/report/terminal/status-text.ts';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { fingerprintOf } from '../../src/model/slice.ts';
-import { readStatus } from '../../src/status/status.ts';
-import type { StatusReport } from '../../src/status/status-report.ts';
+import { readStatus } from '../../src/report/status/status.ts';
+import type { StatusReport } from '../../src/report/status/status-report.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { storeRows } from '../support/ledger-rows.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';

@@ -10,7 +10,7 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
 
 import { Failure, textOf } from '../../errors.ts';
-import { version as program } from '../../version.ts';
+import { version as program } from '../../config/version.ts';
 import { literal } from '../../warehouse/sql.ts';
 import type { Database } from '../places/database.ts';
 import type { LakeTarget } from '../places/disk.ts';

@@ -1,0 +1,95 @@
+/** The views `<slice>_links` from report rows to partners and links. */
+
+import * as z from 'zod';
+
+import { commentOn, declare, declaredHashes } from '../warehouse/declaring.ts';
+import { namesCollide, relationsIn } from '../warehouse/relations.ts';
+import { identifier, literal, statement } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { linkedRows } from '../warehouse/tables/linked-rows.ts';
+import { namesLinks, namesPartners, readLiveSlices } from '../warehouse/tables/stored-slices.ts';
+
+/**
+ * Updates the views to the live tables. Returns their names in `main`. A slice keeps the name of another one's view, which then
+ * has none.
+ */
+export async function refreshJoins(warehouse: Warehouse): Promise<readonly string[]> {
+  const slices = await readLiveSlices(warehouse);
+  const names = new Set(slices.map(({ slice }) => slice));
+  const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
+  const joinable = free.filter(
+    (slice) =>
+      (namesLinks(slice) || namesPartners(slice)) && !namesCollide(slice.columns, joinedColumns),
+  );
+  const declarations = joinable.map(({ slice }) => `slice ${slice}`);
+  const declared = await declaredHashes(warehouse, declarations);
+  const views = joinable.map(
+    (slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`,
+  );
+  const tokenComment = `${linkToken}${await crawlsText(warehouse)}`;
+  await warehouse.transact(async () => {
+    await declare(warehouse, {
+      name: 'joins',
+      slice: null,
+      from: [...free.map(({ slice }) => slice), ...views, ...declared, ...joinedColumns.flat()],
+      relations: free.map(({ slice }) => `main.${slice}_links`),
+      statements: async () => {
+        const tables = await relationsIn(warehouse, 'main');
+        return [
+          ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
+          ...views,
+          ...joinable.flatMap(({ slice }) => {
+            const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
+            const comments = new Map(joinedColumns).set('link_token', tokenComment);
+            for (const { name, comment } of tables.get(slice)?.columns ?? [])
+              if (comment !== null) comments.set(name, comment);
+            return commentOn('view', joinedView(slice), text, comments);
+          }),
+        ];
+      },
+    });
+    // Declared separately, as a crawl changes no view.
+    const linked = joinable.filter(namesLinks).map(({ slice }) => joinedView(slice));
+    await declare(warehouse, {
+      name: 'crawls',
+      slice: null,
+      from: [tokenComment, ...linked],
+      relations: [],
+      statements: async () =>
+        linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),
+    });
+  });
+  return joinable.map(({ slice }) => `${slice}_links`);
+}
+
+const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
+/** Most apps that a comment lists, as it is read as a whole. */
+const MAX_CRAWLS = 20;
+
+/** Returns when each app was crawled, oldest first, as the end of a comment. */
+async function crawlsText(warehouse: Warehouse): Promise<string> {
+  const crawls = await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
+  if (crawls.length === 0) return '';
+  const each = crawls
+    .slice(0, MAX_CRAWLS)
+    .map(({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`);
+  const more = crawls.length > MAX_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
+  return `. Links crawled (UTC): ${each.join(', ')}${more}`;
+}
+
+const linkToken = 'The link the row belongs to; NULL when none or more than one fits';
+
+const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
+  ['link_token', linkToken],
+  ['link_level', 'Level of that link: 1 network, 2 campaign, 3 ad group, 4 creative'],
+  ['link_name', 'Name of that link in the version that fits the period of the row'],
+  ['network_name', 'Label of the network in the path of that link'],
+  ['campaign_name', 'Label of the campaign in the path of that link'],
+  ['adgroup_name', 'Label of the ad group in the path of that link'],
+  ['creative_name', 'Label of the creative in the path of that link'],
+  ['matched_partner_id', 'The partner the row names, else the one of its link'],
+  ['matched_partner_name', 'Name of that partner now'],
+  ['is_matched', 'Whether the row found its link; in a slice without networks, its partner'],
+];
+
+const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;

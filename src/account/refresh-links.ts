@@ -1,0 +1,294 @@
+/** Crawls apps and replaces the links of each. If a page fails, only its own app stays as it was. */
+
+import * as z from 'zod';
+
+import type { Links } from '../config/config.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import type { Link } from '../model/link.ts';
+import { reportWarning } from '../warehouse/runs.ts';
+import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
+import type { Bindable } from '../warehouse/warehouse.ts';
+import { unlinkedPaths } from '../warehouse/tables/linked-rows.ts';
+import {
+  namesLinks,
+  readLiveSlices,
+  readSliceTables,
+  readRowScan,
+} from '../warehouse/tables/stored-slices.ts';
+import { doubtAbout, type Refreshing, replaceStaged, storedRows } from './replace-rows.ts';
+
+export interface RefreshedLinks {
+  readonly rows: number;
+  /** Links that were stored before and are no longer listed. */
+  readonly removed: number;
+  /** One per app whose links stayed as they were. */
+  readonly failures: readonly Failure[];
+}
+
+/** Failures that concern every app, or that every other app would meet, too. */
+const endsAll: ReadonlySet<FailureCode> = new Set([
+  'CLOCK_UNTRUSTED',
+  'CREDENTIALS_REFUSED',
+  'STORAGE_FAILED',
+]);
+/** Failures that the service may return for an app that it does not know, or that the account has lost. */
+const unknownApp: ReadonlySet<FailureCode> = new Set([
+  'ACCESS_FORBIDDEN',
+  'SOURCE_MISSING',
+  'SOURCE_REFUSED',
+]);
+
+/**
+ * Crawls the configured apps without a crawl that counts at the as-of instant. Throws if the credentials or the clock are
+ * refused, the database fails or the run is stopped. Nothing else may use the warehouse's session meanwhile.
+ */
+export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
+  const { apps, left } = await chooseApps(run, links);
+  const refreshed = await crawlApps(run, apps, links.maxLevel);
+  if (left.length > 0) {
+    const message = `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`;
+    await reportWarning(run, 'LINKS_APPS_LEFT', message);
+  }
+  return refreshed;
+}
+
+/**
+ * Crawls apps again before `every` requires it, if their rows, loaded since the last search, name an unknown link. Skips apps
+ * whose crawl has already failed. A path causes only one crawl: `Organic` never has a link.
+ */
+export async function refreshNamedLinks(
+  run: Refreshing,
+  links: Links,
+  failed: ReadonlySet<unknown>,
+): Promise<RefreshedLinks> {
+  const { warehouse, planAt } = run;
+  const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'links');
+  const slices = newest <= lastScannedLoad ? [] : await readSliceTables(warehouse);
+  await warehouse.transact(async () => {
+    for (const slice of slices.filter(namesLinks)) {
+      await warehouse.run(
+        `insert into ripen_internal.unlisted_links
+select f.*, $1::timestamp as seen_at
+from (${unlinkedPaths(slice, lastScannedLoad)}) as f
+anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.path = f.path`,
+        [timestamp(planAt)],
+      );
+    }
+    await warehouse.run(statement('links/record_row_scan'), ['links', newest]);
+  });
+  const naming = await warehouse.rows(
+    statement('links/apps_naming_unlisted'),
+    [timestamp(planAt)],
+    appRow,
+  );
+  const { apps } = await chooseApps(run, links);
+  const due = apps.filter(({ token }) => naming.includes(token) && !failed.has(token));
+  return crawlApps(run, due, links.maxLevel);
+}
+
+async function crawlApps(
+  run: Refreshing,
+  apps: readonly ChosenApp[],
+  maxLevel: number,
+): Promise<RefreshedLinks> {
+  const failures: Failure[] = [];
+  let removed = 0;
+  for (const app of apps) {
+    run.signal.throwIfAborted();
+    try {
+      const closed = await refreshApp(run, app.token, maxLevel);
+      removed += closed;
+    } catch (error) {
+      run.signal.throwIfAborted();
+      const failure = asFailure(error);
+      const { code, facts, hint, cause } = failure;
+      if (endsAll.has(code)) throw failure;
+      const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
+      if (!app.isNamed && unknownApp.has(code)) {
+        await reportWarning(run, 'LINKS_APP_UNKNOWN', message);
+        continue;
+      }
+      failures.push(
+        new Failure(code, message, {
+          facts: { ...facts, app_token: app.token },
+          ...(hint === null ? {} : { hint }),
+          cause: cause ?? failure,
+        }),
+      );
+    }
+  }
+  return { rows: await storedRows(run.warehouse, 'links'), removed, failures };
+}
+
+interface ChosenApp {
+  readonly token: string;
+  /** Whether the catalog or the configuration names it; the service may not know an app that only loaded rows name. */
+  readonly isNamed: boolean;
+}
+
+/** The form of an app token (observed: Campaign API); rows may contain `unknown` in its place. */
+const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
+
+const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
+
+/** A nightly run may begin some minutes earlier or later; that must not delay a crawl by another night. */
+const NIGHTLY_SHIFT_MS = 3_600_000;
+
+/** Returns the apps to crawl, in the order of their tokens. `left` are apps with stored links that nothing names any more. */
+async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
+  const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
+  const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
+  const done = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
+  const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
+  if (links.apps !== 'all') {
+    const tokens = [...new Set(links.apps)].toSorted();
+    return { apps: tokens.map((token) => ({ token, isNamed: true })).filter(isDue), left: [] };
+  }
+  const listed = new Set(await warehouse.rows(statement('links/catalog_apps'), [], appRow));
+  const loaded = (await readLiveSlices(warehouse))
+    .filter(({ columns }) => columns.includes('app_token'))
+    .map(({ table }) => `select app_token from ${table} where app_token is not null`);
+  const named =
+    loaded.length === 0 ? [] : await warehouse.rows(loaded.join('\nunion\n'), [], appRow);
+  const tokens = new Set([...listed, ...named.filter((token) => APP_TOKEN.test(token))]);
+  const apps = [...tokens].toSorted().map((token) => ({ token, isNamed: listed.has(token) }));
+  const stored = await warehouse.rows(statement('links/linked_apps'), [], appRow);
+  return { apps: apps.filter(isDue), left: stored.filter((token) => !tokens.has(token)) };
+}
+
+interface ListedLink {
+  readonly link: Link;
+  readonly parent: ListedLink | null;
+  /** 1 for a network. */
+  readonly depth: number;
+}
+
+/** Crawls an app down to a level and replaces its links. Returns how many are no longer listed. */
+async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
+  const crawl = await crawlApp(run, appToken, maxLevel);
+  run.clock.check();
+  const { rows, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
+  if (doubt !== null) await reportWarning(run, 'LIST_SHRUNK', doubt);
+  run.emit({ type: 'links_loaded', app: appToken, rows, requests: crawl.requests });
+  return removed;
+}
+
+const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
+
+/** Reads the lists of an app. Requests nothing more after a failure. */
+async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([run.signal, stop.signal]);
+  // If a link is listed twice, the first listing counts, so that every path leads up to a network.
+  const links = new Map<string, ListedLink>();
+  const read = new Set<string>();
+  let requests = 0;
+
+  /** Reads the list below a link, or of the networks. Returns the links in it whose own lists were not read yet. */
+  const readList = async (parent: ListedLink | null): Promise<readonly ListedLink[]> => {
+    const children: ListedLink[] = [];
+    let pages = 0;
+    try {
+      for await (const page of run.service.links(appToken, parent?.link.token ?? null, signal)) {
+        pages += 1;
+        for (const link of page) {
+          const listed = links.get(link.token) ?? { link, parent, depth: (parent?.depth ?? 0) + 1 };
+          links.set(link.token, listed);
+          if (listed.depth >= maxLevel || !link.hasSubtrackers || read.has(link.token)) continue;
+          read.add(link.token);
+          children.push(listed);
+        }
+      }
+    } catch (error) {
+      if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING')
+        throw error;
+      // The link changed while its app was crawled.
+      const message = `The link ${parent.link.token} was listed, and its own list was missing: ${error.message}`;
+      throw new Failure('SOURCE_UNAVAILABLE', message, {
+        hint: 'Run again later; its app kept its links.',
+        cause: error,
+      });
+    }
+    // An empty list takes a page, too.
+    requests += Math.max(1, pages);
+    return children;
+  };
+
+  /** Reads lists and those below them, level by level. */
+  const readFrom = async (lists: readonly (ListedLink | null)[]): Promise<void> => {
+    for (let next = lists; next.length > 0;) next = (await Promise.all(next.map(readList))).flat();
+  };
+
+  try {
+    await readFrom([null]);
+    // If a link is removed meanwhile, another may move to a page already read: lists with missing links are read again.
+    const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
+    const missing = (await run.warehouse.rows(stored, [appToken, maxLevel], storedRow))
+      .filter(({ token }) => !links.has(token))
+      .map(({ parent_token: parent }) => (parent === null ? null : links.get(parent)));
+    const lists = [...new Set(missing)].filter((parent) => parent !== undefined);
+    await readFrom(lists.filter((parent) => parent?.link.hasSubtrackers !== false));
+  } finally {
+    stop.abort();
+  }
+  return { links: [...links.values()], requests };
+}
+
+function rowOf(appToken: string, { link, parent }: ListedLink) {
+  const path = [link];
+  for (let up = parent; up !== null; up = up.parent) path.unshift(up.link);
+  const labels = path.map(({ label }) => label.toWellFormed());
+  const inheritedFrom = path.slice(0, -1).findLast(({ partnerId }) => partnerId !== null);
+  return {
+    token: link.token,
+    app_token: appToken,
+    parent_token: parent?.link.token ?? null,
+    root_token: path[0]?.token,
+    level: link.level,
+    name: link.name.toWellFormed(),
+    label: link.label.toWellFormed(),
+    archived: link.archived,
+    has_subtrackers: link.hasSubtrackers,
+    partner_id: link.partnerId,
+    inherited_partner_id: inheritedFrom?.partnerId ?? null,
+    cost_data_enabled: link.costDataEnabled,
+    url: link.url?.toWellFormed() ?? null,
+    click_url: link.clickUrl?.toWellFormed() ?? null,
+    impression_url: link.impressionUrl?.toWellFormed() ?? null,
+    network_name: labels[0] ?? null,
+    campaign_name: labels[1] ?? null,
+    adgroup_name: labels[2] ?? null,
+    creative_name: labels[3] ?? null,
+  };
+}
+
+const countsRow = z.object({ open: count, missing: count, changed_at: instant });
+
+/**
+ * Replaces what differs in one transaction, dated to the as-of instant or a newer change. Links that are not listed stay while
+ * the list is doubted.
+ */
+async function replaceApp(
+  { warehouse, planAt, runId }: Refreshing,
+  appToken: string,
+  maxLevel: number,
+  { links, requests }: Awaited<ReturnType<typeof crawlApp>>,
+) {
+  const listed = links.map((link) => rowOf(appToken, link));
+  const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
+    warehouse.run(statement(name), parameters);
+  return warehouse.transact(async () => {
+    await insertRows(warehouse, 'ripen_internal.staged_links', listed);
+    await run('links/stage_missing_links', appToken, false, maxLevel);
+    const compared = [appToken, timestamp(planAt)];
+    const [counts] = await warehouse.rows(statement('links/app_counts'), compared, countsRow);
+    const { open = 0, missing = 0, changed_at: changedAt = planAt } = counts ?? {};
+    const listing = { of: 'links', appToken } as const;
+    const doubt = await doubtAbout(warehouse, planAt, listing, { open, missing });
+    if (doubt !== null) await run('links/stage_missing_links', appToken, true, maxLevel);
+    const removed = doubt === null ? missing : 0;
+    const crawl = [maxLevel, removed, requests, runId];
+    await run('links/record_crawl', appToken, timestamp(planAt), ...crawl);
+    return { rows: await replaceStaged(warehouse, listing, changedAt), removed, doubt };
+  });
+}

@@ -1,0 +1,244 @@
+/**
+ * Ad spend: sends the lines of a file to the service, each Cost ID at most once.
+ *
+ * The promise. The service has no idempotency key and cannot report what it accepted, so "exactly once" is impossible across a
+ * crash. A Cost ID is durably recorded as being sent before its call, and its outcome before the next lines are sent; an
+ * accepted one is never sent again, from any file. If a process or a connection dies in between, the line was accepted once or
+ * never: it is reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
+ */
+
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+
+import * as z from 'zod';
+
+import { Failure, type FailureCode, storageFailed } from '../errors.ts';
+import { warningEvent } from '../events.ts';
+import { makeDurable } from '../warehouse/directories.ts';
+import { statement } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { judgeLine, type JudgedLine, spendColumns, type SpendRecord } from './spend-rules.ts';
+import { readSpendFile } from './spend-file.ts';
+import {
+  type DueLine,
+  type RejectedLine,
+  type SpendContext,
+  submitLines,
+  type Submitted,
+} from './submit-lines.ts';
+
+export interface SpendRequest {
+  /** Absolute path; its extension states the form. */
+  readonly file: string;
+  /** Only judges the lines and writes its own rejects file: calls nothing, records nothing. */
+  readonly dryRun: boolean;
+  /** Sends lines of unknown outcome again; a line that was accepted then counts twice. */
+  readonly resendUnknown: boolean;
+  /** The instant engagements are compared with. */
+  readonly now: Date;
+}
+
+/** The result of one `spend send`, as `--json` prints it; the shape is public interface. */
+export interface SpendSummary {
+  readonly lines: number;
+  /** Lines that keep every rule: `lines` less `rejected`. */
+  readonly valid: number;
+  /** Lines that break a rule and were not sent. */
+  readonly rejected: number;
+  /** Valid lines that are sent, or would be: neither accepted already nor left with an unknown outcome. */
+  readonly to_send: number;
+  /** Lines sent in this run: accepted, refused, or of unknown outcome. */
+  readonly sent: number;
+  readonly accepted: number;
+  readonly already_accepted: number;
+  /** Lines the service rejected. */
+  readonly refused: number;
+  /** Lines of unknown outcome: of this run, and of earlier ones unless they were sent again. */
+  readonly unknown: number;
+  /** The file with every rejected and refused line and its reasons. */
+  readonly rejects_file: string | null;
+  readonly failures: readonly {
+    readonly code: FailureCode;
+    readonly message: string;
+    readonly hint: string | null;
+  }[];
+}
+
+const nothingSubmitted: Submitted = { accepted: 0, refused: [], unknown: 0, failure: null };
+/** Only the owner may read amounts and ids. */
+const PRIVATE = 0o600;
+/** Most unknown columns that a warning names: a file with other columns on every line would fill the screen. */
+const MAX_UNKNOWN = 20;
+
+/**
+ * Judges every line, writes the rejects file and sends the rest. Resolves even if lines are rejected or the sending is stopped:
+ * the failures are in the summary. Throws, with nothing sent, if the file cannot be read as spend (`USAGE_INVALID`,
+ * `SPEND_REJECTED`). Throws `STORAGE_FAILED` if the disk fails, which may also happen after the sending.
+ */
+export async function sendSpend(
+  request: SpendRequest,
+  context: SpendContext,
+): Promise<SpendSummary> {
+  const { file, dryRun } = request;
+  const { warehouse, emit } = context;
+  const records = await readSpendFile(file);
+  const unknown = unknownColumns(records);
+  if (unknown !== '')
+    emit(
+      warningEvent('SPEND_COLUMN_UNKNOWN', `${file} had columns that are not sent: ${unknown}.`),
+    );
+  if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
+  const staged = await judgeLines(records, warehouse, request);
+  // A dry run has its own file, as the other one holds what is left to correct and send.
+  const target = dryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`;
+  await writeRejects(target, staged.rejected);
+  const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, context);
+  const { accepted, refused } = submitted;
+  const rejects = [...staged.rejected, ...refused].toSorted((one, other) => one.line - other.line);
+  if (refused.length > 0) await writeRejects(target, rejects);
+  const counts = {
+    lines: records.length,
+    valid: records.length - staged.rejected.length,
+    rejected: staged.rejected.length,
+    to_send: staged.due.length,
+    sent: accepted + refused.length + submitted.unknown,
+    accepted,
+    already_accepted: staged.accepted,
+    refused: refused.length,
+    unknown: staged.unknown + submitted.unknown,
+    rejects_file: rejects.length === 0 ? null : target,
+  };
+  const name = basename(file);
+  const inDoubt = submitted.failure?.code === 'SPEND_UNKNOWN' ? null : unknownFailure(name, counts);
+  const failures = [submitted.failure, rejectedFailure(name, counts), inDoubt]
+    .filter((failure) => failure !== null)
+    .map(({ code, message, hint }) => ({ code, message, hint }));
+  return { ...counts, failures };
+}
+
+/** The names of unknown columns; `line` and `reasons` are known, as a rejects file has them. Empty if there are none. */
+function unknownColumns(records: readonly SpendRecord[]): string {
+  const names = new Set<string>();
+  for (const { given, defects } of records)
+    if (defects.length === 0) for (const name of Object.keys(given)) names.add(name);
+  for (const known of [...spendColumns, 'line', 'reasons']) names.delete(known);
+  return [...names]
+    .slice(0, MAX_UNKNOWN)
+    .map((name) => JSON.stringify(name.slice(0, 100)))
+    .join(', ');
+}
+
+const recordedRow = z.object({
+  cost_id: z.string(),
+  content: z.string(),
+  words: z.string(),
+  outcome: z.enum(['accepted', 'rejected', 'unknown']),
+});
+
+/** Judges each line by its own rules, by the other lines of the file and by what was sent before. */
+async function judgeLines(
+  records: readonly SpendRecord[],
+  warehouse: Warehouse,
+  { now, resendUnknown }: SpendRequest,
+) {
+  const rejected: RejectedLine[] = [];
+  const due: DueLine[] = [];
+  const counts = { accepted: 0, unknown: 0 };
+  const lines = records.map((record) => judgeLine(record, now));
+  const copies = copyReasons(lines);
+  const sound = lines.flatMap(({ reasons, values }) =>
+    reasons.length > 0 ? [] : [values.cost_id],
+  );
+  const recorded = await warehouse.rows(
+    statement('spend/recorded_lines'),
+    [JSON.stringify(sound)],
+    recordedRow,
+  );
+  const ledger = new Map(recorded.map((row) => [row.cost_id, row]));
+  for (const each of lines) {
+    const { line, given, content } = each;
+    const before = ledger.get(each.values.cost_id);
+    const outcomeBefore = before?.outcome ?? null;
+    const reasons = [...each.reasons, ...(copies.get(line) ?? [])];
+    // A line that was accepted, or may have been, must not be sent with other content.
+    if (before !== undefined && outcomeBefore !== 'rejected' && before.content !== content) {
+      const end = outcomeBefore === 'accepted' ? 'accepted' : 'may have been accepted';
+      reasons.push(`cost_id was sent before with other content: ${before.words}, and ${end}`);
+    }
+    // A line that was accepted in time need not be timely now.
+    if (each.untimely !== null && outcomeBefore !== 'accepted') reasons.push(each.untimely);
+    if (reasons.length > 0) rejected.push({ line, given, reasons });
+    else if (outcomeBefore === 'accepted') counts.accepted += 1;
+    else if (outcomeBefore === 'unknown' && !resendUnknown) counts.unknown += 1;
+    else due.push({ ...each, outcome_before: outcomeBefore });
+  }
+  return { ...counts, rejected, due };
+}
+
+/** Why lines that share a Cost ID are rejected, by line: if equal, all but the first; else all, as any may be meant. */
+function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
+  const byId = new Map<string, JudgedLine[]>();
+  for (const line of lines) {
+    const copies = byId.get(line.values.cost_id) ?? [];
+    copies.push(line);
+    if (line.values.cost_id !== '') byId.set(line.values.cost_id, copies);
+  }
+  const reasons = new Map<number, string[]>();
+  for (const [first, ...others] of byId.values()) {
+    if (first === undefined || others.length === 0) continue;
+    const isSame = others.every(({ content }) => content === first.content);
+    const reason = isSame
+      ? `cost_id stood on line ${first.line} already, with the same content`
+      : `cost_id stood on ${others.length + 1} lines with different content, the first being line ${first.line}`;
+    for (const { line } of isSame ? others : [first, ...others]) reasons.set(line, [reason]);
+  }
+  return reasons;
+}
+
+/** Writes rejects as JSON lines to correct and send again; if none, removes an earlier file. Throws `STORAGE_FAILED`. */
+async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
+  const unfinished = `${target}.ripen-unfinished`;
+  const lines = rejects.map(({ line, reasons, given }) => {
+    // A corrected rejects file has its own line and reasons; they are replaced.
+    return `${JSON.stringify(Object.assign({ line, reasons }, given, { line, reasons }))}\n`;
+  });
+  try {
+    // Removed, not overwritten: it may be a link to another place.
+    await rm(unfinished, { force: true });
+    if (lines.length === 0) await rm(target, { force: true });
+    else {
+      await writeFile(unfinished, lines.join(''), { flag: 'wx', mode: PRIVATE });
+      await makeDurable(unfinished);
+      await rename(unfinished, target);
+    }
+    await makeDurable(dirname(target));
+  } catch (cause) {
+    throw storageFailed(`The rejects file ${target} could not be written`, cause, {
+      facts: { file: target },
+      hint: 'Check free space and permissions of the directory the spend file lies in.',
+    });
+  }
+}
+
+type Counts = Omit<SpendSummary, 'failures'>;
+
+function rejectedFailure(file: string, counts: Counts): Failure | null {
+  const { lines, rejected, refused, sent, rejects_file: rejectsFile } = counts;
+  if (rejected + refused === 0) return null;
+  const broken = `${rejected} of ${lines} lines of ${file} broke a rule and were not sent`;
+  return new Failure(
+    'SPEND_REJECTED',
+    `${broken}; the service rejected ${refused} of ${sent} that were.`,
+    {
+      hint: `Correct the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
+    },
+  );
+}
+
+function unknownFailure(file: string, { unknown }: Counts): Failure | null {
+  if (unknown === 0) return null;
+  const message = `Whether ${unknown} lines of ${file} were accepted is unknown: no answer confirmed it.`;
+  return new Failure('SPEND_UNKNOWN', message, {
+    hint: 'Ask the service operator, or send them again with --resend-unknown if counting one twice is better than not at all.',
+  });
+}

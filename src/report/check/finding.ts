@@ -1,0 +1,104 @@
+/** The findings of `check`, and their text. */
+
+import { settingName, type SettingPath } from '../../config/config-problems.ts';
+import type { StatedSettings } from '../../config/read-config.ts';
+import { asFailure, type FailureCode } from '../../errors.ts';
+import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';
+import { countText } from '../terminal/measure.ts';
+import { oneLine, printable } from '../terminal/printable.ts';
+import { filled } from '../terminal/table.ts';
+
+export interface Finding {
+  /** `error`: a sync would fail; `warning`: it may not do as meant. */
+  readonly severity: 'error' | 'warning' | 'note' | 'works' | 'untried';
+  /** The code a sync would fail with; null unless it is an error. */
+  readonly code: FailureCode | null;
+  readonly slice: string | null;
+  /** Dotted, such as `slices[0].metrics[2]`. */
+  readonly setting: string | null;
+  /** `file:line:column`. */
+  readonly place: string | null;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
+
+const nowhere: FindingPlace = { slice: null, setting: null, place: null };
+
+export function finding(
+  severity: Finding['severity'],
+  message: string,
+  hint: string | null = null,
+  place: FindingPlace = nowhere,
+): Finding {
+  return { severity, code: null, ...place, message, hint };
+}
+
+export function findingOf(
+  thrown: unknown,
+  place: FindingPlace = nowhere,
+): Finding & { readonly code: FailureCode } {
+  const { code, message, hint } = asFailure(thrown);
+  return { severity: 'error', code, ...place, message, hint };
+}
+
+/** A setting of `defaults` belongs to every slice, so no slice is named. */
+export function placeOf(
+  stated: StatedSettings,
+  path: SettingPath,
+  slice: string | null = null,
+  at: 'key' | 'value' = 'value',
+): FindingPlace {
+  const named = path[0] === 'defaults' ? null : slice;
+  return { slice: named, setting: settingName(path), place: stated.placeOf(path, at) };
+}
+
+/** Removes exact repetitions. A note that several slices share becomes one note of no slice. */
+export function mergedNotes(findings: readonly Finding[]): Finding[] {
+  const merged = new Map<string, Finding>();
+  for (const each of findings) {
+    const isShared = each.severity === 'note' && each.slice !== null;
+    const key = JSON.stringify(isShared ? ['note', each.message] : each);
+    const before = merged.get(key);
+    const isOther = before !== undefined && before.slice !== each.slice;
+    merged.set(key, isOther ? finding('note', each.message, each.hint) : (before ?? each));
+  }
+  return [...merged.values()];
+}
+
+export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {
+  return findings.flatMap((each) =>
+    each.code === null ? [] : [{ code: each.code, message: subject(each), hint: each.hint }],
+  );
+}
+
+/** Returns errors, warnings and notes as text, then what works and what was not tried. */
+export function findingsText(findings: readonly Finding[], columns: number | null): string {
+  const of = (severity: Finding['severity']): Finding[] =>
+    findings.filter((each) => each.severity === severity);
+  const errors = failuresAmong(findings);
+  const warnings = of('warning');
+  const works = of('works').map(({ message }) => `✓ ${oneLine(message)}`);
+  const untried = of('untried').map(({ message }) => oneLine(message));
+  return [
+    failuresText(errors),
+    ...[...warnings, ...of('note')].map((each) => {
+      const hint = each.hint === null ? '' : `\n  hint: ${oneLine(each.hint)}`;
+      return `${each.severity}: ${oneLine(subject(each))}${hint}`;
+    }),
+    filled(works, '  ', columns ?? Infinity),
+    untried.length === 0 ? '' : `not tried: ${untried.join('; ')}`,
+    `${countText(errors.length, 'error')}, ${countText(warnings.length, 'warning')}`,
+  ]
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function subject({ place, slice, setting, message }: Finding): string {
+  const about = slice === null ? (setting ?? '') : `slice ${slice}`;
+  return [place ?? '', about, message]
+    .filter((part) => part !== '')
+    .map(printable)
+    .join(': ');
+}

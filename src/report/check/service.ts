@@ -1,0 +1,94 @@
+/** Checks whether the service answers and accepts the token, and requests its catalog. */
+
+import type { Config } from '../../config/config.ts';
+import type { StatedSettings } from '../../config/read-config.ts';
+import { Failure, isOfToken } from '../../errors.ts';
+import type { Emit } from '../../events.ts';
+import { type Catalog, type CatalogFilter, catalogFilters } from '../../model/catalog.ts';
+import { timeoutSignal } from '../../model/duration.ts';
+import { withService } from '../../run/circumstances.ts';
+import { withRemedy } from '../terminal/failure-text.ts';
+import { countText } from '../terminal/measure.ts';
+import { finding, findingOf, type Finding, placeOf } from './finding.ts';
+
+/** A dead address is not waited for longer. */
+const PATIENCE_MS = 15_000;
+/** Codes of the system and the HTTP client. */
+const UNREACHABLE =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
+
+export interface Checking {
+  readonly at: Date;
+  readonly stated: StatedSettings;
+  readonly signal: AbortSignal;
+}
+
+/** Requests the catalog and, for partners or links, the campaign API. */
+export async function requestedService(
+  config: Config,
+  checking: Checking,
+  emit: Emit,
+): Promise<{ readonly findings: readonly Finding[]; readonly catalog: Catalog }> {
+  const { stated, at, signal } = checking;
+  const unreachable = new AbortController();
+  const ended = AbortSignal.any([signal, unreachable.signal, timeoutSignal(PATIENCE_MS)]);
+  let because = 'no answer';
+  const listening: Emit = (event) => {
+    emit(event);
+    if (event.type !== 'request_retried') return;
+    ({ because } = event);
+    // An unreachable host is not tried again; a service that answers is, as it may only be busy.
+    if (UNREACHABLE.test(because)) unreachable.abort();
+  };
+  const answered = async <T>(
+    setting: 'reports_url' | 'base_url',
+    request: () => Promise<T>,
+  ): Promise<{ readonly value: T | null; readonly findings: readonly Finding[] }> => {
+    try {
+      return { value: await request(), findings: [] };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
+      const waited = `did not answer (${because}), waited for at most ${PATIENCE_MS / 1000} s`;
+      const unanswered = new Failure('SOURCE_UNAVAILABLE', `${what} ${waited}`, {
+        hint: `Check service.${setting} and the network.`,
+      });
+      const found = findingOf(ended.aborted ? unanswered : thrown);
+      const token =
+        stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
+      const place = placeOf(stated, ['service', isOfToken(found) ? token : setting]);
+      return { value: null, findings: [{ ...(await withRemedy(found, config)), ...place }] };
+    }
+  };
+  try {
+    return await withService(config, { planAt: at, emit: listening }, async (service) => {
+      const wantsCampaign = config.partners || config.links !== null;
+      const [{ value: catalog, findings }, campaign] = await Promise.all([
+        answered('reports_url', async () =>
+          service.filtersData({ filters: catalogFilters }, ended),
+        ),
+        // The campaign API has an address of its own; its shortest list shows whether it answers.
+        wantsCampaign ? answered('base_url', async () => service.partners(ended).next()) : null,
+      ]);
+      const others = campaign?.findings ?? [
+        finding('untried', 'the campaign API, as partners and links are off'),
+      ];
+      // Both APIs use one token; a refusal is reported once.
+      const isRefused = ({ code }: Finding): boolean => code === 'CREDENTIALS_REFUSED';
+      const news = findings.some(isRefused) ? others.filter((each) => !isRefused(each)) : others;
+      const sizeOf = (list: CatalogFilter): number =>
+        catalog?.filter(({ filter }) => filter === list).length ?? 0;
+      const counts = `${countText(sizeOf('apps'), 'app')}, ${countText(sizeOf('partners'), 'partner')}`;
+      const works =
+        catalog === null ? [] : [finding('works', 'token accepted'), finding('works', counts)];
+      const found = [...findings, ...news, ...works, finding('untried', 'a report, ad spend')];
+      return { findings: found, catalog: catalog ?? [] };
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    // There was no connection. The certificate file is the only setting that is read this late.
+    const found = findingOf(thrown);
+    const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
+    return { findings: [{ ...found, ...placeOf(stated, path) }], catalog: [] };
+  }
+}

@@ -1,0 +1,233 @@
+/** Checks the warehouse and the places a run writes to, without writing. */
+
+import { existsSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import * as z from 'zod';
+
+import type { Config } from '../../config/config.ts';
+import { asFailure, Failure } from '../../errors.ts';
+import { timeoutSignal } from '../../model/duration.ts';
+import type { Slice } from '../../model/slice.ts';
+import { auditProblems } from '../../publish/audits.ts';
+import { publisherOf } from '../../publish/places/database.ts';
+import { assertOwnTarget, unwritablePlaces } from '../../publish/places/destinations.ts';
+import type { Publisher } from '../../publish/target.ts';
+import { explainPlan, type PlannedSlice } from '../../run/plan-report.ts';
+import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
+import { countText, namesText, sizeText } from '../terminal/measure.ts';
+import { inTemporaryFolder } from '../../warehouse/directories.ts';
+import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
+import { count, statement } from '../../warehouse/sql.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
+import type { Checking } from './service.ts';
+
+/** A dead address is not waited for longer. */
+const STORE_PATIENCE_MS = 10_000;
+/** A check does not wait for a nightly run. */
+const opening = { lockWaitMs: 0, emit: () => {} } as const;
+
+export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
+  const unwritable = await unwritablePlaces(config);
+  const ofWarehouse = await warehouseFindings(config, checking);
+  const space = await spaceFinding(config);
+  return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
+}
+
+async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
+  let folder = dirname(warehouse);
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  const disk = await statfs(folder).catch(() => null);
+  if (disk === null)
+    return finding('untried', `the free space at ${folder}, which could not be read`);
+  const free = disk.bavail * disk.bsize;
+  const received = Math.max(MIN_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
+  // Audits are asked of a copy.
+  const copied = audits.length > 0 && existsSync(warehouse) ? statSync(warehouse).size : 0;
+  const needed = received + copied;
+  if (free >= needed) return finding('works', `${sizeText(free)} free`);
+  const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
+  return findingOf(
+    new Failure('STORAGE_FAILED', message, { hint: `Free space on the disk of ${folder}.` }),
+  );
+}
+
+const receivedRow = z.object({ bytes: z.number() });
+
+async function receivedBytes(path: string): Promise<number> {
+  if (!warehouseExists(path)) return 0;
+  const sql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
+from ripen.runs
+where summary is not null
+order by started_at desc
+limit 1`;
+  const read = withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) =>
+    warehouse.rows(sql, [], receivedRow),
+  );
+  const [last] = await read.catch(() => []);
+  return last?.bytes ?? 0;
+}
+
+export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
+  const { warehouse: path, slices, publish } = config;
+  const { signal } = checking;
+  try {
+    if (!warehouseExists(path)) {
+      const occupants = await occupantFindings(
+        publish,
+        { path, id: null, publishes: new Map() },
+        signal,
+      );
+      const audited = await inTemporaryFolder(async (folder) => {
+        const empty = join(folder, 'warehouse.duckdb');
+        await withWarehouse(empty, { ...opening, mode: 'write' }, async () => {});
+        return auditFindings({ ...config, warehouse: empty }, checking);
+      });
+      return [finding('works', `the first sync creates ${path}`), ...occupants, ...audited];
+    }
+    const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
+      findings: [
+        ...(await unconfiguredFindings(warehouse, slices)),
+        ...(await occupantFindings(publish, await publisherOf(warehouse, path), signal)),
+      ],
+      metrics: await storedMetrics(warehouse),
+    }));
+    const changes = await changeFindings(config, checking, read.metrics);
+    const audited = await auditFindings(config, checking);
+    return [finding('works', 'warehouse readable'), ...read.findings, ...changes, ...audited];
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const { code, message } = asFailure(thrown);
+    if (code !== 'WAREHOUSE_LOCKED') return [findingOf(thrown)];
+    return [finding('warning', `${message} Its version and content were not checked.`)];
+  }
+}
+
+/** Prepares the audits. The warehouse must not be open in this process. */
+async function auditFindings(
+  { audits, slices, warehouse }: Config,
+  { stated, signal }: Checking,
+): Promise<Finding[]> {
+  if (audits.length === 0) return [];
+  const problems = await auditProblems({ audits, slices }, warehouse, signal);
+  const works = countText(audits.length - problems.length, 'audit');
+  return [
+    finding('works', `${works} prepared`),
+    ...problems.map(({ name, message, isWaiting }) => {
+      const index = audits.findIndex((audit) => audit.name === name);
+      const place = placeOf(stated, ['audits', index, 'sql']);
+      if (isWaiting) return finding('note', `audit ${name}: ${message}`, null, place);
+      const hint = 'Correct its SQL; the tables are named as in a published DuckDB file.';
+      return findingOf(new Failure('CONFIG_INVALID', `audit ${name}: ${message}`, { hint }), place);
+    }),
+  ];
+}
+
+async function occupantFindings(
+  publish: Config['publish'],
+  own: Publisher,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const target of publish) {
+    const patience = timeoutSignal(STORE_PATIENCE_MS);
+    const isOnDisk = target.kind !== 'duckdb' && target.store === undefined;
+    await assertOwnTarget(target, own, AbortSignal.any([signal, patience])).catch(
+      (thrown: unknown) => {
+        signal.throwIfAborted();
+        const message = `The object store of ${target.path} did not answer within ${STORE_PATIENCE_MS / 1000} s`;
+        const hint = 'Check the endpoint and the network.';
+        const unanswered = new Failure('STORAGE_FAILED', message, { hint });
+        const found = findingOf(patience.aborted ? unanswered : thrown);
+        // An unusable folder is already reported as a place that cannot be written.
+        if (found.code !== 'STORAGE_FAILED' || !isOnDisk) findings.push(found);
+      },
+    );
+  }
+  return findings;
+}
+
+const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
+
+async function unconfiguredFindings(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+): Promise<Finding[]> {
+  const configured = new Set(slices.map(({ name }) => name));
+  const stored = await warehouse.rows(statement('ledger/stored_slices'), [], storedRow);
+  return stored
+    .filter(({ slice }) => !configured.has(slice))
+    .map(({ slice, periods, rows }) => {
+      const amount = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
+      const message = `it is not configured, but the warehouse keeps its table: ${amount}`;
+      const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
+      return finding('warning', message, hint, { slice, setting: null, place: null });
+    });
+}
+
+const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
+
+/** Returns the metrics by slice; none if the warehouse cannot be read. */
+export async function loadedMetricsAt(
+  path: string,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  if (!warehouseExists(path)) return new Map();
+  return withWarehouse(path, { ...opening, mode: 'read' }, storedMetrics).catch(() => new Map());
+}
+
+async function storedMetrics(
+  warehouse: Warehouse,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
+  const rows = await warehouse.rows(sql, [], metricsRow);
+  return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
+}
+
+/** Finds what the next sync requests again, or why it would refuse a slice. */
+async function changeFindings(
+  config: Config,
+  { at: planAt, stated, signal }: Checking,
+  stored: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [index, { name, metrics }] of config.slices.entries()) {
+    const place = placeOf(stated, ['slices', index], name);
+    try {
+      const { slices } = await explainPlan(config, { ...opening, planAt, slices: [name], signal });
+      const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
+      findings.push(...slices.flatMap((planned) => changeFinding(planned, added, place)));
+    } catch (thrown) {
+      signal.throwIfAborted();
+      findings.push(
+        findingOf(thrown, asFailure(thrown).code === 'CONFIG_INVALID' ? place : undefined),
+      );
+    }
+  }
+  return findings;
+}
+
+function changeFinding(
+  { windows }: PlannedSlice,
+  added: readonly string[],
+  place: FindingPlace,
+): Finding[] {
+  const again = windows.filter(
+    ({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons,
+  );
+  if (again.length === 0) return [];
+  // The batches of a cube's metrics are requested for the same periods.
+  const byFirstDay = new Map(again.map((window) => [window.first_day, window.periods]));
+  const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
+  const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
+  const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
+  const hint = '`ripen plan` shows the windows.';
+  if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
+    return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
+  }
+  const changed =
+    'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
+  const served = 'beside the table that is served until they are complete';
+  return [finding('warning', `${changed}: ${what}, ${served}`, hint, place)];
+}

@@ -1,0 +1,74 @@
+/** HTML templates in which outside text stays text: every value is escaped unless it is markup of our own. */
+
+import { scrub } from '../../config/secret.ts';
+import { oneLine } from '../terminal/printable.ts';
+
+/** HTML that goes into the page as it is. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Content = string | number | Markup | readonly Markup[];
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** For an element or a quoted attribute: one line, scrubbed, without control characters. */
+function escaped(text: string): string {
+  return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
+}
+
+/** Fills a template: values are escaped, markup and lists of markup are inserted as they are. */
+export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
+  // A browser takes indentation for one blank, as it does a line feed alone.
+  const [first = '', ...rest] = strings.map((string) => string.replaceAll(/\n\s+/g, '\n'));
+  return new Markup(
+    rest.reduce((text, string, index) => text + contentText(values[index]) + string, first),
+  );
+}
+
+function contentText(content: Content | undefined): string {
+  if (content === undefined) return '';
+  if (content instanceof Markup) return content.text;
+  if (typeof content === 'number') return String(content);
+  return typeof content === 'string' ? escaped(content) : content.map(({ text }) => text).join('');
+}
+
+/** A name that may break after an underscore. */
+export function name(text: string): Markup {
+  return new Markup(escaped(text).replaceAll('_', '_<wbr>'));
+}
+
+export const nothing = new Markup('');
+
+interface LegendEntry {
+  /** The class that gives the colour. */
+  readonly fill: string;
+  readonly word: string;
+  readonly figure: string;
+}
+
+/** Outside the drawing, so that it wraps if there is little room. */
+export function legend(entries: readonly LegendEntry[]): Markup {
+  const items = entries.map(
+    ({ fill, word, figure }) =>
+      html`<li>
+        <svg class="swatch" aria-hidden="true">
+          <rect width="100%" height="100%" class="${fill}" /></svg
+        >${word}
+        <b>${figure}</b>
+      </li>`,
+  );
+  return html`<ul class="legend">
+    ${items}
+  </ul>`;
+}

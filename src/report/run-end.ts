@@ -1,0 +1,247 @@
+/** Reports how a run ended: in a metrics file, and to the addresses of `notify`. What cannot be delivered is only a warning. */
+
+import { readFile, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+
+import type { Config, RunEnding } from '../config/config.ts';
+import { type ConfigOptions, readConfig } from '../config/read-config.ts';
+import { scrub } from '../config/secret.ts';
+import { asFailure, exitCodeOf, Failure, stoppedExitCode, textOf } from '../errors.ts';
+import { type Emit, failedEvent, type RunEvent, warningEvent } from '../events.ts';
+import { EARLIEST_DAY } from '../model/period.ts';
+import { auditText, isFailedAudit } from '../publish/audits.ts';
+import { writeOutput } from '../publish/places/replacement.ts';
+import { assertOutput } from '../publish/places/destinations.ts';
+import type { SyncSummary } from '../run/summary.ts';
+import { keepFailedStart, readFailedStart } from './status/failed-start.ts';
+import type { StatusReport } from './status/status-report.ts';
+import { readStatus, statusOf } from './status/status.ts';
+import { explained, type PrintedFailure } from './terminal/failure-text.ts';
+import { countText, groupedText, minuteText } from './terminal/measure.ts';
+import { metricsText, type RunEnd } from './terminal/metrics-text.ts';
+import { oneLine } from './terminal/printable.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+const MAX_FAILURES = 5;
+const MAX_LETTERS = 300;
+
+/** The run to report, and where. */
+export interface ReportContext {
+  readonly command: string;
+  readonly config: Config;
+  readonly asOf: Date | null;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+  readonly metricsFile: string | null;
+  readonly mode: number;
+}
+
+/** Reads the warehouse while the run still holds it. */
+type OnFinished = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
+
+/** Reports how a run ended, or that it did not start. The failures of both are explained. */
+export async function reportRunEnd(
+  context: ReportContext,
+  run: (emit: Emit, onFinished: OnFinished) => Promise<SyncSummary>,
+): Promise<SyncSummary> {
+  const { config, emit, signal, metricsFile } = context;
+  const startedMs = performance.now();
+  const latest: { report: StatusReport | null } = { report: null };
+  const isSilent = metricsFile === null && config.notify.length === 0;
+  // Read while the run still holds the warehouse: a waiting process would get it before this one could open it again.
+  const readReport: OnFinished = async (warehouse, { as_of: asOf, failures }) => {
+    if (isSilent && failures.length === 0) return;
+    latest.report = await readStatus(config, warehouse, new Date(asOf)).catch(unreadBy(context));
+  };
+  try {
+    const summary = await emitMissedFailures(emit, async (emit) => run(emit, readReport));
+    const failures = await explained(summary.failures, {
+      config,
+      report: latest.report,
+      runId: summary.run_id,
+    });
+    const reported = { ...summary, failures };
+    await deliverReport(endOf(context, reported, startedMs), latest.report, context);
+    return reported;
+  } catch (thrown) {
+    throw await reportFailedStart(context, asFailure(thrown, signal), startedMs);
+  }
+}
+
+function endOf(
+  { command, signal }: Omit<ReportContext, 'config'>,
+  of: SyncSummary | Failure,
+  startedMs: number,
+): RunEnd {
+  const isFailure = of instanceof Failure;
+  const isStopped = isFailure ? of.code === 'INTERRUPTED' : of.status === 'interrupted';
+  const exitCode = isStopped ? stoppedExitCode(signal) : exitCodeOf(isFailure ? [of] : of.failures);
+  const durationMs = Math.round(performance.now() - startedMs);
+  const end = { command, endedAt: new Date(), durationMs, exitCode };
+  return isFailure
+    ? { ...end, summary: null, failure: of }
+    : { ...end, summary: of, failure: null };
+}
+
+/** Reports that a run did not start. Resolves to its failure with what readers still have. */
+async function reportFailedStart(
+  context: ReportContext,
+  failure: Failure,
+  startedMs: number,
+): Promise<Failure> {
+  const { config, asOf: stated, emit, metricsFile } = context;
+  const now = new Date();
+  // At an instant in the future, or before any data, ages mean nothing.
+  const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
+  const unread = metricsFile === null ? (): null => null : unreadBy(context);
+  const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
+  const known = { config, report, runId: null };
+  const [explanation] =
+    failure.code === 'INTERRUPTED' ? [] : await explained([failedEvent(failure)], known);
+  const { message = failure.message, hint = failure.hint } = explanation ?? {};
+  const { code, facts, cause } = failure;
+  const details = { facts, cause, ...(hint === null ? {} : { hint }) };
+  const reported = explanation === undefined ? failure : new Failure(code, message, details);
+  await deliverReport(endOf(context, reported, startedMs), report, context);
+  return reported;
+}
+
+function unreadBy({ emit }: ReportContext): (error: unknown) => null {
+  return (error) => {
+    const message = `The report of the run's end says nothing of the slices, as the status could not be read: ${asFailure(error).message}`;
+    emit(warningEvent('STATUS_UNREAD', message));
+    return null;
+  };
+}
+
+/** Emits failures at the end that the run did not emit itself, such as its own. */
+export async function emitMissedFailures(
+  emit: Emit,
+  run: (emit: Emit) => Promise<SyncSummary>,
+): Promise<SyncSummary> {
+  const emitted: RunEvent<'failed'>[] = [];
+  const summary = await run((event) => {
+    if (event.type === 'failed') emitted.push(event);
+    emit(event);
+  });
+  for (const failure of summary.failures) {
+    const { code, slice, window } = failure;
+    const isEmitted = emitted.some(
+      (each) => each.code === code && each.slice === slice && each.window === window,
+    );
+    if (!isEmitted) emit({ type: 'failed', ...failure });
+  }
+  return summary;
+}
+
+/**
+ * Reports a run whose configuration or options could not be read: in full if only the credentials are missing, else by its
+ * metrics. A file with anything but metrics of ripen is then left as it is. Resolves to the failure to end with.
+ */
+export async function reportConfigError(
+  context: Omit<ReportContext, 'config'>,
+  place: ConfigOptions,
+  thrown: unknown,
+): Promise<Failure> {
+  const { signal, metricsFile, mode, emit } = context;
+  const failure = asFailure(thrown, signal);
+  const startedMs = performance.now();
+  const config = await readConfig({ ...place, offline: true }).catch(() => null);
+  try {
+    if (config !== null) {
+      if (metricsFile !== null) await assertOutput(config, metricsFile);
+      return await reportFailedStart({ ...context, config }, failure, startedMs);
+    }
+    if (metricsFile === null) return failure;
+    const found = await stat(metricsFile).catch(() => null);
+    const text = found?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
+    if (text !== '' && !text.startsWith('# HELP ripen_'))
+      throw new Failure('USAGE_INVALID', 'it had something other than metrics of ripen');
+    await writeOutput(metricsFile, metricsText(endOf(context, failure, startedMs), null), mode);
+  } catch (error) {
+    emit(unwritten(metricsFile ?? '', error));
+  }
+  return failure;
+}
+
+const unwritten = (file: string, error: unknown): RunEvent =>
+  warningEvent('METRICS_NOT_WRITTEN', `The metrics ${file} could not be written: ${textOf(error)}`);
+
+/** Writes the metrics if a file is named, and notifies every address that wants this outcome. */
+async function deliverReport(
+  end: RunEnd,
+  report: StatusReport | null,
+  context: ReportContext,
+): Promise<void> {
+  const { config, emit, metricsFile, mode } = context;
+  if (metricsFile !== null) {
+    const write = writeOutput(metricsFile, metricsText(end, report), mode);
+    await write.catch((error: unknown) => emit(unwritten(metricsFile, error)));
+  }
+  const { summary, failure, endedAt } = end;
+  const runs = report?.runs ?? [];
+  const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary?.run_id) + 1);
+  const hasRecovered =
+    readFailedStart(config.warehouse) !== null ||
+    (earlier !== undefined && earlier.status !== 'succeeded');
+  // A run that did not start, was stopped or loaded only a part has failed.
+  const isOutcome: Readonly<Record<RunEnding, boolean>> = {
+    failed: summary?.status !== 'succeeded',
+    succeeded: summary?.status === 'succeeded',
+    recovered: summary?.status === 'succeeded' && hasRecovered,
+  };
+  const text = scrub(endText(end));
+  const addresses = config.notify.filter(({ on }) => on.some((outcome) => isOutcome[outcome]));
+  if (addresses.length > 0) {
+    // Loaded only here: most runs notify no address, and one with nothing due needs no HTTP client.
+    const { postText } = await import('../service/notify.ts');
+    const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
+    for (const problem of problems) {
+      if (problem !== null)
+        emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
+    }
+  }
+  // A mistake on the command line is not kept as a failed start, unless there are addresses to notify of it.
+  const isSlip =
+    ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') &&
+    config.notify.length === 0;
+  if (isSlip || (summary !== null && summary.status !== 'succeeded')) return;
+  await keepFailedStart(config.warehouse, failure, endedAt).catch((error: unknown) => {
+    const message = `Whether a later run has recovered is not known: ${textOf(error)}`;
+    emit(warningEvent('NOTIFY_FAILED', message));
+  });
+}
+
+/** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`. */
+function endText({ command, exitCode, summary, failure }: RunEnd): string {
+  const who = `ripen ${command} on ${hostname()}`;
+  if (summary === null)
+    return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
+  const { failures, audits, status, as_of: asOf, run_id: runId, published } = summary;
+  const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
+  const count = failures.reduce((sum, each) => sum + (each.count ?? 1), 0);
+  const failed =
+    exitCode === 0
+      ? ''
+      : `${count === 0 ? '' : `; ${countText(count, 'failure')}`} (exit ${exitCode})`;
+  const copies = published.map(({ kind, path }) => `${kind} ${oneLine(path)}`).join(', ');
+  return [
+    `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}, run ${runId}`,
+    ...failures.slice(0, MAX_FAILURES).flatMap(linesOf),
+    ...(failures.length > MAX_FAILURES ? [`and ${failures.length - MAX_FAILURES} more`] : []),
+    // Those that hold the night are among the failures.
+    ...audits
+      .filter((audit) => isFailedAudit(audit) && audit.on_fail === 'warn')
+      .map((audit) => oneLine(auditText(audit)).slice(0, MAX_LETTERS)),
+    copies === '' ? 'no copy was published' : `published: ${copies}`,
+  ].join('\n');
+}
+
+function linesOf({ code, message, hint }: PrintedFailure): string[] {
+  const short = (text: string): string =>
+    text.length > MAX_LETTERS ? `${text.slice(0, MAX_LETTERS)}…` : text;
+  return [
+    `${code}: ${short(oneLine(message))}`,
+    ...(hint === null ? [] : [`hint: ${short(oneLine(hint))}`]),
+  ];
+}

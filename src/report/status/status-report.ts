@@ -1,0 +1,255 @@
+/** The report of `ripen status`, as `--json` prints it: a public interface. Its rows of the ledger have their schemas here. */
+
+import * as z from 'zod';
+
+import { count, jsonOf } from '../../warehouse/sql.ts';
+
+/** `cut`: the date period begins or ends inside the period; `empty`: one answer had no rows, a later run must confirm it. */
+export const periodStates = ['missing', 'open', 'maturing', 'final', 'cut', 'empty'] as const;
+
+export type ShownPeriodState = (typeof periodStates)[number];
+
+/**
+ * States of a cell (period × metric). `rejected`: rows of the period could not be stored; `not loaded`: the slice has got the
+ * metric since the period was last fetched; `missing`, `cut` and `empty`: as for periods.
+ */
+export const cellStates = [
+  'final',
+  'maturing',
+  'open',
+  'cut',
+  'empty',
+  'rejected',
+  'not loaded',
+  'missing',
+] as const;
+
+export type CellState = (typeof cellStates)[number];
+
+export interface PeriodStatus {
+  readonly first_day: string;
+  readonly last_day: string;
+  /** Days since its last day; 0 or less if it is not over. */
+  readonly age_days: number;
+  readonly state: ShownPeriodState;
+  /** Null for a missing period, as are the fields below. */
+  readonly fetched_at: string | null;
+  readonly rows: number | null;
+  readonly rejected: number | null;
+  /** Also null if nothing more is expected. */
+  readonly next_refresh_at: string | null;
+}
+
+/** Consecutive periods in one state; both days included. */
+export interface CellSpan {
+  readonly state: CellState;
+  readonly first_day: string;
+  readonly last_day: string;
+  readonly periods: number;
+}
+
+export interface MetricStatus {
+  readonly metric: string;
+  /** The rule of its horizon; null before the first load. */
+  readonly kind: string | null;
+  /** Days after the end of a period in which the value may change; null if it never becomes final or is not known yet. */
+  readonly horizon_days: number | null;
+  /** The source of the horizon; null before the first load. */
+  readonly horizon_from: string | null;
+  /** The comment of its column: what it measures, its unit and whether it adds up. */
+  readonly meaning: string | null;
+  readonly cells: Readonly<Record<CellState, number>>;
+  readonly spans: readonly CellSpan[];
+}
+
+export const restatedMetric = z.object({
+  metric: z.string(),
+  periods: count,
+  /** Periods that had no value before, whose new values `change` includes. */
+  first_values: count,
+  oldest_period: z.string(),
+  /** Total before the first change; null if no period had a value. */
+  before: z.number().nullable(),
+  after: z.number().nullable(),
+  change: z.number(),
+});
+
+/** Quartiles, over final periods, of the share of the final total known at an age. */
+export const maturationAge = z.object({
+  metric: z.string(),
+  age_days: count,
+  periods: count,
+  share_q25: z.number(),
+  share_median: z.number(),
+  share_q75: z.number(),
+});
+
+/** Projections at an age beside the final totals; errors are shares of those. */
+export const backtestAge = z.object({
+  metric: z.string(),
+  age_days: count,
+  cohorts: count,
+  median_abs_error: z.number().nullable(),
+  median_abs_error_as_is: z.number().nullable(),
+  /** Share of final totals inside the 80 % interval; null with fewer than eight. */
+  coverage: z.number().nullable(),
+  /** What is projected at that age, or why nothing is; as in the views `_projected`. */
+  basis: z.string(),
+});
+
+/** What control totals show of the horizon of a metric. */
+export const metricHorizon = z.object({
+  metric: z.string(),
+  /** Null if it never becomes final. */
+  horizon_days: z.number().nullable(),
+  /** Periods whose total was read again after it was final, and those whose total had changed. */
+  final_periods: count,
+  final_moved: count,
+  /** The day on which such a change was last found; null if there was none. */
+  last_moved_day: z.string().nullable(),
+  /** The highest age at which a total had changed; null if none did. */
+  last_change_age: count.nullable(),
+  /** The horizon that the history supports; null if it supports none. */
+  supported_days: count.nullable(),
+  /** Periods that were read long enough to tell, and those whose total changed after that horizon. */
+  supported_periods: count,
+  supported_moved: count,
+});
+
+/** A row of `status/control`. */
+export const comparedTotals = z.object({
+  slice: z.string(),
+  read_at: z.string(),
+  /** Values of loaded periods that the service was asked for again. */
+  totals: count,
+});
+
+export const curvePoint = z.object({
+  month: z.string(),
+  age_days: z.number(),
+  value: z.number(),
+  is_final: z.boolean(),
+});
+
+/** How the value of a key grows with age, in the newest months. */
+export interface CohortCurve {
+  readonly cohort: string;
+  readonly points: readonly z.infer<typeof curvePoint>[];
+}
+
+export interface SliceStatus {
+  readonly name: string;
+  /** First day of the newest period with rows. */
+  readonly newest_period: string | null;
+  readonly newest_fetch_at: string | null;
+  /** Null if nothing more is expected. */
+  readonly next_refresh_at: string | null;
+  readonly rows: number;
+  /** Periods of the coverage, in total and in each state. */
+  readonly periods: Readonly<Record<ShownPeriodState, number>> & {
+    readonly expected: number;
+    readonly loaded: number;
+  };
+  /** Cells of the coverage (periods times metrics), in total and in each state. */
+  readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
+  readonly unproven_periods: number;
+  /** Periods in the new table, if one is being built because the slice's meaning changed. */
+  readonly building_periods: number | null;
+  /** Over the last 7 days, most often restated first. */
+  readonly restated: readonly z.infer<typeof restatedMetric>[];
+  /** By metric, then by age; empty with too little history. */
+  readonly maturation: readonly z.infer<typeof maturationAge>[];
+  readonly backtest: readonly z.infer<typeof backtestAge>[];
+  readonly horizons: readonly z.infer<typeof metricHorizon>[];
+  /** Why a loaded slice has no control totals, and so no maturation; null if it has some. */
+  readonly no_control: string | null;
+  /** Null without control totals. */
+  readonly control:
+    | (Omit<z.infer<typeof comparedTotals>, 'slice'> & {
+        /** Those that differ from what is loaded. */
+        readonly moved: number;
+        readonly moved_final: number;
+      })
+    | null;
+  /** Of a cube: the first keys whose values add up. */
+  readonly curves: readonly CohortCurve[];
+  readonly metrics: readonly MetricStatus[];
+  readonly ages: readonly PeriodStatus[];
+}
+
+/** Worst first: `failed` needs attention now, `watch` can wait until morning, `well` needs none. */
+export const healthStates = ['failed', 'watch', 'well'] as const;
+
+export type HealthState = (typeof healthStates)[number];
+
+export interface Health {
+  readonly state: HealthState;
+  readonly headline: string;
+  /** What is wrong and what to do; only information if all is well. */
+  readonly findings: readonly { readonly message: string; readonly hint: string | null }[];
+}
+
+const runFailure = z.object({
+  code: z.string(),
+  slice: z.string().nullable(),
+  /** Such as `2026-01-03:2026-01-09`, both inclusive, as in all windows below. */
+  window: z.string().nullable(),
+  message: z.string(),
+  hint: z.string().nullable(),
+  /** How many failures with one cause it represents (default: 1). */
+  count: z.number().optional(),
+});
+
+export type RunFailure = Readonly<z.infer<typeof runFailure>>;
+
+export const runStatus = z.object({
+  run_id: z.string(),
+  command: z.string(),
+  as_of: z.string(),
+  started_at: z.string(),
+  /** Null for a killed run, which stays `running`, and in a copy for the run that made it. */
+  finished_at: z.string().nullable(),
+  status: z.string(),
+  /** Before publishing; null if the run was killed before that. */
+  refreshed: z.string().nullable(),
+  /** Also null for a run that a signal stopped. */
+  exit_code: z.number().nullable(),
+  rows_loaded: count.nullable(),
+  requests: count.nullable(),
+  retries: count.nullable(),
+  failures: jsonOf(z.array(runFailure)),
+});
+
+export type RunStatus = Readonly<z.infer<typeof runStatus>>;
+
+/** A row of `status/run_warnings`. The code is one of `warningCodes`. */
+export const runWarning = z.object({
+  slice: z.string().nullable(),
+  window: z.string().nullable(),
+  code: z.string(),
+  message: z.string(),
+});
+
+export const rejectedRows = z.object({
+  slice: z.string(),
+  window: z.string(),
+  reason: z.string(),
+  rows: count,
+});
+
+export interface StatusReport {
+  readonly as_of: string;
+  readonly warehouse: string;
+  /** The published copy that was read in place of a locked warehouse. */
+  readonly snapshot: string | null;
+  readonly health: Health;
+  readonly slices: readonly SliceStatus[];
+  /** Stored slices that are no longer configured. */
+  readonly unconfigured: readonly string[];
+  /** Last complete crawl of each app, oldest first; empty if links are not configured. */
+  readonly crawls: readonly { readonly app_token: string; readonly crawled_at: string }[];
+  /** The newest 14, newest first. */
+  readonly runs: readonly RunStatus[];
+  readonly warnings: readonly z.infer<typeof runWarning>[];
+  readonly rejected_rows: readonly z.infer<typeof rejectedRows>[];
+}

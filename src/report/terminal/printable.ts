@@ -1,0 +1,37 @@
+/** Makes outside text, such as names and paths, safe to show: it cannot repaint a terminal, forge log lines or turn text. */
+
+import { scrubbedJson } from '../../config/secret.ts';
+
+/** Control characters except tab and line feed, and marks that change the direction of text. */
+const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
+
+/** What followed a removed escape stays, as text. */
+export function printable(text: string): string {
+  return text.replaceAll(unprintable, '');
+}
+
+/** Removes control characters and line feeds; every run of blanks is one space. */
+export function oneLine(text: string): string {
+  return printable(text.replaceAll(/\s+/g, ' ')).trim();
+}
+
+/** Scrubbed and with control characters escaped. Scrubbing it again could damage a number or name. */
+export class JsonLine {
+  readonly text: string;
+
+  constructor(value: unknown) {
+    const escaped = (mark: string): string =>
+      `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    this.text = scrubbedJson(value).replaceAll(unprintable, escaped);
+  }
+}
+
+/** `partnerId` becomes `partner_id`. */
+export function snakeCased(fields: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
+}

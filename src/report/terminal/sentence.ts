@@ -1,0 +1,68 @@
+/** Each event as one sentence for people; pure. */
+
+import type { EventType, RunEvent } from '../../events.ts';
+import { countText, durationText, elapsedText, groupedText, sizeText } from './measure.ts';
+import { oneLine } from './printable.ts';
+
+/** One line without a final stop. Outside text is made printable. */
+export function sentenceOf(event: RunEvent): string {
+  return oneLine(sentence(event.type, event));
+}
+
+const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
+  sentences[type](event);
+
+/** `network_daily 2026-01-03:2026-01-09: `, without what is null. */
+const at = ({
+  slice,
+  window = null,
+}: {
+  readonly slice: string | null;
+  readonly window?: string | null;
+}): string => {
+  const words = [slice, window].filter((word) => word !== null);
+  return words.length === 0 ? '' : `${words.join(' ')}: `;
+};
+
+const restated = (periods: number): string =>
+  periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
+
+const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } = {
+  run_started: ({ command, asOf, runId }) => `${command} started as of ${asOf} (run ${runId})`,
+  run_finished: ({ runId, status, ms }) => `run ${runId} ${status} after ${elapsedText(ms)}`,
+  lock_waiting: (event) =>
+    `waiting up to ${durationText(event.waitMs)} for ${event.warehouse}, held by ${event.holder}`,
+  slice_planned: (event) =>
+    `${at(event)}${countText(event.periods, 'period')} due in ${countText(event.windows, 'window')}`,
+  request_retried: ({ endpoint, attempt, because, waitMs }) =>
+    `${endpoint}: attempt ${attempt} ended with ${because}, next in ${elapsedText(waitMs)}`,
+  concurrency_changed: ({ from, to, because }) =>
+    `simultaneous calls: ${from} → ${to}, because of ${because}`,
+  breaker_opened: ({ waitMs }) =>
+    `the service keeps failing: nothing is sent for ${elapsedText(waitMs)}`,
+  breaker_closed: () => 'the service answers again',
+  window_asked: (event) => `${at(event)}requested in ${countText(event.requests, 'part')}`,
+  window_fetched: (event) =>
+    `${at(event)}fetched ${sizeText(event.bytes)} in ${elapsedText(event.ms)}`,
+  window_loaded: (event) =>
+    `${at(event)}loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`,
+  window_split: (event) =>
+    `${at(event)}split by ${event.by} into ${event.into}, because of ${event.because}`,
+  window_asked_again: (event) => `${at(event)}requested again, because of ${event.because}`,
+  windows_regrouped: ({ from, into, ...event }) =>
+    `${at(event)}${countText(from, 'window')} became ${groupedText(into)}`,
+  periods_deleted: (event) =>
+    `${at(event)}removed ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}, as retain says`,
+  totals_moved: ({ slice, message, waiting }) =>
+    `${slice}: ${message}${waiting === 0 ? '' : `; ${waiting} final periods wait for a later night`}`,
+  failed: (event) => `failed: ${at(event)}${event.code}: ${event.message}`,
+  warning: (event) => `warning: ${at(event)}${event.code}: ${event.message}`,
+  catalog_loaded: ({ items }) => `catalog: ${countText(items, 'item')}`,
+  partners_loaded: ({ rows }) => `partners: ${countText(rows, 'row')}`,
+  links_loaded: ({ app, rows, requests }) =>
+    `links of ${app}: ${countText(rows, 'row')} in ${countText(requests, 'request')}`,
+  spend_settled: ({ settled, due }) =>
+    `ad spend: ${groupedText(settled)} of ${countText(due, 'line')}`,
+  published: ({ kind, path, filesWritten, ms }) =>
+    `published ${kind} ${path}: ${countText(filesWritten, 'file')} in ${elapsedText(ms)}`,
+};

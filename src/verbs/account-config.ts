@@ -1,0 +1,210 @@
+/** Writes the first configuration for an account, from what filters-data lists, without the token. */
+
+import * as z from 'zod';
+
+import { nearest } from '../config/nearest.ts';
+import { parseConfig } from '../config/read-config.ts';
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import { type Catalog, catalogFilters, type CatalogFilter } from '../model/catalog.ts';
+import type { CatalogItem } from '../model/catalog-item.ts';
+import { isMetricItem } from '../model/metric.ts';
+import { MAX_STARRED, type Star, starsOf } from '../model/stars.ts';
+import { withService } from '../run/circumstances.ts';
+import { countText, groupedText, namesText } from '../report/terminal/measure.ts';
+import { oneLine } from '../report/terminal/printable.ts';
+
+/** A missing value is taken from the environment, or from the account. */
+export interface AccountOptions {
+  /** Has `RIPEN_TOKEN`, perhaps `RIPEN_BASE_URL` and `RIPEN_REPORTS_URL`. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly baseUrl?: string | undefined;
+  readonly reportsUrl?: string | undefined;
+  /** Tokens of the apps to load; all apps by default. */
+  readonly apps?: readonly string[] | undefined;
+  readonly currency?: string | undefined;
+  readonly emit?: Emit;
+  readonly signal?: AbortSignal;
+}
+
+/** Throws `USAGE_INVALID` for a missing or unknown value, and the failures of the service. */
+export async function accountConfigText(options: AccountOptions): Promise<string> {
+  const { environment, emit = () => {}, signal = new AbortController().signal } = options;
+  const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
+    if (value !== '') return value;
+    const message = `The account's catalog could not be requested, as ${name} was not stated.`;
+    throw new Failure('USAGE_INVALID', message, { hint: `Set ${variable} in the environment.` });
+  };
+  const service = {
+    base_url: stated('--base-url or RIPEN_BASE_URL', 'RIPEN_BASE_URL', options.baseUrl),
+    reports_url: stated(
+      '--reports-url or RIPEN_REPORTS_URL',
+      'RIPEN_REPORTS_URL',
+      options.reportsUrl,
+    ),
+    token: '${RIPEN_TOKEN}',
+  };
+  stated('RIPEN_TOKEN', 'RIPEN_TOKEN');
+  const source = { file: 'the stated account', directory: '.', environment };
+  const config = parseConfig(JSON.stringify({ service }), source);
+  const items = await withService(config, { planAt: new Date(), emit }, async (connected) =>
+    connected.filtersData({ filters: catalogFilters }, signal),
+  );
+  return textOf(items, service, options);
+}
+
+type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
+
+/** Those that the account lists are used. */
+const usualMetrics = [
+  'installs',
+  'clicks',
+  'impressions',
+  'sessions',
+  'cost',
+  'network_cost',
+] as const;
+/** Of each line, the first that the account lists is used. */
+const usualCohorts = [
+  ['all_revenue_total', 'revenue_total', 'revenue'],
+  ['cohort_size'],
+  ['retained_users', 'retention_rate'],
+  ['roas'],
+] as const;
+/** In days; those that the account lists are used. */
+const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
+/** Patterns of event metrics, widest first. */
+const eventStars = ['*_events', '*_revenue'] as const;
+/** Leaves room for a slice's other metrics. */
+const MAX_EVENTS = MAX_STARRED - 50;
+
+/** More names would make the comment longer, not clearer. */
+const MAX_NAMES = 3;
+
+function textOf(items: Catalog, service: Addresses, options: AccountOptions): string {
+  const idsOf = (filter: CatalogFilter): string[] =>
+    items.filter((item) => item.filter === filter).map(({ id }) => id);
+  const metrics = new Set(items.filter(isMetricItem).map(({ id }) => id));
+  const usual = usualMetrics.filter((id) => metrics.has(id));
+  const events = idsOf('event_metrics');
+  const star = starOf(events, metrics);
+  const eventsComment =
+    star === null
+      ? 'none, or more than a slice may have; add those you use, such as "purchase_*"'
+      : `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MAX_NAMES)}`;
+  const known = new Set(['hour', 'day', ...idsOf('dimensions')]);
+  const dimensions = (...names: string[]): string =>
+    listText(names.filter((name) => known.has(name)));
+  const apps = chosenApps(items, options);
+  const tokens = apps.map(({ id }) => id);
+  const isChosen = options.apps !== undefined && options.apps.length > 0;
+  const onlyIf = (isWanted: boolean): string => (isWanted ? '' : '# ');
+  return `# yaml-language-server: $schema=./ripen.schema.json
+#
+# Written from what the account listed: ${countText(apps.length, 'app')}, ${countText(metrics.size, 'metric')}, of which ${groupedText(events.length)} of events.
+# \`ripen check --resolved\` prints what it stands for. Next: \`npx ripen check\`, \`npx ripen plan\`, \`npx ripen sync\`.
+
+service:
+  base_url: ${quoted(service.base_url)} # partners and links
+  reports_url: ${quoted(service.reports_url)} # reports and filters-data
+  token: \${RIPEN_TOKEN} # from the environment, never written here
+
+x-metrics:
+  base: &base ${listText(usual.length > 0 ? usual : ['installs'])}
+  cohorts: &cohorts ${listText(cohortsOf(metrics))} # ages that the account lists
+  events: &events ${listText(star === null ? [] : [star.pattern])} # ${eventsComment}
+
+warehouse: data/warehouse.duckdb # ripen's own file; readers get the copies below
+publish:
+  - duckdb: analytics/analytics.duckdb # one file, replaced atomically
+  - delta: analytics/tables # or s3://bucket/prefix
+partners: true
+links: { apps: ${isChosen ? listText(tokens) : 'all'}, max_level: 4, every: 7d }
+
+defaults: # for every slice that does not state its own
+  utc_offset: "+00:00" # set that of your dashboard; there is no summer time
+  currency: ${quoted(chosenCurrency(apps, idsOf('currencies'), options))} # money is converted to it
+  attribution_type: all
+  reattributed: all # leaving it out doubles some reports against the dashboard
+  ${onlyIf(idsOf('ad_spend_mode').includes('network'))}ad_spend_mode: network # or the setting of your dashboard
+  ${onlyIf(idsOf('iap_revenue_mode').includes('GROSS_100'))}iap_revenue_mode: GROSS_100 # share of gross revenue
+  metrics: [*base, *cohorts]
+  date_period: -60d:yesterday # begin earlier to load more
+  ${onlyIf(isChosen)}filters: { app_token__in: ${listText(isChosen ? tokens : [])} }
+
+slices:
+  - name: network_daily
+    dimensions: ${dimensions('day', 'app_token', 'app', 'partner_name', 'network', 'os_name', 'country_code')}
+    metrics: [*base, *cohorts, *events]
+  - name: campaign_daily
+    dimensions: ${dimensions('day', 'app_token', 'app', 'network', 'campaign')}
+  - name: app_hourly
+    dimensions: ${dimensions('hour', 'app_token', 'app', 'os_name')}
+    metrics: *base # few, as it has many rows
+    date_period: -14d:yesterday
+
+# Left out: weekly and monthly cohorts, other ages, and slices by ad group and creative; every slice is a table of its own.
+# \`ripen catalog WORD\` searches the other metrics.
+`;
+}
+
+/** Returns the apps in the account's order. Throws `USAGE_INVALID` if one is not listed. */
+function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): readonly CatalogItem[] {
+  const apps = items.filter(({ filter }) => filter === 'apps');
+  const ids = apps.map(({ id }) => id);
+  const unknown = wanted.find((token) => !ids.includes(token));
+  if (unknown !== undefined) throw unlisted('app', unknown, ids);
+  return wanted.length === 0 ? apps : apps.filter(({ id }) => wanted.includes(id));
+}
+
+/** Returns the stated currency, or else that of most apps, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
+function chosenCurrency(
+  apps: readonly CatalogItem[],
+  listed: readonly string[],
+  { currency }: AccountOptions,
+): string {
+  if (currency !== undefined && listed.length > 0 && !listed.includes(currency)) {
+    throw unlisted('currency', currency, listed);
+  }
+  const stated = apps.flatMap(
+    ({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? [],
+  );
+  const countOf = (code: string): number => stated.filter((other) => other === code).length;
+  const [most = 'USD'] = stated.toSorted((one, other) => countOf(other) - countOf(one));
+  return currency ?? most;
+}
+
+const statedCurrency = z
+  .object({ currency: z.string().regex(/^[A-Z]{3}$/) })
+  .transform(({ currency }) => currency);
+
+function unlisted(noun: string, name: string, listed: readonly string[]): Failure {
+  const near = nearest(name, listed);
+  const hint = near === null ? `Give one of ${namesText(listed)}.` : `Did you mean ${near}?`;
+  return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
+}
+
+function cohortsOf(metrics: ReadonlySet<string>): string[] {
+  return usualCohorts.flatMap((names) => {
+    const agesOf = (name: string): readonly number[] =>
+      usualAges.filter((age) => metrics.has(`${name}_d${age}`));
+    const name = names.find((each) => agesOf(each).length > 0);
+    if (name === undefined) return [];
+    const ages = agesOf(name);
+    return [`${name}_d${ages.length === 1 ? ages.join('') : `{${ages.join(',')}}`}`];
+  });
+}
+
+/** Returns the widest pattern that matches events but not too many metrics. */
+function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star | null {
+  const stars = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics);
+  const isFitting = ({ metrics: names }: Star): boolean =>
+    names.length <= MAX_EVENTS && names.some((name) => events.includes(name));
+  return stars.find(isFitting) ?? null;
+}
+
+/** A text in double quotes: JSON is valid YAML. */
+const quoted = (text: string): string => JSON.stringify(text);
+
+const listText = (names: readonly string[]): string =>
+  `[${names.map((name) => (/^[A-Za-z_]\w*$/.test(name) ? name : quoted(name))).join(', ')}]`;

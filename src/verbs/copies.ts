@@ -1,0 +1,126 @@
+/** The library's verbs for readers' data: copies, descriptions, exports and drops. */
+
+import type { Config } from '../config/config.ts';
+import type { DropOptions, Dropped, Loss } from './drop.ts';
+import { type Emit, failedEvent, warningEvent } from '../events.ts';
+import type { AccountLakes } from '../publish/words/ddl.ts';
+import type { Engine } from '../publish/words/engines.ts';
+import type { Exported, ExportOptions } from '../publish/export.ts';
+import type { Publication } from '../publish/publish.ts';
+import {
+  chosenSlices,
+  withDefaults,
+  onWarehouse,
+  type Circumstances,
+} from '../run/circumstances.ts';
+import { resultOf, verb } from '../run/library-verb.ts';
+
+/** A target that fails does not stop the others; one that cannot be written at all does. */
+export const publish = verb(
+  async (config: Config, options: Circumstances = {}): Promise<Publication> => {
+    const { publish: publishCopies } = await import('../publish/publish.ts');
+    const { auditNight } = await import('../publish/audits.ts');
+    const { refreshJoins } = await import('../account/joins.ts');
+    const { assertWritable } = await import('../publish/places/destinations.ts');
+    const { assertNoFutureFetch } = await import('../warehouse/ledger.ts');
+    await assertWritable(config);
+    const resolved = withDefaults(config, options);
+    return onWarehouse(config, 'write', resolved, async (warehouse) => {
+      const { planAt } = resolved;
+      await assertNoFutureFetch(warehouse, config.slices, planAt);
+      await refreshJoins(warehouse);
+      const { held } = await auditNight(config, warehouse, {
+        signal: resolved.signal,
+        tell: (message) => resolved.emit(warningEvent('AUDIT_FAILED', message)),
+      });
+      if (held.length > 0) return withEvents({ published: [], failures: held }, resolved.emit);
+      return withEvents(await publishCopies(config, warehouse, resolved), resolved.emit);
+    });
+  },
+);
+
+function withEvents<P extends Publication>(done: P, emit: Emit): P {
+  for (const failure of done.failures) emit(failedEvent(failure));
+  return done;
+}
+
+/**
+ * Returns the statements with which an engine reads the lakes; with `others` also those of other accounts, and views of all
+ * together. Throws `USAGE_INVALID` if the engine can read no lake, or accounts cannot be distinguished.
+ */
+export const lakeDdl = verb(
+  async (
+    config: Config,
+    options: Circumstances & { readonly engine: Engine; readonly others?: readonly Config[] },
+  ): Promise<string> => {
+    const { accountsDdl, describedLakes, lakesDdl } = await import('../publish/words/ddl.ts');
+    const { engine, others = [] } = options;
+    const resolved = withDefaults(config, options);
+    if (others.length === 0)
+      return onWarehouse(config, 'read', resolved, async (warehouse) =>
+        lakesDdl(engine, config, warehouse, resolved.signal),
+      );
+    const accounts: AccountLakes[] = [];
+    for (const each of [config, ...others]) {
+      const lakes = await onWarehouse(each, 'read', resolved, async (warehouse) =>
+        describedLakes(engine, each, warehouse, resolved.signal),
+      );
+      accounts.push({ ...each, lakes });
+    }
+    return accountsDdl(engine, accounts);
+  },
+);
+
+/** Returns `sources.yml` for dbt. Throws `USAGE_INVALID` if it can read no copy. */
+export const dbtSources = verb(
+  async (config: Config, options: Circumstances = {}): Promise<string> => {
+    const { dbtSourcesYaml } = await import('../publish/words/dbt.ts');
+    const resolved = withDefaults(config, options);
+    return onWarehouse(config, 'read', resolved, async (warehouse) =>
+      dbtSourcesYaml(config, warehouse, resolved.signal),
+    );
+  },
+);
+
+/**
+ * Removes a slice, configured or not, or its periods that ended by a day, from warehouse, archive and copies. The next sync
+ * loads what is configured again.
+ */
+export const drop = verb(async (config: Config, options: DropOptions): Promise<Dropped> => {
+  const { dropSlice } = await import('./drop.ts');
+  const { slice, before = null, agree } = options;
+  const resolved = withDefaults(config, options);
+  // Callers without types may return anything, such as the text 'false'.
+  const isAgreed = async (loss: Loss): Promise<boolean> =>
+    agree === true ||
+    (await resultOf<unknown>('agree', resolved.signal, async () => agree(loss))) === true;
+  return withEvents(
+    await dropSlice(config, { ...resolved, slice, before }, isAgreed),
+    resolved.emit,
+  );
+});
+
+/** Returns what `drop` would delete. Throws as `drop` does. */
+export const dropLoss = verb(
+  async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
+    const { lossOf } = await import('./drop.ts');
+    const { slice, before = null } = options;
+    return lossOf(config, { ...withDefaults(config, options), slice, before });
+  },
+);
+
+/** Writes the rows of a slice or another table as Parquet, CSV or NDJSON. */
+export const exportRows = verb(
+  async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
+    const { exportRequest, exportSlice } = await import('../publish/export.ts');
+    const { assertOutput } = await import('../publish/places/destinations.ts');
+    if (options.table === undefined && options.slice !== undefined)
+      chosenSlices(config, [options.slice]);
+    const resolved = withDefaults(config, options);
+    exportRequest(options);
+    if (options.output !== '-') await assertOutput(config, options.output);
+    return onWarehouse(config, 'read', resolved, async (warehouse) =>
+      exportSlice(warehouse, { ...options, signal: resolved.signal }),
+    );
+  },
+);

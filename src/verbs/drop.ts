@@ -1,0 +1,128 @@
+/**
+ * Removes a slice, or its oldest periods, from the warehouse and the copies. The warehouse changes first, in one transaction.
+ * After a crash, the same command given again clears the archive, and the next publish clears the copies. Older versions of
+ * Delta tables stay readable for as long as they are kept.
+ */
+
+import { randomUUID } from 'node:crypto';
+
+import { answersToDrop, dropAnswers } from '../extract/archive.ts';
+import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import { warningEvent } from '../events.ts';
+import { refreshJoins } from '../account/joins.ts';
+import type { Day } from '../model/calendar.ts';
+import { SLICE_NAME } from '../model/slice.ts';
+import { auditNight } from '../publish/audits.ts';
+import { publish, type Publication } from '../publish/publish.ts';
+import { assertOwnCopies, assertWritable } from '../publish/places/destinations.ts';
+import type { Circumstances } from '../run/circumstances.ts';
+import { deletePeriods, deleteSlice, tablesOfSlice } from '../warehouse/deleting.ts';
+import { type OpenRequest, withWarehouse } from '../warehouse/opening.ts';
+import { recordSchemaChange } from '../warehouse/runs.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+export interface DropOptions extends Circumstances {
+  readonly slice: string;
+  /** Only the periods that ended by the start of this day; null (the default) for all. */
+  readonly before?: Day | null;
+  /** A function receives what would be deleted; nothing is, unless it returns true. It may throw. */
+  readonly agree: true | ((loss: Loss) => Promise<boolean>);
+}
+
+/** The whole slice if `before` is null. */
+interface DropRequest extends Omit<OpenRequest, 'mode'> {
+  readonly slice: string;
+  readonly before: Day | null;
+  readonly signal: AbortSignal;
+}
+
+export interface Loss {
+  readonly slice: string;
+  readonly before: Day | null;
+  readonly is_configured: boolean;
+  readonly periods: number;
+  readonly rows: number;
+  /** An archived answer that also holds later periods loses only the dropped ones. */
+  readonly answers: number;
+}
+
+export interface Dropped extends Publication {
+  /** Null if `agree` did not return true; nothing was changed then. */
+  readonly dropped: Loss | null;
+}
+
+/** Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
+export async function dropSlice(
+  config: Config,
+  request: DropRequest,
+  agree: (loss: Loss) => Promise<boolean>,
+): Promise<Dropped> {
+  await assertWritable(config);
+  const { slice, before, emit, signal } = request;
+  return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
+    await assertOwnCopies(config, warehouse, signal);
+    const { tables, answers, loss } = await measure(config, warehouse, request);
+    if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
+    signal.throwIfAborted();
+    await warehouse.transact(async () => {
+      if (before === null) await deleteSlice(warehouse, slice, tables);
+      else await deletePeriods(warehouse, slice, before, tables);
+      // The ledger keeps the fact that something was deleted, but not the data.
+      await recordSchemaChange(warehouse, randomUUID(), slice, {
+        name: null,
+        change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
+        before: `${loss.periods} periods, ${loss.rows} rows`,
+        after: null,
+      });
+    });
+    if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
+    await refreshJoins(warehouse);
+    const { held } = await auditNight(config, warehouse, {
+      signal,
+      tell: (message) => emit(warningEvent('AUDIT_FAILED', message)),
+    });
+    if (held.length > 0) return { dropped: loss, published: [], failures: held };
+    return {
+      dropped: loss,
+      ...(await publish({ publish: config.publish }, warehouse, { emit, signal })),
+    };
+  });
+}
+
+/** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
+export async function lossOf(config: Config, request: DropRequest): Promise<Loss> {
+  return withWarehouse(config.warehouse, { ...request, mode: 'read' }, async (warehouse) => {
+    return (await measure(config, warehouse, request)).loss;
+  });
+}
+
+/** Throws `USAGE_INVALID` if there is nothing to drop. */
+async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
+  const tables = await tablesOfSlice(warehouse, slice, before);
+  if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
+    const message = `The slice ${slice} had no date dimension to drop periods by.`;
+    throw new Failure('USAGE_INVALID', message, { hint: 'Leave out --before to drop the slice.' });
+  }
+  // Only a valid slice name can be the name of archived files.
+  const answers = SLICE_NAME.test(slice)
+    ? await answersToDrop(config.warehouse, slice, before)
+    : [];
+  const loss: Loss = {
+    slice,
+    before,
+    is_configured: config.slices.some(({ name }) => name === slice),
+    periods: tables.reduce((sum, { periods }) => sum + periods, 0),
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    answers: answers.length,
+  };
+  const isKnown = before === null && tables.length > 0;
+  if (isKnown || loss.periods + loss.rows + loss.answers > 0) return { tables, answers, loss };
+  const what =
+    before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
+  const message = `Neither the warehouse ${config.warehouse} nor its archive held ${what}.`;
+  throw new Failure('USAGE_INVALID', message, {
+    facts: { slice, before },
+    hint: 'See `ripen status` for what there is.',
+  });
+}

@@ -1,0 +1,202 @@
+/** The views `_final` and `_cohorts`, and the comments on tables and columns. */
+
+import { MS_PER_DAY } from '../../model/calendar.ts';
+import { formatColumnType, haveCommonType } from '../../model/column-type.ts';
+import { isDateDimension } from '../../model/dimension.ts';
+import { type Metric, metricItems } from '../../model/metric.ts';
+import { ratioOf } from '../../model/metric-forms.ts';
+import { commentOn, declare } from '../declaring.ts';
+import { identifier, literal } from '../sql.ts';
+import { namesCollide } from '../relations.ts';
+import type { Warehouse } from '../warehouse.ts';
+import { cohortCells, recordMetrics } from './slice-metrics.ts';
+import { castExactly, tableColumns, type Target } from './target.ts';
+
+/** Replaces changed or lost views, comments and `ripen.slice_metrics`. Runs inside the caller's transaction. */
+export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
+  const { slice, state, table, columns } = target;
+  const isLive = state === 'live';
+  const comments = columnComments(target);
+  const text = tableComment(target);
+  const statements = commentOn('table', table, text, comments);
+  // A table that is being built is not served yet: the recorded metrics are those of the live one.
+  if (isLive) {
+    await recordMetrics(warehouse, target);
+    const isCube = columns.cube !== undefined;
+    const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
+    const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
+    statements.push(
+      isCube ? finalRows(target) : finalView(target),
+      ...commentOn('view', final, `${text} ${shown}`, comments),
+    );
+    // A cube already has the form of the view `_cohorts` itself.
+    const view = isCube ? null : cohortsView(target);
+    const key = slice.dimensions.join(', ');
+    const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${key}, metric and age that has a value.`;
+    const words = slice.dimensions.map((name) => [name, comments.get(name) ?? name] as const);
+    if (view === null) statements.push(`drop view if exists ${cohorts}`);
+    else statements.push(view, ...commentOn('view', cohorts, about, [...words, ...cohortComments]));
+  }
+  const views = isLive ? [`main.${slice.name}_final`, `main.${slice.name}_cohorts`] : [];
+  await declare(warehouse, {
+    name: isLive ? `slice ${slice.name}` : `building ${slice.name}`,
+    slice: slice.name,
+    // DuckDB keeps a view with the types that its columns had when it was made.
+    from: [...statements, ...tableColumns(columns).map(({ name, type }) => `${name} ${type}`)],
+    relations: [table.replaceAll('"', ''), ...views],
+    statements: () => Promise.resolve(statements),
+  });
+}
+
+const viewName = ({ slice }: Target, ending: 'final' | 'cohorts'): string =>
+  `main.${identifier(`${slice.name}_${ending}`)}`;
+
+function finalRows(target: Target): string {
+  const { slice, table, columns } = target;
+  const ripe = columns.metrics.flatMap(({ id, horizonMs }) =>
+    horizonMs === null ? [] : [`(${literal(id)}, ${(horizonMs + slice.settleMs) / 1000})`],
+  );
+  const names = tableColumns(columns).map(({ name }) => `s.${identifier(name)}`);
+  const view = `create or replace view ${viewName(target, 'final')} as
+select
+    ${names.join(',\n    ')}
+from ${table} as s`;
+  if (ripe.length === 0) return `${view}\nwhere false`;
+  return `${view}
+join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
+join ripen.periods as p
+    on ${periodOf(target)} and p.age = s.age
+where p.trusted_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_contains(p.immature, s.metric), false)`;
+}
+
+function tableComment({ slice, columns }: Target): string {
+  const filters = Object.entries(slice.parameters).map(([name, value]) => `${name}=${value}`);
+  const key = [...slice.dimensions, ...(columns.cube === undefined ? [] : ['metric'])];
+  return `Report slice ${slice.name}: one row per ${key.join(', ')}; ${filters.join('; ')}.`;
+}
+
+function columnComments(target: Target): Map<string, string> {
+  const { slice, catalog, columns } = target;
+  const comments = new Map<string, string>();
+  for (const name of slice.dimensions) {
+    const item = catalog.find(({ filter, id }) => filter === 'dimensions' && id === name);
+    const isLong = isDateDimension(name) && name !== 'hour' && name !== 'day';
+    const first = isLong ? `; the first day of the ${name}` : '';
+    const zone = isDateDimension(name) ? `; in UTC${slice.utcOffset}` : '';
+    comments.set(name, `${item?.name || name} (dimension)${first}${zone}.`);
+  }
+  const isCube = columns.cube !== undefined;
+  const items = metricItems(catalog);
+  for (const metric of isCube ? [] : columns.metrics) {
+    const { id, horizonMs } = metric;
+    const { name = '', description = '', formatting = '' } = items.get(id) ?? {};
+    const words = `${name || id}${description && `: ${description}`}`;
+    const days = horizonMs === null ? null : horizonMs / MS_PER_DAY;
+    const horizon = days === null ? 'never final' : `final ${days} days after the period`;
+    const text = `${words} (${unitOf(target, formatting)}; ${summingText(metric)}; ${horizon}).`;
+    comments.set(id, text);
+  }
+  for (const [name, text] of isCube ? cubeComments : []) comments.set(name, text);
+  comments.set('attr_dependency', 'Ids the service attached to the row; part of its key.');
+  if (!isCube) comments.set('_extra', 'Keys the service sent without being requested; else NULL.');
+  return comments.set('_load_id', 'The load that stored the row: ripen.loads.load_id.');
+}
+
+function unitOf({ slice }: Target, formatting: string): string {
+  const currency = slice.parameters['currency'] ?? "the account's currency";
+  if (formatting.startsWith('money')) return `money in ${currency}`;
+  if (formatting === 'percent') return 'a fraction: 0.25 is 25 %';
+  return formatting === '' ? 'unit not in the catalog' : formatting;
+}
+
+const cubeComments: readonly (readonly [string, string])[] = [
+  ['cohort', 'The metric without its age, as configured; do not sum rows of several'],
+  [
+    'metric',
+    'The metric as the service names it; ripen.slice_metrics says whether its values add up',
+  ],
+  [
+    'age',
+    'Age of the cohort as the service writes it, such as d7; do not sum rows of several ages',
+  ],
+  ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
+  ['value', 'The value. NULL values have no row; zeros have one'],
+];
+
+function summingText({ id, additive }: Metric): string {
+  if (additive) return 'adds up over rows';
+  const ratio = ratioOf(id);
+  if (ratio === null) return 'must not be summed';
+  const factor = ratio.factor === 1 ? '' : `${ratio.factor} * `;
+  return `must not be summed: over rows it is ${factor}ratio(${identifier(ratio.numerator)}, ${identifier(ratio.denominator)})`;
+}
+
+/** Shows a cell only once it is final, as in `ripen.finality`. */
+export function finalView(target: Target): string {
+  const { slice, table, columns } = target;
+  const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
+  const cells = columns.metrics.map(({ id, horizonMs }) => {
+    const column = identifier(id);
+    if (horizonMs === null) return `case when false then s.${column} end as ${column}`;
+    const seconds = (horizonMs + slice.settleMs) / 1000;
+    return `case when p.trusted_at >= p.ends_at + to_seconds(${seconds}) and not coalesce(list_contains(p.immature, ${literal(id)}), false) then s.${column} end as ${column}`;
+  });
+  return `create or replace view ${viewName(target, 'final')} as
+select
+    ${[...dimensions, ...cells, 's.attr_dependency', 's."_extra"', 's."_load_id"'].join(',\n    ')}
+from ${table} as s
+left join ripen.periods as p
+    on ${periodOf(target)}`;
+}
+
+/** The join of a row `s` with its period `p`. */
+function periodOf({ slice: { name, grain }, fingerprint }: Target): string {
+  const ofTable = `p.slice = ${literal(name)} and p.fingerprint = ${literal(fingerprint)}`;
+  if (grain === null) return ofTable;
+  const start = grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`;
+  return `${ofTable} and p.start_day = ${start}`;
+}
+
+const cohortComments: readonly (readonly [string, string])[] = [
+  ['metric', 'Name of the metric without its age; do not sum rows of several metrics or ages'],
+  ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
+  [
+    'value',
+    'The value of the metric; a ratio, where metric names one, must not be summed. Where no decimal holds the values of every metric here, as beside a ratio, the nearest double',
+  ],
+  ['is_final', 'Whether the value can no longer change'],
+];
+
+/** Returns null if the slice has no cohort metrics, or a dimension has the name of one of the view's own columns. */
+function cohortsView(target: Target): string | null {
+  const { slice, table, columns } = target;
+  const cells = cohortCells(columns.metrics);
+  if (cells.length === 0 || namesCollide(slice.dimensions, cohortComments)) return null;
+  const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
+  // If no decimal holds all values, DuckDB's own union would lose digits after the point and miss the nearest double.
+  const isExact = haveCommonType(cells.map(({ type }) => type));
+  // Joins one scan with a list of metrics: a query for one metric reads no extra rows, and one for all needs a single scan.
+  const list = cells.map(({ id, name, ageDays, horizonMs }, at) => {
+    const seconds = horizonMs === null ? 'null' : (horizonMs + slice.settleMs) / 1000;
+    return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${seconds})`;
+  });
+  const values = cells.map(({ id, type }, at) => {
+    const column = `s.${identifier(id)}`;
+    return `when ${at} then ${isExact ? column : castExactly(column, formatColumnType(type), 'DOUBLE')}`;
+  });
+  return `create or replace view ${viewName(target, 'cohorts')} as
+select * from (
+    select
+        ${dimensions},
+        c.metric,
+        c.age_days::integer as age_days,
+        case c.place ${values.join(' ')} end as "value",
+        coalesce(p.trusted_at >= p.ends_at + to_seconds(c.seconds), false)
+            and not coalesce(list_contains(p.immature, c.id), false) as is_final
+    from ${table} as s
+    left join ripen.periods as p
+        on ${periodOf(target)}
+    cross join (values ${list.join(', ')}) as c(place, id, metric, age_days, seconds)
+)
+where "value" is not null`;
+}

@@ -1,0 +1,55 @@
+/** Apps that filters-data listed before and no longer lists, and what stays as it is because of them. */
+
+import * as z from 'zod';
+
+import type { Config } from '../../config/config.ts';
+import type { ControlEvidence } from '../../model/control.ts';
+import type { Slice } from '../../model/slice.ts';
+import { ownValues } from '../../model/window.ts';
+import { readEvidence } from '../evidence.ts';
+import { count, statement } from '../sql.ts';
+import type { Warehouse } from '../warehouse.ts';
+
+const lostRow = z.object({ app_token: z.string(), app: z.string().nullable(), last_load: count });
+
+type LostApp = z.infer<typeof lostRow>;
+
+/** By token: the name, and the newest load before the app was lost. */
+export type LostApps = Map<string, LostApp>;
+
+/** Reads the lost apps from the history of the catalog. */
+export async function readLostApps(warehouse: Warehouse): Promise<LostApps> {
+  const rows = await warehouse.rows(statement('catalog/lost_apps'), [], lostRow);
+  return new Map(rows.map((row) => [row.app_token, row]));
+}
+
+export const appColumn = ({
+  dimensions,
+}: Pick<Slice, 'dimensions'>): 'app_token' | 'app' | undefined =>
+  (['app_token', 'app'] as const).find((name) => dimensions.includes(name));
+
+/** The newest load whose final periods are protected. */
+export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
+  const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
+  return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
+}
+
+/** Returns what control totals show of slices. The values of lost apps stay, so that totals without these have not moved. */
+export async function controlEvidence(
+  { controlMs }: Pick<Config, 'controlMs'>,
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+  planAt: Date,
+): Promise<Map<string, ControlEvidence>> {
+  if (controlMs === null) return new Map();
+  const lost = await readLostApps(warehouse);
+  return readEvidence(warehouse, slices, planAt, (slice) => protectedLoadOf(lost, slice));
+}
+
+/** The lost apps that the filters of a slice allow. */
+export const lostIn = (lost: LostApps, slice: Slice): LostApp[] =>
+  [...lost.values()].filter(
+    ({ app_token: token }) =>
+      ownValues(slice, 'app_token')?.includes(token) !== false &&
+      slice.parameters['app_token__not_in']?.split(',').includes(token) !== true,
+  );

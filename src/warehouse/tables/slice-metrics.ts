@@ -1,0 +1,198 @@
+/** The ledger of a slice's metrics and the resulting state of each period. */
+
+import * as z from 'zod';
+
+import type { Day } from '../../model/calendar.ts';
+import { formatColumnType } from '../../model/column-type.ts';
+import { recordOf } from '../../model/maturity.ts';
+import { isCertain, type Metric, type SeenAdditivity } from '../../model/metric.ts';
+import { ageIn, metricsByAge } from '../../model/cube.ts';
+import { tableOf } from '../../model/ledger.ts';
+import type { Window } from '../../model/window.ts';
+import { periodRow, readSliceLedger } from '../ledger.ts';
+import { rememberingEach } from '../remembering.ts';
+import { dayShape, insertRows, jsonOf, statement, timestamp } from '../sql.ts';
+import type { Warehouse } from '../warehouse.ts';
+import type { Target } from './target.ts';
+
+/** Records a slice's metrics if they changed, and the periods' states if horizons or the settle time did; makes none due. */
+export async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
+  const { slice } = target;
+  const { metrics } = target.columns;
+  const settleSeconds = slice.settleMs / 1000;
+  const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
+  const ageOf = ageIn(slice);
+  const now = metrics.map(
+    ({ id, type, kind, horizonFrom, additive, additivity, horizonMs, comparableMs }, position) => {
+      const { name = null, ageDays = null } = cohorts.get(id) ?? {};
+      return {
+        metric: id,
+        position,
+        type: formatColumnType(type),
+        kind,
+        horizon_from: horizonFrom,
+        additive,
+        additivity,
+        horizon_seconds: horizonMs === null ? null : horizonMs / 1000,
+        settle_seconds: settleSeconds,
+        comparable_seconds: comparableMs === null ? null : comparableMs / 1000,
+        cohort_metric: name,
+        age_days: ageDays,
+        age: ageOf(id),
+      };
+    },
+  );
+  const before = await readRecorded(warehouse, slice.name);
+  const isSame = (metric: object, at: number): boolean =>
+    Object.entries(metric).every(([name, value]) => before[at]?.[name] === value);
+  if (before.length === now.length && now.every(isSame)) return;
+  await warehouse.run(statement('ledger/delete_metrics'), [slice.name]);
+  const rows = now.map((metric) => ({ slice: slice.name, ...metric }));
+  await insertRows(warehouse, 'ripen.slice_metrics', rows);
+  if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
+}
+
+/** The metrics with an age, named without it. If two share name and days, as `d7` and `w1`, the later keeps its unit. */
+export function cohortCells(metrics: readonly Metric[]) {
+  const taken = new Set<string>();
+  return metrics.flatMap(({ id, horizonMs, cohort, type }) => {
+    if (cohort === null) return [];
+    const { name, unit, days } = cohort;
+    const isTaken = taken.has(`${name} ${days}`);
+    taken.add(`${name} ${days}`);
+    return [{ id, horizonMs, type, name: isTaken ? `${name}_${unit}` : name, ageDays: days }];
+  });
+}
+
+/** Equal for metrics with equal horizons and settle times. */
+const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
+  metrics
+    .map((each) => JSON.stringify([each.metric, each.horizon_seconds, each.settle_seconds]))
+    .toSorted()
+    .join();
+
+/** A row of `ripen.slice_metrics`. */
+const recordedMetric = z.looseObject({
+  metric: z.string(),
+  kind: z.string(),
+  horizon_seconds: z.number().nullable(),
+  settle_seconds: z.number(),
+});
+
+const recordedRow = z.object({ slice: z.string(), metrics: jsonOf(z.array(recordedMetric)) });
+
+type RecordedMetric = z.infer<typeof recordedMetric>;
+
+const readRecorded = rememberingEach(
+  async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+    const names = [JSON.stringify(slices)];
+    const rows = await warehouse.rows(statement('ledger/recorded_metrics'), names, recordedRow);
+    const recorded = new Map(rows.map(({ slice, metrics }) => [slice, metrics]));
+    return new Map(slices.map((slice) => [slice, recorded.get(slice) ?? []]));
+  },
+);
+
+export async function loadedMetrics(
+  warehouse: Warehouse,
+  slice: string,
+): Promise<ReadonlySet<string>> {
+  return new Set((await readRecorded(warehouse, slice)).map(({ metric }) => metric));
+}
+
+/** Returns the metrics that had no documented form when they were last recorded. */
+export async function recordedUnknown(
+  warehouse: Warehouse,
+  slice: string,
+): Promise<ReadonlySet<string>> {
+  const recorded = await readRecorded(warehouse, slice);
+  return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
+}
+
+const overdueRow = z.object({
+  slice: z.string(),
+  fingerprint: z.string(),
+  start_day: dayShape,
+  age: z.string(),
+});
+
+/** Records a later refresh of overdue periods that are not requested now: other ages became worth a request. */
+export async function recordPostponed(
+  warehouse: Warehouse,
+  planned: readonly { readonly target: Target; readonly windows: readonly Window[] }[],
+  planAt: Date,
+): Promise<void> {
+  const sql =
+    'select slice, fingerprint, start_day, age from ripen.periods where next_refresh_at <= $1::timestamp';
+  const byTable = new Map<string, Set<string>>();
+  for (const row of await warehouse.rows(sql, [timestamp(planAt)], overdueRow)) {
+    const key = `${row.slice} ${row.fingerprint}`;
+    byTable.set(key, (byTable.get(key) ?? new Set()).add(`${row.start_day} ${row.age}`));
+  }
+  for (const { target, windows } of planned) {
+    const postponed = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? new Set();
+    for (const { slice, periods } of windows) {
+      const ages = new Set(slice.metrics.map(ageIn(slice)));
+      for (const { period } of periods)
+        for (const age of ages) postponed.delete(`${period.bucket.start} ${age}`);
+    }
+    if (postponed.size > 0)
+      await recordStates(warehouse, target, (start, age) => postponed.has(`${start} ${age}`));
+  }
+}
+
+async function recordStates(
+  warehouse: Warehouse,
+  { slice, columns, fingerprint }: Target,
+  isMeant: (start: Day, age: string) => boolean = () => true,
+): Promise<void> {
+  const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
+  const states = [...metricsByAge(slice, columns.metrics)].flatMap(([age, some]) => {
+    const periods = age === '' ? table?.periods : table?.ages?.get(age);
+    const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));
+    return meant.map((stored) =>
+      periodRow({ slice: slice.name, fingerprint }, recordOf(stored, some, slice)),
+    );
+  });
+  if (states.length === 0) return;
+  const rows = JSON.stringify(states);
+  await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, rows]);
+}
+
+const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
+
+/** Reads which assumed metrics of a slice were seen to add up. */
+export const readAdditivity = rememberingEach(
+  async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
+    const names = [JSON.stringify(slices)];
+    const rows = await warehouse.rows(statement('ledger/additivity'), names, additivityRow);
+    const bySlice = new Map(slices.map((slice) => [slice, new Map<string, boolean>()]));
+    for (const { slice, metric, adds_up: addsUp } of rows) bySlice.get(slice)?.set(metric, addsUp);
+    return bySlice;
+  },
+);
+
+/** Records whether an answer's rows of assumed metrics added up. A metric that once did not is no longer summed. */
+export async function saveAdditivity(
+  warehouse: Warehouse,
+  target: Target,
+  {
+    notAdditive,
+    addsUp,
+  }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
+  seenAt: Date,
+): Promise<Target> {
+  const { name: slice } = target.slice;
+  const rows: object[] = [];
+  const metrics = target.columns.metrics.map((metric): Metric => {
+    const { id, additivity } = metric;
+    const isDenied = notAdditive.includes(id) && !isCertain(metric);
+    const isConfirmed = additivity === 'assumed' && addsUp.includes(id);
+    if (!isDenied && !isConfirmed) return metric;
+    rows.push({ slice, metric: id, adds_up: !isDenied, seen_at: timestamp(seenAt) });
+    return { ...metric, additive: !isDenied, additivity: 'seen' };
+  });
+  if (rows.length === 0) return target;
+  await insertRows(warehouse, 'ripen_internal.additivity', rows);
+  await warehouse.run(statement('ledger/apply_additivity'), [slice, JSON.stringify(rows)]);
+  return { ...target, columns: { ...target.columns, metrics } };
+}

@@ -1,0 +1,75 @@
+/** The tables of slices, and how their rows identify partners and links. */
+
+import * as z from 'zod';
+
+import { count, storedColumnTypes, identifier, statement } from '../sql.ts';
+import { remembering } from '../remembering.ts';
+import type { Warehouse } from '../warehouse.ts';
+
+export interface StoredSlice {
+  readonly slice: string;
+  /** Quoted, with its schema. */
+  readonly table: string;
+  /** Whether readers see it; otherwise it is being built. */
+  readonly isLive: boolean;
+  readonly columns: readonly string[];
+  /** How far its days are ahead of UTC; negative if behind. */
+  readonly aheadSeconds: number;
+}
+
+const sliceRow = z.object({
+  slice: z.string(),
+  table_name: z.string(),
+  is_live: z.boolean(),
+  ahead_seconds: z.number(),
+});
+
+export async function readLiveSlices(warehouse: Warehouse): Promise<readonly StoredSlice[]> {
+  return (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
+}
+
+export const readSliceTables = remembering(async (warehouse): Promise<readonly StoredSlice[]> => {
+  const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
+  const slices: StoredSlice[] = [];
+  for (const { slice, table_name: table, is_live: isLive, ahead_seconds: aheadSeconds } of rows) {
+    const columns = [...(await storedColumnTypes(warehouse, table, slice)).keys()];
+    slices.push({ slice, table, isLive, columns, aheadSeconds });
+  }
+  return slices;
+});
+
+/**
+ * Returns a row's own id as SQL over the alias `s`: from the slice's column, else as the service attached it. NULL if it
+ * attached several (observed: attr_dependency), or if the id is empty or `unknown`.
+ */
+export function rowIdSql({ columns }: StoredSlice, id: string): string {
+  const attached = 's."attr_dependency"';
+  const single = `case json_type(${attached}, '$.${id}')
+            when 'ARRAY' then
+                case when json_array_length(${attached}, '$.${id}') = 1 then (${attached} ->> '$.${id}[0]') end
+            when 'OBJECT' then null
+            else (${attached} ->> '$.${id}')
+        end`;
+  const known = (sql: string): string => `nullif(nullif(${sql}, ''), 'unknown')`;
+  return columns.includes(id)
+    ? `coalesce(${known(`s.${identifier(id)}`)}, ${known(single)})`
+    : known(single);
+}
+
+/** Whether the rows of a slice can identify their partner, by its id or because that is attached. */
+export function namesPartners({ columns }: StoredSlice): boolean {
+  const dimensions = ['partner_id', 'partner_name', 'partner', 'channel'];
+  return dimensions.some((name) => columns.includes(name));
+}
+
+/** Whether the rows of a slice can identify their link: two apps may share a name, but never a token. */
+export function namesLinks({ columns }: StoredSlice): boolean {
+  return columns.includes('app_token') && columns.includes('network');
+}
+
+/** Returns the newest load whose rows were searched, and the newest load of all. */
+export async function readRowScan(warehouse: Warehouse, reader: 'partners' | 'links') {
+  const shape = z.object({ searched: count, newest: count });
+  const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], shape);
+  return scan ?? { searched: 0, newest: 0 };
+}

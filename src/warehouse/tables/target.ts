@@ -1,0 +1,160 @@
+/** The table for a slice's rows and its columns, as every step of a load needs them. Pure. */
+
+import type { Day, DayInterval } from '../../model/calendar.ts';
+import type { Catalog } from '../../model/catalog.ts';
+import {
+  capacityOf,
+  type ColumnType,
+  commonType,
+  formatColumnType,
+  parseColumnType,
+  widen,
+} from '../../model/column-type.ts';
+import { cubeColumns } from '../../model/cube.ts';
+import { type DateDimension, isDateDimension } from '../../model/dimension.ts';
+import type { Metric } from '../../model/metric.ts';
+import type { CubeMetric, Slice } from '../../model/slice.ts';
+import { dayLiteral, identifier, literal } from '../sql.ts';
+
+export interface Target {
+  readonly slice: Slice;
+  readonly fingerprint: string;
+  readonly state: 'live' | 'building';
+  /** Quoted, with its schema. */
+  readonly table: string;
+  readonly columns: Columns;
+  /** For comments on tables and columns: has at least the items of the slice's metrics and dimensions. */
+  readonly catalog: Catalog;
+}
+
+export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
+
+/** A slice's columns, in configured order. */
+export interface Columns {
+  readonly dimensions: readonly string[];
+  /** Each with the type of its column; in a cube, metrics are rows of the table, not columns. */
+  readonly metrics: readonly Metric[];
+  /** Set for a cube. */
+  readonly cube?: {
+    /** The type of the column `value`, which holds the values of every metric. */
+    readonly value: ColumnType;
+    /** By metric id. */
+    readonly of: ReadonlyMap<string, CubeMetric>;
+  };
+}
+
+export type CubeColumns = Columns & Required<Pick<Columns, 'cube'>>;
+
+export const cubeOf = (columns: Columns): CubeColumns | null =>
+  columns.cube === undefined ? null : { ...columns, cube: columns.cube };
+
+/** Returns the target of windows that request only some metrics: a cube loads only these, any other slice NULL for the rest. */
+export function withMetrics(target: Target, metrics: readonly string[]): Target {
+  const kept = new Set(metrics);
+  const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
+  if (target.columns.cube === undefined) return { ...target, slice };
+  const loaded = target.columns.metrics.filter(({ id }) => kept.has(id));
+  return { ...target, slice, columns: { ...target.columns, metrics: loaded } };
+}
+
+/** Returns the target with the changes from loading some of its metrics. */
+export function withChanges(target: Target, loaded: Target): Target {
+  const changed = new Map(loaded.columns.metrics.map((metric) => [metric.id, metric]));
+  const metrics = target.columns.metrics.map((metric) => changed.get(metric.id) ?? metric);
+  return { ...loaded, slice: target.slice, columns: { ...loaded.columns, metrics } };
+}
+
+export function tableColumns(columns: Columns): { readonly name: string; readonly type: string }[] {
+  const { cube } = columns;
+  const dimensions = columns.dimensions.map((name) => ({
+    name,
+    type: name === 'hour' ? 'TIMESTAMP' : isDateDimension(name) ? 'DATE' : 'VARCHAR',
+  }));
+  const key = { name: 'attr_dependency', type: 'JSON' };
+  const loadId = { name: '_load_id', type: 'BIGINT' };
+  if (cube !== undefined) {
+    const value = formatColumnType(cube.value);
+    const types = {
+      cohort: 'VARCHAR',
+      metric: 'VARCHAR',
+      age: 'VARCHAR',
+      age_days: 'INTEGER',
+      value,
+    };
+    return [
+      ...dimensions,
+      ...cubeColumns.map((name) => ({ name, type: types[name] })),
+      key,
+      loadId,
+    ];
+  }
+  const metrics = columns.metrics.map(({ id, type }) => ({
+    name: id,
+    type: formatColumnType(type),
+  }));
+  return [...dimensions, ...metrics, key, { name: '_extra', type: 'JSON' }, loadId];
+}
+
+export function createTable(table: string, columns: Columns): string {
+  const definitions = tableColumns(columns).map(({ name, type }) => `${identifier(name)} ${type}`);
+  return `create table ${table} (\n    ${definitions.join(',\n    ')}\n)`;
+}
+
+/** Returns the columns of a slice's table. An existing column keeps its type if that is wider. */
+export function columnsOf(
+  slice: Slice,
+  metrics: readonly Metric[],
+  existing: ReadonlyMap<string, string>,
+): Columns {
+  const { dimensions, cube } = slice;
+  if (cube === undefined) {
+    // A column never narrows, and becomes DOUBLE only if the slice states that.
+    const wide = metrics.map((metric): Metric => {
+      const { id, type } = metric;
+      const has = parseColumnType(existing.get(id) ?? '');
+      if (has === null || (type.kind === 'DOUBLE' && Object.hasOwn(slice.types, id))) return metric;
+      if (has.kind === 'DOUBLE' || type.kind === 'DOUBLE') return { ...metric, type: has };
+      return { ...metric, type: widen(has, capacityOf(type)) ?? has };
+    });
+    return { dimensions, metrics: wide };
+  }
+  const value = valueType(metrics, parseColumnType(existing.get('value') ?? ''));
+  const of = new Map(cube.map((metric) => [metric.metric, metric]));
+  return { dimensions, metrics, cube: { value, of } };
+}
+
+/** Returns the type that holds the values of a cube's metrics and those already stored. */
+export function valueType(metrics: readonly Metric[], has: ColumnType | null): ColumnType {
+  const [first, ...others] = [...(has === null ? [] : [has]), ...metrics.map(({ type }) => type)];
+  if (first === undefined) throw new RangeError('A cube has at least one metric.');
+  return commonType([first, ...others]);
+}
+
+/** Casts a value, between decimal and double as text: DuckDB's cast misses the nearest double. */
+export function castExactly(value: string, from: string, to: string): string {
+  const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
+  return `cast(${text} as ${to})`;
+}
+
+/** The metrics whose values add up over rows, in configured order. */
+export const additiveOf = (columns: Pick<Columns, 'metrics'>): Metric[] =>
+  columns.metrics.filter(({ additive }) => additive);
+
+/** Returns the condition for the rows of some days. */
+export function insideDays(grain: DateDimension | null, days: DayInterval): string {
+  if (grain === null) return 'true';
+  const column = identifier(grain);
+  return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
+}
+
+/** Returns the first day of a row's period as SQL. */
+export function periodOf(grain: DateDimension | null, start: Day): string {
+  if (grain === null) return `DATE ${literal(start)}`;
+  return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
+}
+
+/** Returns the days of the periods that a load replaces, as parameters. */
+export const ledgerBounds = (
+  grain: unknown,
+  { start, end }: DayInterval,
+): readonly [Day | null, Day | null] => (grain === null ? [null, null] : [start, end]);
