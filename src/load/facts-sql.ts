@@ -27,7 +27,7 @@ select
     ${periodOf(grain, start)} as p,
     ${REJECTED} is not null as r,
     count(*) as n,
-    ${columns.cube === undefined ? 'count(*)' : `sum(${valuesOf(columns)})`} as v${sums.join('')}
+    ${columns.value === undefined ? 'count(*)' : `sum(${valuesOf(columns)})`} as v${sums.join('')}
 from ${staging.answers}
 group by all`;
 }
@@ -99,7 +99,7 @@ export const countJoined = (
     ${WINDOW} as window_no,
     (${periodOf(grain, start)})::varchar as start_day,
     count(*) as rows,
-    ${columns.cube === undefined ? 'count(*)' : `sum(${valuesOf(columns)})`} as values
+    ${columns.value === undefined ? 'count(*)' : `sum(${valuesOf(columns)})`} as values
 from ${staging.typed}
 where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is null
 group by all`;

@@ -161,7 +161,7 @@ export class LoadLedger {
     const metrics = known.flatMap(({ target: { slice, columns }, loads }) => {
       const except = new Set(loads.flatMap(({ notAdditive }) => notAdditive));
       return additiveOf(columns).flatMap(({ id, type }) => {
-        const { kind } = columns.cube?.value ?? type;
+        const { kind } = columns.value ?? type;
         const metric = { slice: slice.name, metric: id, is_double: kind === 'DOUBLE' };
         return except.has(id) ? [] : [metric];
       });

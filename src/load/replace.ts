@@ -48,7 +48,7 @@ export async function replaceWindows(
   );
   const hasCopies = loads.some(({ answered }) => answered.copies.some((copies) => copies > 0));
   // A cube stores a row per value, batches are joined, and only one of identical rows is kept: the table shows how many rows.
-  const isStaged = target.columns.cube === undefined && !hasCopies && !staged.isBatched;
+  const isStaged = target.columns.value === undefined && !hasCopies && !staged.isBatched;
   const isKnown = loads.some(isComparable);
   const ledger = shared ?? new LoadLedger({ warehouse, runId });
   return transactRows(warehouse, rows, async () => {
@@ -191,13 +191,12 @@ async function widenAsNeeded(
 ): Promise<Target> {
   const pages = loads.flatMap(({ answered }) => answered.pages);
   const columns = columnsFor(target.columns, pages) ?? target.columns;
-  const { cube, metrics } = columns;
-  const value =
-    cube === undefined ? {} : { cube: { ...cube, value: valueType(metrics, cube.value) } };
-  const wider = { ...target, columns: { ...columns, ...value } };
+  const { metrics } = columns;
+  const value = columns.value && valueType(metrics, columns.value);
+  const wider = { ...target, columns: value === undefined ? columns : { ...columns, value } };
   const existing = new Map(tableColumns(target.columns).map(({ name, type }) => [name, type]));
   const isAltered = await alterTypes(warehouse, wider, existing, runId);
   // The target of a load into a cube has only the metrics of that load.
-  if (isAltered && cube === undefined) await describeSlice(warehouse, wider);
+  if (isAltered && value === undefined) await describeSlice(warehouse, wider);
   return wider;
 }

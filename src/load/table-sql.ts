@@ -11,15 +11,13 @@ import {
   additiveOf,
   castExactly,
   type Columns,
-  type CubeColumns,
-  cubeOf,
   insideDays,
   periodOf,
   type Target,
 } from '../warehouse/tables/target.ts';
 
 type Table = Pick<Target, 'table' | 'columns'> & {
-  readonly slice: Pick<Target['slice'], 'name' | 'grain'>;
+  readonly slice: Pick<Target['slice'], 'name' | 'grain' | 'cube'>;
 };
 
 const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string =>
@@ -32,7 +30,7 @@ const replacedRows = (
   lost: string | null,
 ): string =>
   `from ${table}
-where ${insideDays(grain, days)}${columns.cube === undefined ? '' : ` and metric in (${idsOf(columns)})`}${lost === null ? '' : ` and (${lost}) is not true`}`;
+where ${insideDays(grain, days)}${columns.value === undefined ? '' : ` and metric in (${idsOf(columns)})`}${lost === null ? '' : ` and (${lost}) is not true`}`;
 
 /** Deletes the rows that a load replaces. Compares the bare date column: an expression over it would read the whole table. */
 export const deleteRows = (target: Table, days: DayInterval, lost: string | null): string =>
@@ -46,12 +44,12 @@ group by 1`;
 
 /** Counts the rows that it leaves, also by age of a cube. */
 export const countKept = (target: Table, days: DayInterval, lost: string): string =>
-  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.cube === undefined ? "''" : 'age'} as age, ${counted(target)} as rows
+  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.value === undefined ? "''" : 'age'} as age, ${counted(target)} as rows
 ${replacedRows(target, days, null)} and (${lost})
 group by 1, 2`;
 
 const counted = ({ columns }: Table): string =>
-  columns.cube === undefined ? 'count(*)' : 'count_if("value" <> 0)';
+  columns.value === undefined ? 'count(*)' : 'count_if("value" <> 0)';
 
 /** An exact sum as text with every digit and no trailing zeros: the same for any type of the column. */
 const exactText = (sum: string, type: ColumnType): string =>
@@ -98,13 +96,13 @@ export function totalTable(
   lost: string | null,
 ): string {
   const { columns, slice } = target;
-  const { cube } = columns;
+  const { value } = columns;
   // One query per range: only then does each touch no blocks but its own.
   const parts = ranges.map((days) => {
     const period = periodOf(slice.grain, days.start);
     const rows = replacedRows(target, days, lost);
-    if (cube !== undefined) {
-      const total = exactText(exactSum('"value"', cube.value), cube.value);
+    if (value !== undefined) {
+      const total = exactText(exactSum('"value"', value), value);
       return `select ${period} as p, metric, age, count(*) as n, count_if("value" <> 0) as z, ${total} as s
 ${rows}
 group by 1, 2, 3`;
@@ -151,11 +149,10 @@ const LOAD = '"load,"';
 
 /** Inserts the staged rows of loads into the slice's table, in order of date. */
 export function insertRows(
-  { table, columns, slice: { grain } }: Table,
+  { table, columns, slice: { grain, cube } }: Table,
   loads: readonly LoadedDays[],
   { rows, isWhole, hasRejected, hasCopies, isOrdered }: Inserted,
 ): string {
-  const cube = cubeOf(columns);
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
   const conditions = [
     ...(hasRejected ? [`${REJECTED} is null`] : []),
@@ -167,11 +164,11 @@ from (
 ${rows}
 )${conditions.length === 0 ? '' : `\nwhere ${conditions.join(' and ')}`}`;
   const order =
-    grain === null || (cube === null && isOrdered && !hasCopies)
+    grain === null || (cube === undefined && isOrdered && !hasCopies)
       ? ''
       : `\norder by ${identifier(grain)}`;
-  if (cube !== null) {
-    return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")\n${cellsOf(cube, key, loaded)}${order}`;
+  if (cube !== undefined) {
+    return `insert into ${table} (${key}, cohort, metric, age, age_days, "value", "_load_id")\n${cellsOf(columns, cube, key, loaded)}${order}`;
   }
   const names = [
     ...columns.dimensions,
@@ -201,11 +198,16 @@ function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['gr
 }
 
 /** Turns the rows of a query into those of a cube: one for each value, where other slices have a column for each metric. */
-function cellsOf({ metrics, cube }: CubeColumns, key: string, rows: string): string {
+function cellsOf(
+  { metrics, value }: Columns,
+  cube: readonly CubeMetric[],
+  key: string,
+  rows: string,
+): string {
+  const cubeMetrics = new Map(cube.map((metric) => [metric.metric, metric]));
   const listed = (of: (column: Metric) => string): string => `[${metrics.map(of).join(', ')}]`;
   const placed = (of: (metric: CubeMetric) => string): string =>
-    `${listed(({ id }) => of(cube.of.get(id) ?? { metric: id, cohort: id, age: '', ageDays: 0 }))}[place]`;
-  const value = formatColumnType(cube.value);
+    `${listed(({ id }) => of(cubeMetrics.get(id) ?? { metric: id, cohort: id, age: '', ageDays: 0 }))}[place]`;
   return `select
     ${key},
     ${placed(({ cohort }) => literal(cohort))},
@@ -219,7 +221,7 @@ from (
         ${key},
         ${LOAD},
         unnest(range(1, ${metrics.length + 1})) as place,
-        unnest(${listed(({ id, type }) => castExactly(identifier(id), formatColumnType(type), value))}) as "value"
+        unnest(${listed(({ id, type }) => castExactly(identifier(id), formatColumnType(type), formatColumnType(value ?? type)))}) as "value"
     from (
 ${rows}
     )

@@ -22,7 +22,7 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
   // A table that is being built is not served yet: the recorded metrics are those of the live one.
   if (isLive) {
     await recordMetrics(warehouse, target);
-    const isCube = columns.cube !== undefined;
+    const isCube = columns.value !== undefined;
     const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
     const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
     statements.push(
@@ -71,7 +71,7 @@ where p.trusted_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_co
 
 function tableComment({ slice, columns }: Target): string {
   const filters = Object.entries(slice.parameters).map(([name, value]) => `${name}=${value}`);
-  const key = [...slice.dimensions, ...(columns.cube === undefined ? [] : ['metric'])];
+  const key = [...slice.dimensions, ...(columns.value === undefined ? [] : ['metric'])];
   return `Report slice ${slice.name}: one row per ${key.join(', ')}; ${filters.join('; ')}.`;
 }
 
@@ -85,7 +85,7 @@ function columnComments(target: Target): Map<string, string> {
     const zone = isDateDimension(name) ? `; in UTC${slice.utcOffset}` : '';
     comments.set(name, `${item?.name || name} (dimension)${first}${zone}.`);
   }
-  const isCube = columns.cube !== undefined;
+  const isCube = columns.value !== undefined;
   const items = metricItems(catalog);
   for (const metric of isCube ? [] : columns.metrics) {
     const { id, horizonMs } = metric;

@@ -13,7 +13,7 @@ import {
 import { cubeColumns } from '../../model/cube.ts';
 import { type DateDimension, isDateDimension } from '../../model/dimension.ts';
 import type { Metric } from '../../model/metric.ts';
-import type { CubeMetric, Slice } from '../../model/slice.ts';
+import type { Slice } from '../../model/slice.ts';
 import { dayLiteral, identifier, literal } from '../sql.ts';
 
 export interface Target {
@@ -34,25 +34,15 @@ export interface Columns {
   readonly dimensions: readonly string[];
   /** Each with the type of its column; in a cube, metrics are rows of the table, not columns. */
   readonly metrics: readonly Metric[];
-  /** Set for a cube. */
-  readonly cube?: {
-    /** The type of the column `value`, which holds the values of every metric. */
-    readonly value: ColumnType;
-    /** By metric id. */
-    readonly of: ReadonlyMap<string, CubeMetric>;
-  };
+  /** Set for a cube: the type of the column `value`, which holds the values of every metric. */
+  readonly value?: ColumnType;
 }
-
-export type CubeColumns = Columns & Required<Pick<Columns, 'cube'>>;
-
-export const cubeOf = (columns: Columns): CubeColumns | null =>
-  columns.cube === undefined ? null : { ...columns, cube: columns.cube };
 
 /** Returns the target of windows that request only some metrics: a cube loads only these, any other slice NULL for the rest. */
 export function withMetrics(target: Target, metrics: readonly string[]): Target {
   const kept = new Set(metrics);
   const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
-  if (target.columns.cube === undefined) return { ...target, slice };
+  if (target.columns.value === undefined) return { ...target, slice };
   const loaded = target.columns.metrics.filter(({ id }) => kept.has(id));
   return { ...target, slice, columns: { ...target.columns, metrics: loaded } };
 }
@@ -65,21 +55,19 @@ export function withChanges(target: Target, loaded: Target): Target {
 }
 
 export function tableColumns(columns: Columns): { readonly name: string; readonly type: string }[] {
-  const { cube } = columns;
   const dimensions = columns.dimensions.map((name) => ({
     name,
     type: name === 'hour' ? 'TIMESTAMP' : isDateDimension(name) ? 'DATE' : 'VARCHAR',
   }));
   const key = { name: 'attr_dependency', type: 'JSON' };
   const loadId = { name: '_load_id', type: 'BIGINT' };
-  if (cube !== undefined) {
-    const value = formatColumnType(cube.value);
+  if (columns.value !== undefined) {
     const types = {
       cohort: 'VARCHAR',
       metric: 'VARCHAR',
       age: 'VARCHAR',
       age_days: 'INTEGER',
-      value,
+      value: formatColumnType(columns.value),
     };
     return [
       ...dimensions,
@@ -119,8 +107,7 @@ export function columnsOf(
     return { dimensions, metrics: wide };
   }
   const value = valueType(metrics, parseColumnType(existing.get('value') ?? ''));
-  const of = new Map(cube.map((metric) => [metric.metric, metric]));
-  return { dimensions, metrics, cube: { value, of } };
+  return { dimensions, metrics, value };
 }
 
 /** Returns the type that holds the values of a cube's metrics and those already stored. */
