@@ -104,10 +104,14 @@ export const readConfig = verb(async (options: ConfigOptions): Promise<Config> =
   return (await import('./config/read-config.ts')).readConfig(options);
 });
 
-/** Returns YAML with every default and no secret. Throws as `readConfig` does. */
+/** Returns YAML with every default and no secret, and what stars stand for as comments. Throws as `readConfig` does. */
 export const resolvedConfig = verb(async (options: ConfigOptions): Promise<string> => {
   const { inspectConfig, resolvedText } = await import('./config/read-config.ts');
-  return resolvedText(await inspectConfig(options));
+  const { hasStars } = await import('./model/stars.ts');
+  const read = await inspectConfig(options);
+  if (read.config?.slices.some(hasStars) !== true) return resolvedText(read);
+  const { starNotes } = await import('./report/check/check.ts');
+  return resolvedText(read, await starNotes(read.config));
 });
 
 /** Finds what would stop or mislead a sync. Writes nothing. */

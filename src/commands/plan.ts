@@ -61,13 +61,14 @@ export function planText(
 
 const expectedText = (rows: number | null): string => (rows === null ? '?' : groupedText(rows));
 
-/** Says what each pattern of a slice stands for, and which of its metrics are new. */
+/** Says what a pattern of a slice stands for if some of its metrics are new. */
 function starLines({ name, stars = [] }: PlannedSlice): string[] {
-  return stars.map(({ pattern, metrics, new_metrics: added }) => {
+  return stars.flatMap(({ pattern, metrics, new_metrics: added }) => {
+    if (added.length === 0) return [];
     const isAllNew = added.length === metrics.length;
-    const news = added.length === 0 || isAllNew ? '' : `; new: ${namesText(added)}`;
     const stood = countText(metrics.length, isAllNew ? 'new metric' : 'metric');
-    return `  ${name}: ${pattern} stands for ${stood}: ${namesText(metrics)}${news}`;
+    const news = isAllNew ? '' : `; new: ${namesText(added)}`;
+    return [`  ${name}: ${pattern} stands for ${stood}: ${namesText(metrics)}${news}`];
   });
 }
 

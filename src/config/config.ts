@@ -12,7 +12,7 @@ import { Secret } from './secret.ts';
 import { isLoopback } from './setting-kinds.ts';
 import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
-import type { Environment } from './variables.ts';
+import type { Environment } from './settings-text.ts';
 
 /** The forward proxy of connections to other machines. */
 export interface Proxy {

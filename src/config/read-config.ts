@@ -23,7 +23,7 @@ import {
 import { buildConfig, type Config } from './config.ts';
 import { resolvedYaml } from './schema-views.ts';
 import { readTokenFile, settingMistakes } from './setting-checks.ts';
-import { type Position, SettingsText, type Surroundings } from './settings-text.ts';
+import { SettingsText, type Surroundings } from './settings-text.ts';
 import { settings } from './settings.ts';
 
 export interface ConfigOptions extends Surroundings {
@@ -66,9 +66,13 @@ function configOrThrow({ shown, problems, config }: Inspection): Config {
   return config;
 }
 
-export function resolvedText(inspection: Inspection): string {
+/** Returns YAML with every default and no secret. `notes` are comments on the metrics of slices, by name. */
+export function resolvedText(
+  inspection: Inspection,
+  notes: ReadonlyMap<string, string> = new Map(),
+): string {
   configOrThrow(inspection);
-  return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {});
+  return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {}, notes);
 }
 
 /** As `readConfig`, but returns the problems. The environment takes precedence over `.env`. */
@@ -95,46 +99,38 @@ export async function inspectConfig(options: ConfigOptions): Promise<Inspection>
 }
 
 export function inspectText(text: string, source: ConfigSource): Inspection {
-  const file = resolve(source.directory, source.file);
+  const { directory, environment, offline = false } = source;
+  const file = resolve(directory, source.file);
   const base = dirname(file);
-  const short = relative(source.directory, file);
+  const short = relative(directory, file);
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
   const read = new SettingsText(text, source);
   if (read.fatal !== null) {
-    const { place, text: wrong } = read.fatal;
-    const problem = { place: `${shown}:${place.line}:${place.column}`, key: '', text: wrong };
+    const problem = { place: `${shown}:${read.fatal.place}`, key: '', text: read.fatal.text };
     return { shown, problems: [problem], config: null, stated: noPositions, effective: null };
   }
   const { root, effective, parsed } = validated(read);
-  const tokenFile =
-    source.offline === true ? { token: null, mistakes: [] } : readTokenFile(effective, base);
-  const found = [
-    ...schemaMistakes(parsed.error?.issues ?? [], effective, (path) => isShown(read, root, path)),
-    ...settingMistakes(root, effective, source.environment),
-    ...tokenFile.mistakes,
-  ].map((mistake): Mistake => Object.assign(mistake, { path: declaredPath(root, mistake.path) }));
-  const placeText = ({ line, column }: Position): string => `${shown}:${line}:${column}`;
-  const problems = [...read.mistakes, ...withoutFollowUps(found, read.mistakes, effective)]
-    .map(({ path, at, text: wrong }) => ({
-      at: read.placeOf(path, at),
-      key: settingName(path),
-      text: wrong,
-    }))
-    .toSorted((one, other) => one.at.line - other.at.line || one.at.column - other.at.column)
-    .map(({ at, key, text: wrong }): Problem => ({ place: placeText(at), key, text: wrong }))
-    // A value that several paths reach, through an alias or the defaults, is reported once.
-    .filter(
-      ({ place, text: wrong }, index, all) =>
-        all.findIndex((each) => each.place === place && each.text === wrong) === index,
-    );
-  const origin = { file, base, fileToken: tokenFile.token, environment: source.environment };
+  // Any other value may hold a secret.
+  const isShown = (path: SettingPath): boolean => {
+    const origin = declaredPath(root, path);
+    const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
+    return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
+  };
+  const token = offline ? { token: null, mistakes: [] } : readTokenFile(effective, base);
+  const mistakes = [
+    ...schemaMistakes(parsed.error?.issues ?? [], effective, isShown),
+    ...settingMistakes(root, effective, environment),
+    ...token.mistakes,
+  ].map((mistake) => Object.assign(mistake, { path: declaredPath(root, mistake.path) }));
+  const problems = problemsOf(read, mistakes, effective, shown);
+  const origin = { file, base, fileToken: token.token, environment };
   return {
     shown,
     problems,
     config: parsed.success && problems.length === 0 ? buildConfig(parsed.data, origin) : null,
     stated: {
       valueAt: (path) => valueAt(root, path),
-      placeOf: (path, at) => placeText(read.placeOf(declaredPath(root, path), at)),
+      placeOf: (path, at) => `${shown}:${read.placeOf(declaredPath(root, path), at)}`,
     },
     effective,
   };
@@ -164,6 +160,9 @@ function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
   return isMapping(value) ? { ...value, [step]: coerceText(value[step], rest) } : value;
 }
 
+/** A slice that states one of these takes neither from the defaults. */
+const measuredBy: readonly string[] = ['metrics', 'cohorts'];
+
 /** Adds the defaults to each slice, except for the keys it states itself. */
 function withDefaults(root: unknown): unknown {
   if (!isMapping(root) || !Array.isArray(root['slices'])) return root;
@@ -177,9 +176,6 @@ function withDefaults(root: unknown): unknown {
   return { ...root, slices };
 }
 
-/** A slice that states one of these takes neither from the defaults. */
-const measuredBy: readonly string[] = ['metrics', 'cohorts'];
-
 /** Returns the path among the defaults if only they state the setting. */
 function declaredPath(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
@@ -190,28 +186,30 @@ function declaredPath(root: unknown, path: SettingPath): SettingPath {
   return isInherited ? ['defaults', key, ...rest] : path;
 }
 
-/** Only what a slice or the defaults state without a variable: any other value may hold a secret. */
-function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean {
-  const origin = declaredPath(root, path);
-  const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
-  return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
-}
-
-/** At most one for each place. */
-function withoutFollowUps(
-  found: readonly Mistake[],
-  unreadable: readonly Mistake[],
+/**
+ * Sorts mistakes by position, at most one for each path. Leaves out what follows from a value that could not be read or a key
+ * that was misspelt. A value that several paths reach, through an alias or the defaults, is reported once.
+ */
+function problemsOf(
+  read: SettingsText,
+  mistakes: readonly Mistake[],
   effective: unknown,
-): Mistake[] {
-  const misspelt = new Set(
-    found.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])),
-  );
-  const places = new Set<string>();
-  return found.filter(({ path, at }) => {
-    const place = placeName([...path, at]);
-    const follows = misspelt.has(placeName(path)) && valueAt(effective, path) === undefined;
-    const isKnown = places.has(place) || unreadable.some((unknown) => isWithin(path, unknown.path));
-    places.add(place);
-    return !follows && !isKnown;
+  file: string,
+): Problem[] {
+  const misspelt = new Set(mistakes.map(({ meant }) => meant && placeName(meant)));
+  const paths = new Set<string>();
+  const first = mistakes.filter(({ path, at }) => {
+    const isMisspelt = misspelt.has(placeName(path)) && valueAt(effective, path) === undefined;
+    const name = placeName([...path, at]);
+    const isKnown = paths.has(name) || read.mistakes.some((other) => isWithin(path, other.path));
+    paths.add(name);
+    return !isMisspelt && !isKnown;
   });
+  const problems = [...read.mistakes, ...first].map(({ path, at, text }) => {
+    return { place: `${file}:${read.placeOf(path, at)}`, key: settingName(path), text };
+  });
+  return [...new Map(problems.toReversed().map((each) => [`${each.place} ${each.text}`, each]))]
+    .map(([, problem]) => problem)
+    .toReversed()
+    .toSorted((one, other) => one.place.localeCompare(other.place, 'en', { numeric: true }));
 }

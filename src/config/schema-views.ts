@@ -1,10 +1,9 @@
 /** Derives a JSON Schema for editors, and the configuration as ripen understands it, from the settings' schema. */
 
-import { Document, isScalar, visit } from 'yaml';
+import { Document, isMap, isScalar, visit } from 'yaml';
 import * as z from 'zod';
 
 import { isMapping, itemsOf } from './config-problems.ts';
-import { isHidden } from './setting-kinds.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
@@ -74,12 +73,22 @@ function isBoundScalar(schema: Readonly<Record<string, unknown>>): boolean {
 
 const LINE_WIDTH = 120;
 
-/** Returns settings as YAML that states the same when read again, except for secrets. */
-export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
-  const { defaults: _, ...others } = root;
-  const service = root['service'] === 'simulator' ? { simulator: {} } : root['service'];
-  const document = new Document(resolved(settings, { ...others, service }));
+/** Returns settings as YAML that states the same when read again, except for secrets. `notes` as for `resolvedText`. */
+export function resolvedYaml(
+  root: Readonly<Record<string, unknown>>,
+  notes: ReadonlyMap<string, string>,
+): string {
+  const { defaults: _, ...stated } = root;
+  const service = stated['service'] === 'simulator' ? { simulator: {} } : stated['service'];
+  const schema = z.toJSONSchema(settings, { io: 'input', target: 'draft-7' });
+  const document = new Document(resolved(schema, { ...stated, service }));
   visit(document, {
+    Pair: (_step, { key }, ancestors) => {
+      const slice = ancestors.at(-1);
+      if (!isScalar(key) || key.value !== 'metrics' || !isMap(slice)) return;
+      const note = notes.get(String(slice.get('name')));
+      if (note !== undefined) key.commentBefore = note.replaceAll(/^/gm, ' ');
+    },
     Seq: (_key, list) => {
       list.flow = list.items.every((item) => isScalar(item));
     },
@@ -92,36 +101,32 @@ export function resolvedYaml(root: Readonly<Record<string, unknown>>): string {
   return document.toString({ lineWidth: LINE_WIDTH });
 }
 
-function resolved(kind: unknown, stated: unknown): unknown {
-  if (kind instanceof z.ZodType && isHidden(kind))
-    return String(stated).includes('://') ? 'https://***' : '***';
-  if (kind instanceof z.ZodDefault || kind instanceof z.ZodPrefault) {
-    return resolved(
-      kind._zod.def.innerType,
-      stated === undefined ? kind._zod.def.defaultValue : stated,
-    );
-  }
-  if (stated === undefined || stated === null) return stated;
-  if (kind instanceof z.ZodOptional || kind instanceof z.ZodNullable)
-    return resolved(kind.unwrap(), stated);
-  if (kind instanceof z.ZodPipe) return resolved(kind.in, stated);
-  if (kind instanceof z.ZodUnion) {
-    const form = kind.options.find((option) => z.safeParse(option, stated).success);
-    return form === undefined ? stated : resolved(form, stated);
-  }
-  if (kind instanceof z.ZodArray)
-    return itemsOf(stated).map((item) => resolved(kind.element, item));
-  if (!isMapping(stated)) return stated;
-  if (kind instanceof z.ZodRecord) {
-    return Object.fromEntries(
-      Object.entries(stated).map(([key, value]) => [key, resolved(kind.valueType, value)]),
-    );
-  }
-  if (!(kind instanceof z.ZodObject)) return stated;
-  const { shape } = kind;
-  const known = Object.entries(shape).map(
-    ([key, inner]) => [key, resolved(inner, stated[key])] as const,
-  );
-  const others = Object.entries(stated).filter(([key]) => !Object.hasOwn(shape, key));
-  return Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...others]);
+/** Adds the defaults of a valid value's schema, and replaces what is never printed. */
+function resolved(schema: unknown, stated: unknown): unknown {
+  if (!isMapping(schema)) return stated;
+  const value = stated === undefined ? schema['default'] : stated;
+  if (value === undefined || value === null) return value;
+  if (schema['writeOnly'] === true)
+    return JSON.stringify(value).includes('://') ? 'https://***' : '***';
+  const form = itemsOf(schema['anyOf']).find((option) => fits(option, value));
+  if (form !== undefined) return resolved(form, value);
+  if (Array.isArray(value)) return value.map((item: unknown) => resolved(schema['items'], item));
+  if (!isMapping(value)) return value;
+  const known = isMapping(schema['properties']) ? schema['properties'] : {};
+  const entries = [...new Set([...Object.keys(known), ...Object.keys(value)])].map((key) => {
+    const inner = Object.hasOwn(known, key) ? known[key] : schema['additionalProperties'];
+    return [key, resolved(inner, Object.hasOwn(value, key) ? value[key] : undefined)];
+  });
+  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
+}
+
+/** Whether a form of a setting is that of a valid value: the same kind, and every key if it is a mapping. */
+function fits(form: unknown, value: unknown): boolean {
+  const { type, anyOf, properties, additionalProperties } = isMapping(form) ? form : {};
+  if (Array.isArray(anyOf)) return anyOf.some((option) => fits(option, value));
+  if (Array.isArray(value)) return type === 'array';
+  if (!isMapping(value)) return type !== 'array' && type !== 'object';
+  const known = isMapping(properties) ? properties : {};
+  const isOpen = additionalProperties !== false;
+  return type === 'object' && (isOpen || Object.keys(value).every((key) => key in known));
 }

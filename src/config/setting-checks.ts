@@ -16,7 +16,7 @@ import {
 } from './config-problems.ts';
 import { nearest } from './nearest.ts';
 import { parseFilterKey } from './report-settings.ts';
-import type { Environment } from './variables.ts';
+import type { Environment } from './settings-text.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 type Refuse = (path: SettingPath, text: string, at?: Mistake['at']) => void;

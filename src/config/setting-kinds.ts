@@ -40,9 +40,6 @@ export const listedText = text.refine((value) => !value.includes(','), {
 /** Marks a kind of value that is never printed. */
 export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
 
-export const isHidden = (kind: z.core.$ZodType): boolean =>
-  z.globalRegistry.get(kind)?.['writeOnly'] === true;
-
 /** This machine, where plain http exposes nothing to a network. */
 export const isLoopback = (host: string): boolean =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);

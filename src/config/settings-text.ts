@@ -1,53 +1,36 @@
 /**
  * Reads YAML text into plain values, each with its place in the file; fills variables and expands braces.
  * A number must be written the way it prints: `0644`, `1.0` and a 20-digit id stay text, so that nothing is rounded.
+ * What a value means depends on the path that leads to it, so an alias is read anew wherever it stands (decision 18).
  */
 
 import { expand } from 'brace-expansion';
 import * as yaml from 'yaml';
 
 import { type Mistake, placeName, type SettingPath } from './config-problems.ts';
-import { type Environment, fillVariables } from './variables.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Surroundings {
+  readonly environment: Environment;
+  /** Whether the service is not called, so that credentials may be missing. */
+  readonly offline?: boolean;
+}
 
 /** Far above any configuration, far below what nested aliases could expand to. */
 const MAX_VALUES = 100_000;
 /** Settings are at most six levels deep; deeper ones are an attack on the stack. */
 const MAX_DEPTH = 50;
 
-const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
-
-export interface Surroundings {
-  readonly environment: Environment;
-  readonly offline?: boolean;
-}
-
-/** Line and column start at 1. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
 const TOO_DEEP = 'is nested too deeply to be read';
 const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`;
+const UNKNOWN_ANCHOR = 'is an alias of an anchor that is not defined before it';
+const OWN_PART = 'is an alias of a value that contains it';
 
-/** Drops the library's message, which may quote part of a secret. */
-function fatalError(
-  { pos: [offset], code, message }: yaml.YAMLError,
-  text: string,
-): { readonly offset: number; readonly text: string } {
-  // The library catches its own stack overflow and reports its place.
-  if (message.includes('call stack')) return { offset, text: TOO_DEEP };
-  if (code === 'TAG_RESOLVE_FAILED')
-    return { offset, text: 'carries a YAML tag; plain values only' };
-  const isBraces = text[offset] === '{' || text[offset - 1] === '}';
-  const words = isBraces
-    ? 'braces must stand in quotes here: "revenue_d{0,7}", "${NAME}"'
-    : code.toLowerCase().replaceAll('_', ' ');
-  return { offset, text: `not YAML: ${words}` };
-}
+const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
 
 /** Braces expand in these lists. Filters, for example, may contain literal braces. */
-const nameLists: ReadonlySet<string> = new Set([
+const nameLists: ReadonlySet<unknown> = new Set([
   'dimensions',
   'metrics',
   'sort',
@@ -57,7 +40,7 @@ const nameLists: ReadonlySet<string> = new Set([
   'ad_revenue_sources',
 ]);
 
-const credentials: ReadonlySet<string> = new Set([
+const credentials: ReadonlySet<unknown> = new Set([
   'token',
   'token_file',
   'headers',
@@ -65,29 +48,23 @@ const credentials: ReadonlySet<string> = new Set([
   'ca_file',
 ]);
 
-const UNKNOWN_ANCHOR = 'is an alias of an anchor that is not defined before it';
-const OWN_PART = 'is an alias of a value that contains it';
-
 /** A value filled from the environment stays text, whatever it spells. */
 export class SettingsText {
-  readonly value: unknown;
-  readonly fatal: { readonly place: Position; readonly text: string } | null;
+  readonly value: unknown = null;
+  readonly fatal: { readonly place: string; readonly text: string } | null = null;
   /** Of single values, which are then null and must not be reported again. */
   readonly mistakes: Mistake[] = [];
   /** Values from the environment, which must not be shown. */
   readonly filledPlaces: SettingPath[] = [];
   readonly #from: Surroundings;
   readonly #lines = new yaml.LineCounter();
-  readonly #anchors = new Map<string, yaml.Node>();
-  readonly #open = new Set<unknown>();
-  readonly #keyOffsets = new Map<string, number>();
-  readonly #valueOffsets = new Map<string, number>();
+  readonly #targets = new Map<yaml.Alias, yaml.Node | undefined>();
+  readonly #open = new Set<yaml.Node>();
+  readonly #offsets = { key: new Map<string, number>(), value: new Map<string, number>() };
   #values = 0;
 
   constructor(text: string, from: Surroundings) {
     this.#from = from;
-    let value: unknown = null;
-    let fatal: ReturnType<typeof fatalError> | null = null;
     try {
       const { contents, errors } = yaml.parseDocument(text, {
         prettyErrors: false,
@@ -98,31 +75,50 @@ export class SettingsText {
         lineCounter: this.#lines,
       });
       const [error] = errors;
-      this.#valueOffsets.set(placeName([]), contents?.range[0] ?? 0);
-      if (error === undefined) value = this.#read(contents, []);
-      else fatal = fatalError(error, text);
+      if (error !== undefined) {
+        this.fatal = { place: this.#placeAt(error.pos[0]), text: wordsOf(error, text) };
+        return;
+      }
+      const anchors = new Map<string, yaml.Node>();
+      yaml.visit(contents, {
+        Node: (_key, node) => {
+          if (yaml.isAlias(node)) this.#targets.set(node, anchors.get(node.source));
+          else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+        },
+      });
+      this.value = this.#read(contents, []);
     } catch (thrown) {
       // The library overflowed the stack, or there were too many values.
       if (!(thrown instanceof RangeError)) throw thrown;
-      fatal = { offset: 0, text: this.#values > MAX_VALUES ? TOO_MANY : TOO_DEEP };
+      const isMany = this.#values > MAX_VALUES;
+      this.fatal = { place: this.#placeAt(0), text: isMany ? TOO_MANY : TOO_DEEP };
     }
-    this.value = fatal === null ? value : null;
-    this.fatal = fatal === null ? null : { place: this.#placeAt(fatal.offset), text: fatal.text };
   }
 
-  /** Falls back to the nearest setting around one that is not stated. */
-  placeOf(path: SettingPath, at: Mistake['at']): Position {
+  /** Returns `line:column` of a setting, or of the nearest one around it if it is not stated. */
+  placeOf(path: SettingPath, at: Mistake['at']): string {
     const name = placeName(path);
-    const [key, value] = [this.#keyOffsets.get(name), this.#valueOffsets.get(name)];
-    const offset = at === 'key' ? (key ?? value) : (value ?? key);
+    const { key, value } = this.#offsets;
+    const [first, second] = at === 'key' ? [key, value] : [value, key];
+    const offset = first.get(name) ?? second.get(name);
     return offset === undefined && path.length > 0
       ? this.placeOf(path.slice(0, -1), 'key')
       : this.#placeAt(offset ?? 0);
   }
 
-  #placeAt(offset: number): Position {
+  #placeAt(offset: number): string {
     const { line, col } = this.#lines.linePos(offset);
-    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+    return `${Math.max(line, 1)}:${Math.max(col, 1)}`;
+  }
+
+  #count(): void {
+    this.#values += 1;
+    if (this.#values > MAX_VALUES) throw new RangeError(TOO_MANY);
+  }
+
+  #refuse(path: SettingPath, text: string, at: Mistake['at'] = 'value'): null {
+    this.mistakes.push({ path, at, text });
+    return null;
   }
 
   /** Nested lists and braces add their items to the `list` around them, and return it. */
@@ -132,107 +128,97 @@ export class SettingsText {
       return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
     if (!yaml.isNode(node)) return null;
     const offset = node.range?.[0] ?? 0;
-    this.#valueOffsets.set(placeName(path), offset);
+    this.#offsets.value.set(placeName(path), offset);
     if (yaml.isAlias(node)) {
-      const target = this.#anchors.get(node.source);
+      const target = this.#targets.get(node);
       if (target === undefined) return this.#refuse(path, UNKNOWN_ANCHOR);
       return this.#open.has(target) ? this.#refuse(path, OWN_PART) : this.#read(target, path, list);
     }
-    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    if (node.tag !== undefined && !PLAIN_TAG.test(node.tag)) {
+    if (node.tag !== undefined && !PLAIN_TAG.test(node.tag))
       return this.#refuse(path, 'carries a YAML tag; plain values only');
-    }
     if (yaml.isScalar(node)) {
       const { value, source } = node;
-      const isOfNames = nameLists.has(String(path.at(-2))) || path.at(-3) === 'cohorts';
-      const areNames = list !== null && isOfNames && typeof value === 'string';
-      return areNames
+      if (typeof value === 'number') return String(value) === source ? value : source;
+      if (typeof value !== 'string') return value;
+      const isName = nameLists.has(path.at(-2)) || path.at(-3) === 'cohorts';
+      return list !== null && isName
         ? this.#readNames(value, offset, path, list)
-        : this.#readScalar(value, source, path);
+        : this.#readText(value, path);
     }
     this.#open.add(node);
-    const value = yaml.isMap(node)
-      ? this.#readMapping(node.items, path)
-      : this.#readList(node.items, list === null ? path : path.slice(0, -1), list ?? []);
+    const value = yaml.isMap(node) ? this.#readMapping(node, path) : (list ?? []);
+    if (yaml.isSeq(node) && Array.isArray(value)) {
+      const outer = list === null ? path : path.slice(0, -1);
+      for (const item of node.items) {
+        const read: unknown = this.#read(item, [...outer, value.length], value);
+        if (read !== value) value.push(read);
+      }
+    }
     this.#open.delete(node);
     return value;
   }
 
-  #count(): void {
-    this.#values += 1;
-    if (this.#values > MAX_VALUES) throw new RangeError(TOO_MANY);
-  }
-
-  #readMapping(
-    items: readonly { key: unknown; value: unknown }[],
-    path: SettingPath,
-    mapping: Record<string, unknown> = {},
-  ): Record<string, unknown> {
-    const names = new Set<string>();
-    for (const { key, value } of items) {
+  #readMapping(node: yaml.YAMLMap, path: SettingPath): Readonly<Record<string, unknown>> {
+    const mapping: Record<string, unknown> = {};
+    for (const { pair, isMerged } of this.#pairsOf(node, path)) {
+      const { key, value } = pair;
       const name = yaml.isScalar(key) ? (key.source ?? String(key.value)) : null;
       if (name === null || name === '__proto__') {
-        this.#refuse(
-          path,
-          'contains a key that no mapping can have: a list, a mapping or __proto__; keys are plain text',
-        );
+        const text =
+          'contains a key that no mapping can have: a list, a mapping or __proto__; keys are plain text';
+        this.#refuse(path, text);
         continue;
       }
+      const isStated = Object.hasOwn(mapping, name);
+      // A top-level key `x-…` only holds anchors. A merge only adds keys.
+      if ((path.length === 0 && name.startsWith('x-')) || (isStated && isMerged)) continue;
       const place = [...path, name];
-      if (path.length === 0 && name.startsWith('x-')) {
-        // Read for its anchors. Mistakes in it count only where an alias refers to it.
-        const before = this.mistakes.length;
-        this.#read(value, place);
-        this.mistakes.length = before;
-        continue;
-      }
-      if (name === '<<' || (Object.hasOwn(mapping, name) && !names.has(name))) continue;
-      if (yaml.isScalar(key) && key.range) this.#keyOffsets.set(placeName(place), key.range[0]);
-      if (names.has(name)) {
+      if (yaml.isScalar(key) && key.range) this.#offsets.key.set(placeName(place), key.range[0]);
+      if (isStated) {
         this.#refuse(place, 'is stated twice; a mapping holds each key once', 'key');
-        continue;
-      }
-      names.add(name);
-      mapping[name] = name.includes('${')
-        ? this.#refuse(
-            place,
-            'is a key with a variable; variables are filled in values only',
-            'key',
-          )
-        : this.#read(value, place);
-    }
-    for (const { key, value } of items) {
-      if (yaml.isScalar(key) && key.value === '<<') this.#merge(value, path, mapping);
+      } else if (name.includes('${')) {
+        const text = 'is a key with a variable; variables are filled in values only';
+        mapping[name] = this.#refuse(place, text, 'key');
+      } else mapping[name] = this.#read(value, place);
     }
     return mapping;
   }
 
-  #merge(value: unknown, path: SettingPath, mapping: Record<string, unknown>): void {
-    this.#count();
-    const place = [...path, '<<'];
-    const node = yaml.isAlias(value) ? this.#anchors.get(value.source) : value;
-    if (yaml.isNode(value) && value.range) this.#keyOffsets.set(placeName(place), value.range[0]);
-    if (node === undefined) this.#refuse(place, UNKNOWN_ANCHOR, 'key');
-    else if (this.#open.has(node)) this.#refuse(place, OWN_PART, 'key');
-    else if (yaml.isCollection(node)) {
-      this.#open.add(node);
-      if (yaml.isMap(node)) this.#readMapping(node.items, path, mapping);
-      else for (const item of node.items) this.#merge(item, path, mapping);
-      this.#open.delete(node);
-    } else
-      this.#refuse(
-        place,
-        'merges something that is no mapping; must be a mapping or a list of them',
-        'key',
-      );
+  /** Returns the pairs of a mapping, then those that it merges. */
+  #pairsOf(
+    { items }: yaml.YAMLMap,
+    path: SettingPath,
+  ): { readonly pair: yaml.Pair; readonly isMerged: boolean }[] {
+    const isMerge = ({ key }: yaml.Pair): boolean => yaml.isScalar(key) && key.value === '<<';
+    return [
+      ...items.filter((pair) => !isMerge(pair)).map((pair) => ({ pair, isMerged: false })),
+      ...items
+        .filter(isMerge)
+        .flatMap(({ value }) =>
+          this.#mergedPairs(value, path).map((pair) => ({ pair, isMerged: true })),
+        ),
+    ];
   }
 
-  #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {
-    for (const item of items) {
-      const value = this.#read(item, [...path, list.length], list);
-      if (value !== list) list.push(value);
-    }
-    return list;
+  #mergedPairs(value: unknown, path: SettingPath): yaml.Pair[] {
+    this.#count();
+    const place = [...path, '<<'];
+    const refuse = (text: string): [] => {
+      this.#refuse(place, text, 'key');
+      return [];
+    };
+    const node = yaml.isAlias(value) ? this.#targets.get(value) : value;
+    if (yaml.isNode(value) && value.range) this.#offsets.key.set(placeName(place), value.range[0]);
+    if (node === undefined) return refuse(UNKNOWN_ANCHOR);
+    if (!yaml.isCollection(node))
+      return refuse('merges something that is no mapping; must be a mapping or a list of them');
+    if (this.#open.has(node)) return refuse(OWN_PART);
+    this.#open.add(node);
+    const pairs = yaml.isMap(node)
+      ? this.#pairsOf(node, path).map(({ pair }) => pair)
+      : node.items.flatMap((item) => this.#mergedPairs(item, path));
+    this.#open.delete(node);
+    return pairs;
   }
 
   /** Each name has its own path; all have the position of the text. */
@@ -249,28 +235,64 @@ export class SettingsText {
     for (const name of text.includes('{') ? expand(text, options) : [text]) {
       this.#count();
       const place = [...path.slice(0, -1), list.length];
-      this.#valueOffsets.set(placeName(place), offset);
-      list.push(this.#readScalar(name, undefined, place));
+      this.#offsets.value.set(placeName(place), offset);
+      list.push(this.#readText(name, place));
     }
     return list;
   }
 
-  #readScalar(value: unknown, source: string | undefined, path: SettingPath): unknown {
-    if (typeof value === 'number') return String(value) === source ? value : source;
-    if (typeof value !== 'string') return value;
-    const filled = fillVariables(value, this.#from.environment, this.#isUnused(path));
+  #readText(text: string, path: SettingPath): string | null {
+    const [first, second] = path;
+    const isCredential = first === 'service' && credentials.has(second);
+    const isUnused = this.#from.offline === true && (isCredential || first === 'notify');
+    const filled = fillVariables(text, this.#from.environment, isUnused);
     if (filled.isNamed) this.filledPlaces.push(path);
     return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
   }
+}
 
-  /** Whether a value is not used because the service is not called. */
-  #isUnused([first, second = '']: SettingPath): boolean {
-    const isCredential = first === 'service' && credentials.has(String(second));
-    return this.#from.offline === true && (isCredential || first === 'notify');
-  }
+/** Drops the library's message, which may quote part of a secret. */
+function wordsOf({ pos: [offset], code, message }: yaml.YAMLError, text: string): string {
+  // The library catches its own stack overflow and reports its place.
+  if (message.includes('call stack')) return TOO_DEEP;
+  if (code === 'TAG_RESOLVE_FAILED') return 'carries a YAML tag; plain values only';
+  const isBraces = text[offset] === '{' || text[offset - 1] === '}';
+  return isBraces
+    ? 'not YAML: braces must stand in quotes here: "revenue_d{0,7}", "${NAME}"'
+    : `not YAML: ${code.toLowerCase().replaceAll('_', ' ')}`;
+}
 
-  #refuse(path: SettingPath, text: string, at: Mistake['at'] = 'value'): null {
-    this.mistakes.push({ path, at, text });
-    return null;
-  }
+const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+
+/** Valid as a header and as an address, which leads nowhere. */
+const UNUSED = 'https://unused.invalid';
+
+/** Fills `${NAME}` and `${NAME:-default}`, and turns `$$` into a dollar sign. Values are not searched for more variables. */
+export function fillVariables(text: string, environment: Environment, isUnused = false) {
+  const unset: string[] = [];
+  let isNamed = false;
+  let problem: string | null = null;
+  const filled = text.replace(
+    /\$\$|\$\{([^}]*)(\}?)/g,
+    (whole, inside: string | undefined, closing: string) => {
+      if (inside === undefined) return '$';
+      isNamed = true;
+      const [, name, fallback] = VARIABLE.exec(inside) ?? [];
+      // A variable within a default would be cut off at its brace.
+      if (name === undefined || closing === '' || fallback?.includes('${') === true) {
+        problem =
+          'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
+        return whole;
+      }
+      const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+      // As in a shell, the default of `:-` also replaces a variable that is set to nothing.
+      if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
+      if (isUnused && (value ?? '') === '') return UNUSED;
+      if (value === undefined) unset.push(name);
+      return value ?? whole;
+    },
+  );
+  if (problem === null && unset.length > 0)
+    problem = `environment variable ${unset.join(', ')} is not set; set it`;
+  return { text: filled, isNamed, problem };
 }

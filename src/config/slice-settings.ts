@@ -250,7 +250,7 @@ const sliceShape = {
     .describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
   types: z
     .record(z.string(), columnType)
-    .default({})
+    .prefault({})
     .describe("Column types by metric, in place of the catalog's: BIGINT, DOUBLE or DECIMAL(p,s)."),
   additive: z
     .record(z.string(), z.boolean())

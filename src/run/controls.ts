@@ -273,7 +273,7 @@ export async function reportMoved(
   const [example] = moved.filter(({ start }) => starts.has(start)).toReversed();
   if (example !== undefined) {
     const { metric, start, before, after } = example;
-    const message = `control totals of ${starts.size} periods moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`;
+    const message = `control totals of ${starts.size} ${starts.size === 1 ? 'period' : 'periods'} moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`;
     run.emit({ type: 'totals_moved', slice: slice.name, periods: starts.size, waiting, message });
   }
   if (restless.size === 0) return;

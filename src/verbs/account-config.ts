@@ -80,6 +80,7 @@ const MAX_EVENTS = MAX_STARRED - 50;
 
 /** More names would make the comment longer, not clearer. */
 const MAX_NAMES = 3;
+const MAX_APPS = 50;
 
 function textOf(items: Catalog, service: Addresses, options: AccountOptions): string {
   const idsOf = (filter: CatalogFilter): string[] =>
@@ -98,6 +99,13 @@ function textOf(items: Catalog, service: Addresses, options: AccountOptions): st
   const apps = chosenApps(items, options);
   const tokens = apps.map(({ id }) => id);
   const isChosen = options.apps !== undefined && options.apps.length > 0;
+  const listedApps = items.filter(({ filter }) => filter === 'apps');
+  const appsComment = [
+    ...listedApps.slice(0, MAX_APPS).map(({ id, name }) => `  #   ${id}: ${oneLine(name)}`),
+    ...(listedApps.length > MAX_APPS
+      ? [`  #   and ${listedApps.length - MAX_APPS} more: \`ripen catalog\` lists them`]
+      : []),
+  ].join('\n');
   const onlyIf = (isWanted: boolean): string => (isWanted ? '' : '# ');
   return `# yaml-language-server: $schema=./ripen.schema.json
 #
@@ -131,6 +139,7 @@ defaults: # for every slice that does not state its own
   metrics: [*base, *cohorts]
   date_period: -60d:yesterday # begin earlier to load more
   ${onlyIf(isChosen)}filters: { app_token__in: ${listText(isChosen ? tokens : [])} }
+${appsComment}
 
 slices:
   - name: network_daily

@@ -65,7 +65,10 @@ test('of the simulator it names apps, currency, cohort ages and events; check fi
 }, 60_000);
 
 test('apps and currency can be chosen; what the account does not list, or who it is, is refused before a file is written', async () => {
-  const apps = ['abc123def456', 'xyz987uvw654'].map((id) => ({ id, name: id }));
+  const apps = [
+    { id: 'abc123def456', name: 'Puzzle Story' },
+    { id: 'xyz987uvw654', name: 'Farm\nlinks: {}' },
+  ];
   const account = await startAccount({ apps, events: ['purchase_events'], ages: ['d7'] });
   const refused = async (chosen: object): Promise<string> =>
     init({
@@ -94,6 +97,9 @@ test('apps and currency can be chosen; what the account does not list, or who it
   expect(
     config.slices.map(({ parameters }) => [parameters['app_token__in'], parameters['currency']]),
   ).toEqual(Array.from({ length: 3 }, () => ['abc123def456', 'EUR']));
+  expect(text).toMatch(
+    /\n {2}filters: .*\n {2}# {3}abc123def456: Puzzle Story\n {2}# {3}xyz987uvw654: Farm[^\n]*links: \{\}\n\n/,
+  );
   expect(text).toContain('events: &events ["*_events"] # 1 metric today: purchase_events');
   const requests = account.received.length;
   expect(await refused({ reportsUrl, environment })).toContain('existed already');

@@ -7,11 +7,13 @@ import {
   plan,
   readConfig,
   replay,
+  resolvedConfig,
   status,
   sync,
   type Config,
   type SyncSummary,
 } from '../../src/index.ts';
+import { planText } from '../../src/commands/plan.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query, type Readable } from '../support/contents.ts';
 import { type AccountLists, startAccount } from '../support/grown-account.ts';
@@ -77,8 +79,14 @@ test('a star is the metrics that match; what is new is a column loaded for the w
   expect(await messagesOf(config, 0)).toContain(
     'note: *_events stands for 2 metrics: a_events, b_events',
   );
+  const resolved = async (): Promise<string> =>
+    resolvedConfig({ directory: installation.directory, environment: { RIPEN_TOKEN: TOKEN } });
+  expect(await resolved()).toContain('# what * stands for is known after the first sync\n');
   expect(await syncOn(config, 0)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
+  expect(await resolved()).toContain(
+    '    # *_events stands for 2 metrics: a_events, b_events\n    metrics: [ installs, "*_events" ]\n',
+  );
 
   lists.events = ['a_events', 'c_events'];
   expect(await messagesOf(config, 1)).toContain('note: metrics were added (c_events): 11 periods');
@@ -101,6 +109,7 @@ test('a star is the metrics that match; what is new is a column loaded for the w
       ],
     },
   ]);
+  expect(planText(planned, false)).not.toContain('stands for');
   const [daily] = (await status(config, { asOf: night(1) })).slices;
   expect(daily?.metrics.map(({ metric }) => metric)).toEqual([
     'installs',

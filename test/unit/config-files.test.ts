@@ -341,6 +341,7 @@ slices:
     metrics: [ revenue_d0, revenue_d1, revenue_d2, installs ]
     max_metrics: 200
     date_period: -7d:yesterday
+    week_starts_on: monday
     cohort_maturity: immature
     utc_offset: +00:00
     attribution_type: null

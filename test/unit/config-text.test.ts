@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { fillVariables } from '../../src/config/variables.ts';
+import { fillVariables } from '../../src/config/settings-text.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import type { Config } from '../../src/config/config.ts';
 

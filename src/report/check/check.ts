@@ -2,18 +2,21 @@
 
 import type { Config } from '../../config/config.ts';
 import type { Problem } from '../../config/config-problems.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, textOf } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import type { Slice } from '../../model/slice.ts';
 import type { Catalog } from '../../model/catalog.ts';
 import { sliceRefusal } from '../../model/slice-refusal.ts';
-import { hasStars, starsOf, twinsText, withStars } from '../../model/stars.ts';
+import { hasStars, type Star, starsOf, twinsText, withStars } from '../../model/stars.ts';
 import { countText, namesText } from '../terminal/measure.ts';
+import { wrapped } from '../terminal/table.ts';
 import { finding, findingOf, mergedNotes, placeOf, type Finding } from './finding.ts';
-import { loadedMetricsAt, placeFindings } from './warehouse.ts';
+import { placeFindings, storedMetricsAt } from './warehouse.ts';
 import { type Checking, requestedService } from './service.ts';
 import { CatalogLists } from './catalog-lists.ts';
 import { type CheckedSlice, settingPath, sliceFindings } from './slice.ts';
+
+const NOTE_WIDTH = 100;
 
 export function problemFindings(problems: readonly Problem[]): Finding[] {
   const wrong = problems.map(({ place, key, text }): Finding => {
@@ -32,7 +35,10 @@ export async function findingsOf(
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
-  const loaded = config.slices.some(hasStars) ? await loadedMetricsAt(config.warehouse) : null;
+  const stored = config.slices.some(hasStars)
+    ? await storedMetricsAt(config.warehouse).catch(() => null)
+    : null;
+  const loaded = stored?.loaded;
   const slices = config.slices.map((slice) =>
     withStars(slice, lists.metrics, loaded?.get(slice.name)),
   );
@@ -68,11 +74,29 @@ function refusalOrStars(
   const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
   const stars = starsOf(slice, lists.metrics, loaded);
   const notes = stars.map(({ pattern, metrics }) => {
-    const text = `${pattern} stands for ${countText(metrics.length, 'metric')}: ${namesText(metrics)}`;
+    const text = `${standsFor({ pattern, metrics })}: ${namesText(metrics)}`;
     return finding('note', text, null, place);
   });
   const twins = twinsText(stars);
   return twins === null ? notes : [...notes, finding('warning', twins, null, place)];
+}
+
+const standsFor = ({ pattern, metrics }: Pick<Star, 'pattern' | 'metrics'>): string =>
+  `${pattern} stands for ${countText(metrics.length, 'metric')}`;
+
+/** Says what the stars of each slice stand for in the catalog that the warehouse last saw. */
+export async function starNotes({ warehouse, slices }: Config): Promise<Map<string, string>> {
+  const stored = await storedMetricsAt(warehouse).catch((thrown: unknown) => textOf(thrown));
+  const notes = slices.filter(hasStars).map((slice): [string, string] => {
+    if (typeof stored === 'string') return [slice.name, `what * stands for is unknown: ${stored}`];
+    const { listed, loaded } = stored;
+    if (listed.length === 0) return [slice.name, 'what * stands for is known after the first sync'];
+    const lines = starsOf(slice, listed, loaded.get(slice.name)).map(
+      ({ pattern, metrics }) => `${standsFor({ pattern, metrics })}: ${metrics.join(', ')}`,
+    );
+    return [slice.name, lines.map((line) => wrapped(line, NOTE_WIDTH)).join('\n')];
+  });
+  return new Map(notes);
 }
 
 function sliceWorks(slices: readonly Slice[], { metrics }: CatalogLists): Finding[] {

@@ -6,9 +6,11 @@ import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
 
+import { readCatalog } from '../../account/stored-catalog.ts';
 import type { Config } from '../../config/config.ts';
 import { asFailure, Failure } from '../../errors.ts';
 import { timeoutSignal } from '../../model/duration.ts';
+import { isMetricItem } from '../../model/metric.ts';
 import type { Slice } from '../../model/slice.ts';
 import { auditProblems } from '../../publish/audits.ts';
 import { publisherOf } from '../../publish/places/database.ts';
@@ -169,12 +171,16 @@ async function unconfiguredFindings(
 
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
 
-/** Returns the metrics by slice; none if the warehouse cannot be read. */
-export async function loadedMetricsAt(
-  path: string,
-): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  if (!warehouseExists(path)) return new Map();
-  return withWarehouse(path, { ...opening, mode: 'read' }, storedMetrics).catch(() => new Map());
+/** Returns the metrics of the catalog last seen, and those loaded by slice. Both are empty before the first sync. */
+export async function storedMetricsAt(path: string): Promise<{
+  readonly listed: readonly string[];
+  readonly loaded: ReadonlyMap<string, ReadonlySet<string>>;
+}> {
+  if (!warehouseExists(path)) return { listed: [], loaded: new Map() };
+  return withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
+    const listed = (await readCatalog(warehouse)).filter(isMetricItem).map(({ id }) => id);
+    return { listed, loaded: await storedMetrics(warehouse) };
+  });
 }
 
 async function storedMetrics(

@@ -224,7 +224,7 @@ function horizonFindings(planAt: string): (slice: SliceStatus) => Finding[] {
         const message = `${name}: ${metric} never becomes final; its totals last moved at age ${age ?? 1}.`;
         findings.push(finding('well', message, proposal));
       } else if (lastDay !== null && lastDay >= since) {
-        const message = `${name}: ${moved} of ${periods} final totals of ${metric} moved after its horizon of ${horizon}d, the latest found on ${lastDay}.`;
+        const message = `${name}: ${moved} of ${counted(periods, 'final total')} of ${metric} moved after its horizon of ${horizon}d, the latest found on ${lastDay}.`;
         findings.push(finding('watch', message, proposal));
       }
     }
