@@ -1,10 +1,10 @@
 -- Not run by the tests; written after the documentation of Athena engine version 3.
 -- Run each statement by itself, as Athena takes one at a time.
-[delta] -- The newest version of each table is read, which is another night while one is published.
+[Delta tables] -- The newest version of each table is read, which is another night while one is published.
 
 create database if not exists `{schema}`;
 
--- Each plain table:
+-- plain files:
 
 drop table if exists `{schema}`.`{table}`;
 
@@ -15,22 +15,22 @@ comment '{comment}'
 stored as parquet
 location '{root}/{table}/';
 
--- Each Delta table:
+-- Delta tables:
 
 create external table if not exists `{schema}`.`{table}`
 location '{root}/{table}/'
 tblproperties ('table_type' = 'DELTA');
 
--- Each table in a view:
+-- tables in views:
 
 "{schema}"."{table}"
 
--- Each view:
+-- views:
 
 create or replace view "{schema}"."{table}" as
 {rows};
 
--- Each type:
+-- types:
 
 INTEGER int
 VARCHAR string

@@ -5,7 +5,7 @@
 
 create schema if not exists `{schema}`;
 
--- Each Delta table:
+-- Delta tables:
 
 create external table if not exists `{schema}`.`{table}`
 with connection `us.ripen`
@@ -15,11 +15,11 @@ options (
     description = '{comment}'
 );
 
--- Each table in a view:
+-- tables in views:
 
 `{schema}`.`{table}`
 
--- Each view:
+-- views:
 
 create or replace view `{schema}`.`{table}` (
 [column]     `{name}` options (description = '{comment}')
@@ -27,7 +27,7 @@ create or replace view `{schema}`.`{table}` (
 options (description = '{comment}') as
 {rows};
 
--- Each type:
+-- types:
 
 BOOLEAN bool
 BIGINT int64

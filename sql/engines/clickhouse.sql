@@ -5,7 +5,7 @@
 
 create database if not exists `{schema}`;
 
--- Each plain table:
+-- plain files:
 
 create or replace view `{schema}`.`{table}`
 (
@@ -17,7 +17,7 @@ as select
 [bucket] from s3('{address}/{table}/*.parquet', 'Parquet', '{structure}')
 comment '{comment}';
 
--- Each Delta table:
+-- Delta tables:
 
 create or replace view `{schema}`.`{table}`
 (
@@ -30,11 +30,11 @@ as select
 [night] settings delta_lake_snapshot_version = {night}
 comment '{comment}';
 
--- Each table in a view:
+-- tables in views:
 
 `{schema}`.`{table}`
 
--- Each view:
+-- views:
 
 create or replace view `{schema}`.`{table}`
 (
@@ -43,7 +43,7 @@ create or replace view `{schema}`.`{table}`
 as {rows}
 comment '{comment}';
 
--- Each type:
+-- types:
 
 BOOLEAN Nullable(Bool)
 INTEGER Nullable(Int32)

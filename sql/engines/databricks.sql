@@ -4,16 +4,16 @@
 
 create database if not exists `{schema}`;
 
--- Each Delta table:
+-- Delta tables:
 
 create table if not exists `{schema}`.`{table}` using delta location '{root}/{table}';
 
--- Each table in a view:
+-- tables in views:
 
 `{schema}`.`{table}`
 [night] version as of {night}
 
--- Each view:
+-- views:
 
 create or replace view `{schema}`.`{table}` (
 [column]     `{name}` comment '{comment}'
@@ -21,7 +21,7 @@ create or replace view `{schema}`.`{table}` (
 comment '{comment}' as
 {rows};
 
--- Each type:
+-- types:
 
 INTEGER int
 VARCHAR string

@@ -1,6 +1,6 @@
-[plain] -- Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.
-[delta] -- The views are run by the tests (npm test) over a reader in the place of delta_scan; its extension is not in the registry.
-[delta] -- An older night takes an extension whose delta_scan knows the parameter version.
+[plain files] -- Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.
+[Delta tables] -- The views are run by the tests (npm test) over a reader in the place of delta_scan; its extension is not in the registry.
+[Delta tables] -- An older night takes an extension whose delta_scan knows the parameter version.
 [disk] -- catalog.duckdb beside Delta tables needs no extension, and shows the newest night.
 [night] -- Tables and views show night {night} for as long as keep says: make them again each night.
 
@@ -18,12 +18,12 @@
 [bucket]     provider credential_chain
 [bucket] );
 
-[delta] install delta;
-[delta] load delta;
+[Delta tables] install delta;
+[Delta tables] load delta;
 
 create schema if not exists "{schema}";
 
--- Each plain table:
+-- plain files:
 
 create or replace view "{schema}"."{table}" as
 select
@@ -33,7 +33,7 @@ from read_parquet('{pattern}/{table}/*.parquet');
 comment on view "{schema}"."{table}" is '{comment}';
 [commented] comment on column "{schema}"."{table}"."{name}" is '{comment}';
 
--- Each Delta table:
+-- Delta tables:
 
 create or replace view "{schema}"."{table}" as
 select
@@ -44,11 +44,11 @@ select
 comment on view "{schema}"."{table}" is '{comment}';
 [commented] comment on column "{schema}"."{table}"."{name}" is '{comment}';
 
--- Each table in a view:
+-- tables in views:
 
 "{schema}"."{table}"
 
--- Each view:
+-- views:
 
 create or replace view "{schema}"."{table}" as
 {rows};

@@ -10,7 +10,7 @@ create catalog integration if not exists ripen_delta
 
 create schema if not exists "{schema}";
 
--- Each Delta table:
+-- Delta tables:
 
 create iceberg table if not exists "{schema}"."{table}"
     external_volume = 'ripen_volume'
@@ -19,11 +19,11 @@ create iceberg table if not exists "{schema}"."{table}"
     auto_refresh = true
     comment = '{comment}';
 
--- Each table in a view:
+-- tables in views:
 
 "{schema}"."{table}"
 
--- Each view:
+-- views:
 
 create or replace view "{schema}"."{table}" (
 [column]     "{name}" comment '{comment}'

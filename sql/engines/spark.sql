@@ -1,11 +1,11 @@
 -- Not run by the tests; written after the documentation of Spark 3.5 and of Delta Lake.
-[plain] -- Needs Spark 3.4 or newer, for timestamp_ntz.
-[plain] -- Run refresh table after a publish.
+[plain files] -- Needs Spark 3.4 or newer, for timestamp_ntz.
+[plain files] -- Run refresh table after a publish.
 [night] -- The views show night {night} for as long as keep says: make them again each night.
 
 create database if not exists `{schema}`;
 
--- Each plain table:
+-- plain files:
 
 drop table if exists `{schema}`.`{table}`;
 
@@ -17,18 +17,18 @@ using parquet
 [bucket] location 's3a:{path}/{table}'
 comment '{comment}';
 
--- Each Delta table:
+-- Delta tables:
 
 create table if not exists `{schema}`.`{table}` using delta
 [disk] location 'file://{root}/{table}';
 [bucket] location 's3a:{path}/{table}';
 
--- Each table in a view:
+-- tables in views:
 
 `{schema}`.`{table}`
 [night] version as of {night}
 
--- Each view:
+-- views:
 
 create or replace view `{schema}`.`{table}` (
 [column]     `{name}` comment '{comment}'
@@ -36,7 +36,7 @@ create or replace view `{schema}`.`{table}` (
 comment '{comment}' as
 {rows};
 
--- Each type:
+-- types:
 
 INTEGER int
 VARCHAR string

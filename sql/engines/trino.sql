@@ -1,12 +1,12 @@
 -- Not run by the tests; written after the documentation of the connectors for Hive and for Delta Lake.
 -- Put the name of your catalog of that connector in the place of hive.
-[plain] -- Files on a disk need fs.native-local.enabled=true and local.location=/ in it.
-[delta] -- It needs register-table-procedure.enabled.
+[plain files] -- Files on a disk need fs.native-local.enabled=true and local.location=/ in it.
+[Delta tables] -- It needs register-table-procedure.enabled.
 [night] -- The views show night {night} for as long as keep says: make them again each night.
 
 create schema if not exists hive."{schema}";
 
--- Each plain table:
+-- plain files:
 
 drop table if exists hive."{schema}"."{table}";
 
@@ -20,7 +20,7 @@ with (
     format = 'PARQUET'
 );
 
--- Each Delta table:
+-- Delta tables:
 
 call hive.system.register_table(
     schema_name => '{schema}',
@@ -29,12 +29,12 @@ call hive.system.register_table(
 [bucket]     table_location => '{root}/{table}'
 );
 
--- Each table in a view:
+-- tables in views:
 
 hive."{schema}"."{table}"
 [night] for version as of {night}
 
--- Each view:
+-- views:
 
 create or replace view hive."{schema}"."{table}" as
 {rows};
@@ -42,7 +42,7 @@ create or replace view hive."{schema}"."{table}" as
 comment on view hive."{schema}"."{table}" is '{comment}';
 [commented] comment on column hive."{schema}"."{table}"."{name}" is '{comment}';
 
--- Each type:
+-- types:
 
 -- The connector's precision is milliseconds unless it is configured otherwise, and a finer table is refused.
 TIMESTAMP timestamp(3)

@@ -15,6 +15,7 @@ import {
   type Publication,
 } from '../index.ts';
 import { Failure } from '../errors.ts';
+import { copyAt } from '../publish/copies.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
 import { countText, elapsedText } from '../report/terminal/measure.ts';
 import { namedMode, type Shell } from '../report/terminal/shell.ts';
@@ -139,9 +140,9 @@ const countsOf = ({ periods, rows }: Loss): string =>
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
   const copies = publish.map((target) => {
-    if (target.kind !== 'delta' || target.keepMs === 0)
-      return `It is deleted from ${target.path}, too.`;
-    return `It is deleted from ${target.path}, too; older versions there answer for ${elapsedText(target.keepMs)} more.`;
+    const { keepMs } = copyAt(target);
+    if (keepMs === 0) return `It is deleted from ${target.path}, too.`;
+    return `It is deleted from ${target.path}, too; older versions there answer for ${elapsedText(keepMs)} more.`;
   });
   return [
     `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`,

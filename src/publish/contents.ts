@@ -1,6 +1,6 @@
 /**
- * Finds out which files of a copy differ from the warehouse. A file states what its rows were made from, so that only blocks are
- * read which loads touched since. The rows of a view are computed once, for all copies.
+ * Finds out which files of a copy differ from the warehouse, and writes those. A file states what its rows were made from, so that
+ * only blocks are read which loads touched since. The rows of a view are computed once, for all copies.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,10 +11,11 @@ import { Failure } from '../errors.ts';
 import { day, type Bucket, type DayInterval } from '../model/calendar.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { bucketFor } from '../model/period.ts';
-import { count, dayShape, exactSum, identifier, literal } from '../warehouse/sql.ts';
+import { count, dayLiteral, dayShape, exactSum, identifier, literal } from '../warehouse/sql.ts';
 import { statement, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { blockAt, blockUnit, type PeriodRows } from './blocks.ts';
+import { eachAtOnce, type LakeStore, type StoredFile } from './places/store.ts';
 import { castCell, isOfSlice, type LakeTable } from './tables.ts';
 
 /** What identifies the rows of a block. */
@@ -52,6 +53,24 @@ export interface TablePlan {
   readonly keep: ReadonlyMap<string, BlockContent>;
 }
 
+/** A table as its files have it. */
+interface FileLayout {
+  readonly columns: readonly {
+    readonly name: string;
+    readonly cell: string;
+    /** The number of the column in files. */
+    readonly id?: number;
+  }[];
+  readonly pathOf: (block: PlannedBlock) => string;
+}
+
+export interface WrittenBlock {
+  readonly block: PlannedBlock;
+  readonly path: string;
+  readonly copied: z.infer<typeof copyRow>;
+  readonly stored: StoredFile;
+}
+
 /** Returns the number of rows of a block. */
 export const rowsIn = ({ content }: Pick<BlockContent, 'content'>): number =>
   Number(content.split('-')[0]);
@@ -69,6 +88,14 @@ const summaryRow = z.object({
   start: dayShape.nullable(),
   content: z.string(),
   sums: z.array(z.string().nullable()),
+});
+/** What DuckDB returns of a file that it wrote. */
+const copyRow = z.object({
+  count: z.coerce.number(),
+  file_size_bytes: z.coerce.number(),
+  column_statistics: z.array(
+    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
+  ),
 });
 
 const digestOf = (texts: readonly string[]): string =>
@@ -115,57 +142,87 @@ export class Contents {
     return new Contents(session, periods, new Map(views));
   }
 
-  /** Returns the relation with a table's rows. Computes those of a view at its first use. */
-  async sourceOf({ name, source, isView }: LakeTable): Promise<string> {
-    if (!isView) return source;
-    const relation = `temp.${identifier(`published ${name}`)}`;
-    if (this.#computed.has(name)) return relation;
-    await this.#session.run(`create temp table ${relation} as (from ${source})`);
-    this.#computed.add(name);
-    return relation;
-  }
-
   /** Compares a table with its files. Throws `DATA_MALFORMED` for rows without a period. */
   async plan(table: LakeTable, stored: StoredBlocks): Promise<TablePlan> {
-    const stamped = isOfSlice(table) ? this.#periods.get(table.name) : undefined;
+    const { name: tableName, source, dividedBy } = table;
+    const stamped = isOfSlice(table) ? this.#periods.get(tableName) : undefined;
     if (stamped !== undefined) {
       const plan = await this.#compare(table, stored, stamped);
-      // A copy has as many rows as the table. If the ledger does not account for all, the table is scanned.
       const planned = [...plan.write, ...plan.keep.values()];
       const rows = planned.reduce((sum, block) => sum + rowsIn(block), 0);
-      if (rows === (await this.#countRows(table))) return plan;
+      let counted = this.#counts.get(tableName);
+      if (counted === undefined) {
+        const sql = `select count(*) as rows, null as start from ${source}`;
+        [{ rows: counted } = { rows: 0 }] = await this.#session.rows(sql, [], scannedRow);
+        this.#counts.set(tableName, counted);
+      }
+      // A copy has as many rows as the table. If the ledger does not account for all, the table is scanned.
+      if (rows === counted) return plan;
     }
-    const stamp = table.isView ? (this.#views.get(table.name) ?? '') : '';
+    const stamp = table.isTable ? '' : (this.#views.get(tableName) ?? '');
     const keep = new Map<string, BlockContent>();
     for (const [name, block] of stored.blocks)
       if (block?.stamp === viewStamp(stamp, stored.blocks)) keep.set(name, block);
     const isSame = keep.size > 0 && keep.size === stored.blocks.size;
     if (stamp !== '' && isSame) return { unit: stored.unit, write: [], keep };
-    return this.#compare(table, stored, await this.#scanPeriods(table, stamp));
-  }
-
-  async #countRows({ name, source }: LakeTable): Promise<number> {
-    const sql = `select count(*) as rows, null as start from ${source}`;
-    const known = this.#counts.get(name);
-    const [counted] = known === undefined ? await this.#session.rows(sql, [], scannedRow) : [];
-    const rows = known ?? counted?.rows ?? 0;
-    this.#counts.set(name, rows);
-    return rows;
-  }
-
-  async #scanPeriods(table: LakeTable, stamp: string): Promise<readonly StampedPeriod[]> {
-    const { name, dividedBy } = table;
-    if (dividedBy === null) return [{ start: FIRST_DAY, rows: 0, stamp }];
+    if (dividedBy === null)
+      return this.#compare(table, stored, [{ start: FIRST_DAY, rows: 0, stamp }]);
     const date = `cast(${identifier(dividedBy)} as DATE)`;
-    const source = await this.sourceOf(table);
-    const sql = `select ${date} as start, count(*) as rows from ${source} group by 1 order by 1`;
-    return (await this.#session.rows(sql, [], scannedRow)).map(({ start, rows }) => {
+    const sql = `select ${date} as start, count(*) as rows from ${await this.#sourceOf(table)} group by 1 order by 1`;
+    const periods = (await this.#session.rows(sql, [], scannedRow)).map(({ start, rows }) => {
       if (start !== null) return { start, rows, stamp };
-      const message = `The slice ${name} held ${rows} rows without a ${dividedBy}.`;
+      const message = `The slice ${tableName} held ${rows} rows without a ${dividedBy}.`;
       throw new Failure('DATA_MALFORMED', message, {
         hint: 'Backfill the slice; its copies cannot store rows without a period.',
       });
     });
+    return this.#compare(table, stored, periods);
+  }
+
+  /** Writes blocks as Parquet files, one query at a time, and places as many files at once as the store allows. */
+  async write(
+    table: LakeTable,
+    blocks: readonly PlannedBlock[],
+    { columns, pathOf }: FileLayout,
+    { store, signal }: { readonly store: LakeStore; readonly signal: AbortSignal },
+  ): Promise<WrittenBlock[]> {
+    const cells = columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
+    const ids = columns.flatMap(({ name, id }) =>
+      id === undefined ? [] : `${identifier(name)}: ${id}`,
+    );
+    const options = ids.length === 0 ? '' : `, field_ids {${ids.join(', ')}}`;
+    const written: WrittenBlock[] = [];
+    for (let start = 0; start < blocks.length; start += store.atOnce) {
+      const drafts: Omit<WrittenBlock, 'stored'>[] = [];
+      for (const block of blocks.slice(start, start + store.atOnce)) {
+        signal.throwIfAborted();
+        const path = pathOf(block);
+        // In the order in which loads wrote the rows.
+        const sql = `copy (
+select
+    ${cells.join(',\n    ')}
+from ${await this.#sourceOf(table)}
+${block.condition === null ? '' : `where ${block.condition}`}
+) to ${literal(await store.draft(path))} (format parquet, compression zstd, return_stats${options})`;
+        for (const copied of await this.#session.rows(sql, [], copyRow))
+          drafts.push({ block, path, copied });
+      }
+      const placed = eachAtOnce(store, drafts, async (draft) => {
+        return { ...draft, stored: await store.place(draft.path) };
+      });
+      written.push(...(await placed));
+    }
+    return written;
+  }
+
+  /** Returns the relation with a table's rows. Computes those of a view at its first use. */
+  async #sourceOf({ name, source, isTable }: LakeTable): Promise<string> {
+    if (isTable) return source;
+    const relation = `temp.${identifier(`published ${name}`)}`;
+    if (this.#computed.has(name)) return relation;
+    await this.#session.run(`create temp table ${relation} as (from ${source})`);
+    this.#computed.add(name);
+    return relation;
   }
 
   /** Compares the blocks of these periods with the stored ones, and reads those whose stamp differs. */
@@ -174,7 +231,7 @@ export class Contents {
     stored: StoredBlocks,
     periods: readonly StampedPeriod[],
   ): Promise<TablePlan> {
-    const { name: tableName, dividedBy, grain, isView } = table;
+    const { name: tableName, dividedBy, grain, isTable } = table;
     const shortest = bucketFor(grain ?? 'day');
     const unit = dividedBy === null ? null : blockUnit(shortest, periods, stored.unit);
     const blocks = new Map<string, { days: DayInterval | null; stamps: string[] }>();
@@ -190,11 +247,21 @@ export class Contents {
     const changed: Pick<PlannedBlock, 'name' | 'stamp' | 'condition'>[] = [];
     for (const [name, { days, stamps }] of blocks) {
       const [first = ''] = stamps;
-      const joined = isView ? viewStamp(first, blocks) : digestOf(stamps);
+      const joined = isTable ? digestOf(stamps) : viewStamp(first, blocks);
       const stamp = stamps.includes('') ? '' : joined;
       const block = before.get(name);
-      if (block && stamp !== '' && block.stamp === stamp) keep.set(name, block);
-      else changed.push({ name, stamp, condition: conditionOn(table, days) });
+      if (block && stamp !== '' && block.stamp === stamp) {
+        keep.set(name, block);
+        continue;
+      }
+      let condition: string | null = null;
+      if (days !== null) {
+        // The bare column is compared, so that only the blocks of these days are read.
+        const column = identifier(dividedBy ?? '');
+        const [from, to] = [days.start, days.end].map((bound) => dayLiteral(grain ?? 'day', bound));
+        condition = `(${column} >= ${from} and ${column} < ${to})`;
+      }
+      changed.push({ name, stamp, condition });
     }
     const keyOf = (name: string): string => [tableName, unit, name].join('/');
     const unread = changed.filter(({ name }) => !this.#summaries.has(keyOf(name)));
@@ -241,7 +308,7 @@ export class Contents {
     ${unit === null ? 'null' : `cast(${start} as DATE)::varchar`} as start,
     concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
     [${exact.map(({ sum }) => sum).join(', ')}]::varchar[] as sums
-from ${await this.sourceOf(table)}
+from ${await this.#sourceOf(table)}
 ${conditions.length === 0 ? '' : `where ${conditions.join(' or ')}`}
 ${unit === null ? '' : 'group by 1'}`;
     return (await this.#session.rows(sql, [], summaryRow)).map((row) => {
@@ -249,13 +316,4 @@ ${unit === null ? '' : 'group by 1'}`;
       return { start: row.start, content: row.content, sums: Object.fromEntries(entries) };
     });
   }
-}
-
-/** Returns the condition for the rows of some days; null: for all rows. */
-function conditionOn({ dividedBy, grain }: LakeTable, days: DayInterval | null): string | null {
-  if (days === null || dividedBy === null) return null;
-  // The bare column is compared, so that only the blocks of these days are read.
-  const [column, type] = [identifier(dividedBy), grain === 'hour' ? 'TIMESTAMP' : 'DATE'];
-  const [from, to] = [literal(days.start), literal(days.end)];
-  return `(${column} >= ${type} ${from} and ${column} < ${type} ${to})`;
 }

@@ -9,9 +9,8 @@ import { warningEvent, type Emit } from '../events.ts';
 import { insertRows } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { Contents } from './contents.ts';
-import { copyAt } from './copies.ts';
+import { asPublishFailure, assertOwnTarget, copyAt } from './copies.ts';
 import { publisherOf } from './places/database.ts';
-import { asPublishFailure, assertOwnTarget } from './places/destinations.ts';
 import type { CopyReport } from './target.ts';
 
 export interface Published extends CopyReport {

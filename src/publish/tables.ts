@@ -6,6 +6,7 @@ import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
+import type { RelationColumn } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -29,30 +30,8 @@ const ledgerTables = [
   ['projection_errors', null],
 ] as const;
 
-export interface LakeColumn {
-  readonly name: string;
-  /** The type in the files. */
-  readonly type: string;
-  readonly comment: string | null;
-}
-
-/** The warehouse's view of a slice's cohort metrics in long form. */
-export interface CohortsView {
-  readonly comment: string | null;
-  /** The slice's dimensions, `metric`, `age_days`, `value`, `is_final`. */
-  readonly columns: readonly LakeColumn[];
-  /** The slice's column of each metric and age. */
-  readonly cells: readonly {
-    readonly column: string;
-    readonly metric: string;
-    readonly ageDays: number;
-  }[];
-}
-
-export interface LakeTable {
-  readonly name: string;
-  readonly comment: string | null;
-  readonly columns: readonly LakeColumn[];
+/** The columns have the types of the files. */
+export interface LakeTable extends Relation {
   /** The finest date dimension of a slice. */
   readonly grain: DateDimension | null;
   /** The column whose periods divide the table into files. Null: one file. */
@@ -61,11 +40,15 @@ export interface LakeTable {
   readonly metrics: readonly string[];
   /** Whether the table is in long form, with a row for each metric and age. */
   readonly isCube: boolean;
-  readonly cohorts: CohortsView | null;
+  /**
+   * The warehouse's view of a slice's cohort metrics in long form, with the slice's dimensions, `metric`, `age_days`, `value` and
+   * `is_final`, and the slice's column of each metric and age.
+   */
+  readonly cohorts:
+    | (Pick<Relation, 'comment' | 'columns'> & { readonly cells: readonly CohortCell[] })
+    | null;
   /** The relation, or a query in brackets, that has its rows. */
   readonly source: string;
-  /** Whether reading the source computes its rows. */
-  readonly isView: boolean;
   /** The slice it is dropped with. */
   readonly slice: string | null;
 }
@@ -75,12 +58,14 @@ export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): b
   name === slice;
 
 const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
-const cellRow = z.object({
+const cohortCell = z.object({
   slice: z.string(),
   metric: z.string(),
   cohort_metric: z.string(),
   age_days: z.number(),
 });
+
+export type CohortCell = z.infer<typeof cohortCell>;
 
 /**
  * Returns the slices that have a table, the dimension tables and, last, finality. With `relations` also those beside each slice
@@ -94,7 +79,7 @@ export async function lakeTables(
   const ledger = await relationsIn(warehouse, 'ripen');
   const sliceRows = await warehouse.rows(statement('publish/slices'), [], sliceRow);
   const slices = new Map(sliceRows.map((row) => [row.slice, row.is_cube]));
-  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cellRow);
+  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cohortCell);
   const tables: LakeTable[] = [];
   for (const name of new Set([...slices.keys(), ...dimensionTables])) {
     const relation = main.get(name);
@@ -108,13 +93,11 @@ export async function lakeTables(
     // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
     const numbers = table.columns.filter(({ type }) => parseColumnType(type) !== null);
     const metrics = numbers.map((column) => column.name);
-    const cohortCells = cells
-      .filter(({ slice, metric }) => slice === name && metrics.includes(metric))
-      .map((row) => ({ column: row.metric, metric: row.cohort_metric, ageDays: row.age_days }));
+    const ofSlice = cells.filter(({ slice, metric }) => slice === name && metrics.includes(metric));
     const view = main.get(`${name}_cohorts`);
     const cohorts =
-      view?.isTable === false && cohortCells.length > 0
-        ? { ...(await tableOf(warehouse, 'main', view)), cells: cohortCells }
+      view?.isTable === false && ofSlice.length > 0
+        ? { ...(await tableOf(warehouse, 'main', view)), cells: ofSlice }
         : null;
     const grain = grainOf(table.columns);
     tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, slice: name });
@@ -130,10 +113,9 @@ export async function lakeTables(
   }
   for (const [name, dividedBy] of relations ? ledgerTables : []) {
     const relation = ledger.get(name);
-    if (relation !== undefined) {
-      const table = await tableOf(warehouse, 'ripen', relation);
-      tables.push({ ...table, name: `ripen_${name}`, dividedBy });
-    }
+    if (relation === undefined) continue;
+    const table = await tableOf(warehouse, 'ripen', relation);
+    tables.push({ ...table, name: `ripen_${name}`, dividedBy });
   }
   const finality = ledger.get('finality');
   if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
@@ -152,13 +134,13 @@ export async function lakeTables(
 
 /** Fields of an undivided table that belongs to no slice. */
 export const undivided = {
+  isTable: true,
   comment: null,
   grain: null,
   dividedBy: null,
   metrics: [],
   isCube: false,
   cohorts: null,
-  isView: false,
   slice: null,
 } as const satisfies Partial<LakeTable>;
 
@@ -169,18 +151,15 @@ async function tableOf(
   relation: Relation,
   changing = '_load_id',
 ): Promise<LakeTable> {
-  const { name, comment, isTable } = relation;
   const columns = (await columnsNow(warehouse, schema, relation))
-    .filter((column) => column.name !== changing)
-    .map(({ name: column, type, comment: words }) => {
-      return { name: column, type: plainType(type), comment: words };
-    });
-  const source = `${schema}.${identifier(name)}`;
-  return { ...undivided, name, comment, columns, source, isView: !isTable };
+    .filter(({ name }) => name !== changing)
+    .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
+  const source = `${schema}.${identifier(relation.name)}`;
+  return { ...undivided, ...relation, columns, source };
 }
 
 /** Returns the finest date dimension of a table. The live table keeps its own while a new meaning is built. */
-export function grainOf(columns: readonly Pick<LakeColumn, 'name'>[]): DateDimension | null {
+export function grainOf(columns: readonly Pick<RelationColumn, 'name'>[]): DateDimension | null {
   return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
 }
 
@@ -190,7 +169,7 @@ export function plainType(type: string): string {
   return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
-export const castCell = ({ name, type }: LakeColumn): string =>
+export const castCell = ({ name, type }: RelationColumn): string =>
   `cast(${identifier(name)} as ${type})`;
 
 /** Returns a path as SQL text. DuckDB takes some characters as wildcards, and only brackets escape them. */

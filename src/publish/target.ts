@@ -1,10 +1,13 @@
-/** What every kind of publish target can do, and what a publish hands to it. */
+/** What every kind of publish target can do, and what a publish passes to it. */
 
-import type { ObjectStore } from '../config/config.ts';
+import type { ObjectStore, PublishTarget } from '../config/config.ts';
 import type { Emit } from '../events.ts';
+import type { Relation } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Contents } from './contents.ts';
 import type { LakeTable } from './tables.ts';
+
+export type TargetOf<Kind extends PublishTarget['kind']> = Extract<PublishTarget, { kind: Kind }>;
 
 export interface CopyReport {
   /** Files for readers; 0 if the copy was up to date. */
@@ -52,21 +55,22 @@ export interface Publishing {
   readonly signal: AbortSignal;
 }
 
-/** Where tables lie that engines read in place. */
-export interface LakePlace {
+export type DescribedTable = Omit<Relation, 'isTable'>;
+
+/** Tables that engines read in place. */
+export interface Lake {
   /** An absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly store: ObjectStore | null;
-  readonly isDelta: boolean;
+  readonly files: 'Delta tables' | 'plain files';
   /** The newest complete night of Delta tables. */
   readonly night: number | null;
+  readonly tables: readonly LakeTable[];
 }
-
-export type DescribedTable = Pick<LakeTable, 'name' | 'comment' | 'columns'>;
 
 /** What readers find in a copy. */
 export interface Description {
-  readonly lake: (LakePlace & { readonly tables: readonly LakeTable[] }) | null;
+  readonly lake: Lake | null;
   /** A DuckDB file, and its tables and views by schema. */
   readonly database: {
     readonly path: string;
@@ -76,8 +80,11 @@ export interface Description {
 
 /** A copy at a target. */
 export interface Copy {
-  /** Endings of the files and folders that are written beside its path. */
-  readonly beside: readonly string[];
+  readonly form: 'file' | 'folder' | 'bucket';
+  /** What is written for it: endings of its path. */
+  readonly written: readonly string[];
+  /** How long older versions stay readable. */
+  readonly keepMs: number;
   /**
    * Returns what the copy states of itself; null if nothing is there. Throws `WAREHOUSE_FOREIGN`, `USAGE_INVALID` and
    * `STORAGE_FAILED` for what must not be replaced.

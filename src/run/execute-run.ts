@@ -13,7 +13,8 @@ import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, chosenSlices } from './circumstances.ts';
 import type { Run } from './run.ts';
 import { RunRecord, type SyncSummary } from './summary.ts';
-import { assertOwnCopies, assertWritable } from '../publish/places/destinations.ts';
+import { assertOwnCopies } from '../publish/copies.ts';
+import { assertWritable } from '../publish/places/destinations.ts';
 
 /** What a run does while it holds the warehouse. */
 export interface RunSteps {

@@ -19,7 +19,7 @@ import { fromService } from '../run/service-source.ts';
 import type { SourceFactory } from '../run/source.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../report/status/status-report.ts';
-import { statusOf } from '../report/status/status.ts';
+import { snapshotOf, statusOf } from '../report/status/status.ts';
 import { sync } from '../sync.ts';
 import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
@@ -183,9 +183,9 @@ function reportsAlone(door: SourceFactory): SourceFactory {
 }
 
 /** Asks the first snapshot, if there is one. */
-async function exampleCopy({ publish }: Config): Promise<readonly Question[]> {
-  const copy = publish.find((target) => target.kind === 'duckdb')?.path;
-  if (copy === undefined || !existsSync(copy)) return [];
+async function exampleCopy(config: Config): Promise<readonly Question[]> {
+  const copy = snapshotOf(config);
+  if (copy === null) return [];
   const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   try {

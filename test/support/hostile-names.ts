@@ -1,7 +1,7 @@
 /** Tables of a lake whose names and comments would break careless SQL: by day, by hour and without a date. */
 
-import type { DescribedLake } from '../../src/publish/words/ddl.ts';
 import { FINALITY, undivided, type LakeTable } from '../../src/publish/tables.ts';
+import type { EngineLake } from '../../src/publish/words/engine-text.ts';
 
 const metrics = ['cost', 'index', 'value', `o'brien "x" \`y\` \\z events`];
 
@@ -33,8 +33,13 @@ const daily: LakeTable = {
       { name: 'is_final', type: 'BOOLEAN', comment: null },
     ],
     cells: [
-      { column: 'cost', metric: 'cost', ageDays: 0 },
-      { column: `o'brien "x" \`y\` \\z events`, metric: `o'brien "x" \`y\` \\z`, ageDays: 30 },
+      { slice: 'order', metric: 'cost', cohort_metric: 'cost', age_days: 0 },
+      {
+        slice: 'order',
+        metric: `o'brien "x" \`y\` \\z events`,
+        cohort_metric: `o'brien "x" \`y\` \\z`,
+        age_days: 30,
+      },
     ],
   },
   source: 'main."order"',
@@ -79,7 +84,7 @@ const finality: LakeTable = {
   source: 'ripen.finality',
 };
 
-export const inBucket: DescribedLake = {
+export const inBucket: EngineLake = {
   root: 's3://example-bucket/mobile/lake',
   store: {
     bucket: 'example-bucket',
@@ -88,10 +93,10 @@ export const inBucket: DescribedLake = {
     region: 'eu-central-1',
     pathStyle: true,
   },
-  isDelta: false,
-  night: 12,
+  files: 'plain files',
+  night: null,
   schema: 'lake',
   tables: [daily, hourly, undated, finality],
 };
 
-export const onDisk: DescribedLake = { ...inBucket, root: '/srv/lake', store: null };
+export const onDisk: EngineLake = { ...inBucket, root: '/srv/lake', store: null };

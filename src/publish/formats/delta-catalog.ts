@@ -10,18 +10,25 @@ import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
 import { withDatabase } from '../places/database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../places/replacement.ts';
-import { fileText, type LakeColumn, type LakeTable } from '../tables.ts';
-import { engineText, queryWords } from '../words/engine-text.ts';
+import { fileText, type LakeTable } from '../tables.ts';
+import { type EngineLake, engineText, queryWords } from '../words/engine-text.ts';
 import { sliceViews, type LakeView } from '../words/slice-views.ts';
 import { columnsIn, isInstant } from './delta-form.ts';
 import type { DeltaTable } from './delta-log.ts';
 
 export const CATALOG = 'catalog.duckdb';
 
-const place = { root: '', store: null, isDelta: true, night: null, schema: 'main' };
+const lake: EngineLake = {
+  root: '',
+  store: null,
+  files: 'Delta tables',
+  night: null,
+  schema: 'main',
+  tables: [],
+};
 
 export const catalogViews = (table: LakeTable): LakeView[] =>
-  sliceViews(table, queryWords('duckdb', place));
+  sliceViews(table, queryWords('duckdb', lake));
 
 const digestRow = z.object({ digest: z.string() });
 
@@ -37,11 +44,10 @@ export async function replaceCatalog(
     ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
     ...tables.flatMap(({ table }) => catalogViews(table)),
   ];
-  const statements = views.map((view) => engineText('duckdb', 'view', place, view)).join('\n');
+  const statements = views.map((view) => engineText('duckdb', 'views', lake, view)).join('\n');
   const digest = createHash('md5').update(statements).digest('hex');
-  const sql = 'select ripen_digest() as digest';
   const [current] = await withDatabase(path, 'READ_ONLY', async (database) =>
-    database.rows(sql, [], digestRow),
+    database.rows('select ripen_digest() as digest', [], digestRow),
   ).catch(() => []);
   if (current?.digest === digest) return false;
   try {
@@ -63,22 +69,22 @@ export async function replaceCatalog(
 }
 
 /** Returns the query of a table's files. */
-function rowsOf(table: LakeTable, now: DeltaTable, root: string): string {
+function rowsOf({ name: folder, columns }: LakeTable, now: DeltaTable, root: string): string {
   const files = [...now.files.keys()].map((path) =>
-    fileText(join(root, table.name, decodeURIComponent(path))),
+    fileText(join(root, folder, decodeURIComponent(path))),
   );
-  const cell = (column: LakeColumn): string => {
+  const cells = columns.map((column) => {
     const name = identifier(column.name);
     if (files.length === 0) return `cast(null as ${column.type}) as ${name}`;
     return isInstant(column) ? `timezone('UTC', ${name}) as ${name}` : name;
-  };
-  const cells = `select\n    ${table.columns.map(cell).join(',\n    ')}`;
-  if (files.length === 0) return `${cells}\nwhere false`;
+  });
+  const selected = `select\n    ${cells.join(',\n    ')}`;
+  if (files.length === 0) return `${selected}\nwhere false`;
   // With a schema, a column that a file lacks is NULL, and no file is opened to find out.
   const numbers = new Map(columnsIn(now.metaData).map(([name], index) => [name, index + 1]));
-  const numbered = table.columns.map((column) => {
+  const numbered = columns.map((column) => {
     const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
     return `${numbers.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
   });
-  return `${cells}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}})`;
+  return `${selected}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}})`;
 }

@@ -13,10 +13,8 @@ import { Failure, textOf } from '../../errors.ts';
 import { version as program } from '../../config/version.ts';
 import { literal } from '../../warehouse/sql.ts';
 import type { Database } from '../places/database.ts';
-import type { LakeTarget } from '../places/disk.ts';
 import { draftText, type LakeStore, type StoredFile } from '../places/store.ts';
-import { FINALITY } from '../tables.ts';
-import type { CopyOrigin, Publishing } from '../target.ts';
+import type { CopyOrigin, Publishing, TargetOf } from '../target.ts';
 import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles } from './delta-log.ts';
 import { OWNER, PROGRAM, replay, tableActions } from './delta-log.ts';
 import type { Action, DeltaTable } from './delta-log.ts';
@@ -63,12 +61,6 @@ export async function listTables(
   return tables;
 }
 
-/** Returns the newest version that every table has; null before the first publish. */
-export async function latestVersion(store: LakeStore): Promise<number | null> {
-  const storedFiles = (await listTables(store, FINALITY)).get(FINALITY);
-  return logFiles(storedFiles?.keys() ?? []).commits.at(-1) ?? null;
-}
-
 const actionRow = z.object({ action: z.string() });
 const hintShape = z.object({ version: z.number() });
 
@@ -83,52 +75,52 @@ export async function readTable(
   const checkpoint = log.checkpoints.at(-1) ?? -1;
   const after = log.commits.filter((each) => each > checkpoint);
   const version = after.at(-1) ?? checkpoint;
-  const read = { name, version, log, storedFiles, hasHint: true };
-  if (version < 0) return { ...read, table: null, damage: null };
-  const incomplete = (path: string, bytes: number | undefined): Failure =>
-    new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
-      facts: { target: store.root, path, bytes: bytes ?? null },
+  const stored = { name, version, log, storedFiles, hasHint: true };
+  if (version < 0) return { ...stored, table: null, damage: null };
+  // Removed files would count as present if a commit were read in part.
+  const assertWhole = (path: string, bytes: number | null): void => {
+    const listed = storedFiles.get(path)?.bytes ?? null;
+    if (bytes !== null && bytes === listed) return;
+    const message = `The store listed ${name}/${path} and did not have it whole.`;
+    throw new Failure('STORAGE_FAILED', message, {
+      facts: { target: store.root, path: `${name}/${path}`, bytes: listed },
       hint: 'Run `ripen publish` again once the store returns what it lists.',
     });
+  };
   const hint = storedFiles.has(HINT) ? await store.read(`${name}/${HINT}`) : null;
   const contents: { readonly path: string; readonly text: string }[] = [];
   if (checkpoint >= 0) {
-    const path = `${name}/${checkpointPath(checkpoint)}`;
-    const file = await store.fetch(path);
-    const bytes = storedFiles.get(checkpointPath(checkpoint))?.bytes;
-    if ((await stat(file)).size !== bytes) throw incomplete(path, bytes);
+    const path = checkpointPath(checkpoint);
+    const file = await store.fetch(`${name}/${path}`);
+    assertWhole(path, (await stat(file)).size);
     const sql = `select to_json(c)::varchar as action from read_parquet(${literal(file)}) as c`;
     const rows = await database.rows(sql, [], actionRow).catch((error: unknown) => {
       // An error of the disk or of memory says nothing about the file's content.
       if (/^(IO|FATAL|Out of Memory) Error/.test(textOf(error))) throw error;
       return [{ action: textOf(error) }];
     });
-    const text = rows.map(({ action }) => action).join('\n');
-    contents.push({ path: `${store.root}/${path}`, text });
+    contents.push({ path, text: rows.map(({ action }) => action).join('\n') });
   }
   for (const commit of after) {
-    const path = `${name}/${commitPath(commit)}`;
-    const bytes = storedFiles.get(commitPath(commit))?.bytes;
-    const text = await store.read(path);
-    // Removed files would count as present if a commit were read in part.
-    if (text === null || Buffer.byteLength(text) !== bytes) throw incomplete(path, bytes);
-    contents.push({ path: `${store.root}/${path}`, text });
+    const path = commitPath(commit);
+    const text = await store.read(`${name}/${path}`);
+    assertWhole(path, text === null ? null : Buffer.byteLength(text));
+    contents.push({ path, text: text ?? '' });
   }
   try {
     const expected = version - checkpoint;
     if (after.length !== expected)
       throw garbled(`${store.root}/${name}/_delta_log`, `${after.length} of ${expected} commits`);
-    const table = replay(
-      name,
-      null,
-      contents.flatMap(({ path, text }) => actionsIn(path, text)),
+    const actions = contents.flatMap(({ path, text }) =>
+      actionsIn(`${store.root}/${name}/${path}`, text),
     );
+    const table = replay(name, null, actions);
     // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel).
     const hasHint = hint === null || log.checkpoints.includes(hintedVersion(hint));
-    return { ...read, table, damage: null, hasHint };
+    return { ...stored, table, damage: null, hasHint };
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'STORAGE_FAILED')) throw error;
-    return { ...read, table: null, damage: error };
+    return { ...stored, table: null, damage: error };
   }
 }
 
@@ -144,7 +136,7 @@ function hintedVersion(hint: string): number {
 /** One publish, which gives every table the same version. */
 export interface PublishContext extends Publishing {
   readonly store: LakeStore;
-  readonly target: Extract<LakeTarget, { kind: 'delta' }>;
+  readonly target: TargetOf<'delta'>;
   readonly version: number;
   readonly nowMs: number;
   /** Files removed up to this instant are deleted; -Infinity: none is. */
@@ -174,7 +166,7 @@ export async function commitVersion(
     });
   };
   if (begins) await placeNew(await draftCheckpoint(context, name, checkpointed));
-  const info = {
+  const commitInfo = {
     timestamp: nowMs,
     operation: 'WRITE',
     engineInfo: `ripen/${program}`,
@@ -182,7 +174,7 @@ export async function commitVersion(
     txnId: randomUUID(),
   };
   const path = `${name}/${commitPath(version)}`;
-  const lines = [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`);
+  const lines = [{ commitInfo }, ...actions].map((line) => `${JSON.stringify(line)}\n`);
   await draftText(store, path, lines.join(''));
   await placeNew(path);
   const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;

@@ -6,39 +6,27 @@ import * as z from 'zod';
 
 import { buckets, type Bucket } from '../../model/calendar.ts';
 import { parseColumnType } from '../../model/column-type.ts';
+import type { RelationColumn } from '../../warehouse/relations.ts';
 import { identifier } from '../../warehouse/sql.ts';
-import type { BlockContent } from '../contents.ts';
-import { castCell, type LakeColumn, type LakeTable } from '../tables.ts';
-import type { CopyRow, FileLayout } from './block-files.ts';
+import type { BlockContent, WrittenBlock } from '../contents.ts';
+import { castCell, type LakeTable } from '../tables.ts';
 import type { PublishContext } from './delta-commit.ts';
-import { newerProtocol, OWNER, type Add, type DeltaTable } from './delta-log.ts';
-import type { MetaData, Protocol } from './delta-log.ts';
+import { MODE, newerProtocol, OWNER, type Add, type DeltaTable } from './delta-log.ts';
+import type { MetaData } from './delta-log.ts';
 
-const SLICE = 'ripen.slice';
 /** Name and type of every column, the type empty for a former one; the position, from 1, is the column's number in files. */
 const COLUMNS = 'ripen.columns';
 /** The unit of the blocks, each of which is one file. */
 const UNIT = 'ripen.unit';
-const MODE = 'delta.columnMapping.mode';
 
 /** The hour is in the slice's own UTC offset; every other TIMESTAMP of the warehouse is an instant in UTC. */
-export const isInstant = ({ name, type }: LakeColumn): boolean =>
+export const isInstant = ({ name, type }: RelationColumn): boolean =>
   type === 'TIMESTAMP' && name !== 'hour';
 
-function deltaType(column: LakeColumn): string {
+function deltaType(column: RelationColumn): string {
   if (column.type === 'TIMESTAMP') return isInstant(column) ? 'timestamp' : 'timestamp_ntz';
   if (column.type === 'BIGINT') return 'long';
   return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();
-}
-
-export interface DeltaForm {
-  readonly metaData: MetaData;
-  /** Null if the earlier one covers what the table needs. */
-  readonly protocol: Protocol | null;
-  /** Whether earlier files have each column either as this form has it or not at all. */
-  readonly isAlike: boolean;
-  /** Under the names of the files, and instants with their zone. */
-  readonly columns: FileLayout['columns'];
 }
 
 /** Returns the form of a table as a Delta table, without the unit of its blocks. */
@@ -46,7 +34,7 @@ export function formOf(
   table: LakeTable,
   stored: DeltaTable | null,
   { target, owner, nowMs }: PublishContext,
-): DeltaForm {
+) {
   const before = stored?.metaData ?? null;
   const storedTypes = new Map(before === null ? [] : columnsIn(before));
   const types = new Map([...storedTypes.keys()].map((name) => [name, '']));
@@ -54,8 +42,8 @@ export function formOf(
   const numbers = new Map([...types.keys()].map((name, index) => [name, index + 1]));
   // Engines cannot undo the mapping of names.
   const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
-  const isMapped =
-    before?.configuration[MODE] === 'name' || (target.columnMapping === true && isRefused);
+  const wasMapped = before?.configuration[MODE] === 'name';
+  const isMapped = wasMapped || (target.columnMapping === true && isRefused);
   const schemaFields: object[] = [];
   const columns = table.columns.map((column) => {
     const { name, comment } = column;
@@ -73,46 +61,56 @@ export function formOf(
   });
   const kept = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
   const { [UNIT]: _, ...configuration } = before?.configuration ?? {};
-  return {
-    metaData: {
-      id: before?.id ?? randomUUID(),
-      name: table.name,
-      description: table.comment,
-      format: { provider: 'parquet', options: {} },
-      schemaString: JSON.stringify({ type: 'struct', fields: schemaFields }),
-      partitionColumns: [],
-      createdTime: before?.createdTime ?? nowMs,
-      configuration: {
-        ...configuration,
-        'delta.deletedFileRetentionDuration': kept,
-        'delta.logRetentionDuration': kept,
-        ...(isMapped
-          ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': String(types.size) }
-          : {}),
-        [OWNER]: owner,
-        [COLUMNS]: JSON.stringify([...types]),
-        ...(table.slice === null ? {} : { [SLICE]: table.slice }),
-      },
+  const metaData: MetaData = {
+    id: before?.id ?? randomUUID(),
+    name: table.name,
+    description: table.comment,
+    format: { provider: 'parquet', options: {} },
+    schemaString: JSON.stringify({ type: 'struct', fields: schemaFields }),
+    partitionColumns: [],
+    createdTime: before?.createdTime ?? nowMs,
+    configuration: {
+      ...configuration,
+      'delta.deletedFileRetentionDuration': kept,
+      'delta.logRetentionDuration': kept,
+      ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': `${types.size}` } : {}),
+      [OWNER]: owner,
+      [COLUMNS]: JSON.stringify([...types]),
+      ...(table.slice === null ? {} : { 'ripen.slice': table.slice }),
     },
+  };
+  const hasLocalTimes = [...types.values()].includes('timestamp_ntz');
+  return {
+    metaData,
+    /** Null if the earlier one covers what the table needs. */
+    protocol: newerProtocol(stored?.protocol ?? null, { hasLocalTimes, isMapped }),
+    /** Whether earlier files have each column either as this form has it or not at all. */
     isAlike:
-      (before?.configuration[MODE] === 'name') === isMapped &&
+      wasMapped === isMapped &&
       storedTypes.size > 0 &&
       table.columns.every(
         ({ name }) => (storedTypes.get(name) ?? types.get(name)) === types.get(name),
       ),
-    protocol: newerProtocol(stored?.protocol ?? null, {
-      hasLocalTimes: [...types.values()].includes('timestamp_ntz'),
-      isMapped,
-    }),
+    /** Under the names of the files, and instants with their zone. */
     columns,
   };
 }
 
 /** Throws zod's error if the list of columns is invalid. */
 export function columnsIn({ configuration }: MetaData): [name: string, type: string][] {
-  return z
-    .array(z.tuple([z.string(), z.string()]))
-    .parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
+  const listed = z.array(z.tuple([z.string(), z.string()]));
+  return listed.parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
+}
+
+/** Returns metadata that states the unit of the blocks. It is equal to the earlier one if nothing changed. */
+export function withUnit(metaData: MetaData, unit: Bucket | null): MetaData {
+  if (unit === null) return metaData;
+  return { ...metaData, configuration: { ...metaData.configuration, [UNIT]: unit } };
+}
+
+/** Returns the unit of a table's blocks; null for an undivided or other table. */
+export function unitIn({ metaData }: DeltaTable): Bucket | null {
+  return buckets.find((bucket) => bucket === metaData.configuration[UNIT]) ?? null;
 }
 
 const tags = z.object({
@@ -126,20 +124,6 @@ export function tagsOf(block: string, { content, stamp }: BlockContent): z.infer
   return { 'ripen.block': block, 'ripen.content': content, 'ripen.stamp': stamp };
 }
 
-/** Returns metadata that states the unit of the blocks. It is equal to the earlier one if nothing changed. */
-export function withUnit(metaData: MetaData, unit: Bucket | null): MetaData {
-  const { configuration } = metaData;
-  return unit === null
-    ? metaData
-    : { ...metaData, configuration: { ...configuration, [UNIT]: unit } };
-}
-
-/** Returns the unit of a table's blocks; null for an undivided or other table. */
-export function unitIn({ metaData }: DeltaTable): Bucket | null {
-  const unit = metaData.configuration[UNIT];
-  return buckets.find((bucket) => bucket === unit) ?? null;
-}
-
 /** Returns the block of a file; null if another program wrote it. */
 export function blockIn(add: Add): (BlockContent & { readonly name: string }) | null {
   const { data } = tags.safeParse(add.tags);
@@ -150,16 +134,16 @@ export function blockIn(add: Add): (BlockContent & { readonly name: string }) | 
 
 /** Returns statistics as JSON: all digits of every number, and only exact bounds. */
 export function fileStatistics(
-  columns: readonly LakeColumn[],
-  fileColumns: DeltaForm['columns'],
-  { count, column_statistics: statistics }: CopyRow,
+  columns: readonly RelationColumn[],
+  namesInFiles: readonly string[],
+  { count, column_statistics: statistics }: WrittenBlock['copied'],
 ): string {
   const byColumn = new Map(
     statistics.map(({ key, value }) => [key, new Map(value.map((fact) => [fact.key, fact.value]))]),
   );
   const [min, max, nulls]: [string[], string[], string[]] = [[], [], []];
   for (const [index, column] of columns.entries()) {
-    const { name: nameInFiles = '' } = fileColumns[index] ?? {};
+    const nameInFiles = namesInFiles[index] ?? '';
     const name = JSON.stringify(nameInFiles);
     const facts = byColumn.get(identifier(nameInFiles)) ?? byColumn.get(nameInFiles);
     nulls.push(`${name}:${facts?.get('null_count') ?? count}`);
@@ -175,11 +159,11 @@ export function fileStatistics(
 const MAX_BOUND_BYTES = 64;
 
 /** Returns a bound as JSON; null if it may not be exact. Instants have microseconds, bounds of the protocol only milliseconds. */
-function boundOf({ name, type }: LakeColumn, bound: string | undefined): string | null {
+function boundOf({ name, type }: RelationColumn, bound: string | undefined): string | null {
   if (bound === undefined) return null;
-  if (type === 'VARCHAR')
-    return Buffer.byteLength(bound) <= MAX_BOUND_BYTES ? JSON.stringify(bound) : null;
-  if (type === 'DATE') return /^\d{4}-\d\d-\d\d$/.test(bound) ? JSON.stringify(bound) : null;
+  const quoted = JSON.stringify(bound);
+  if (type === 'VARCHAR') return Buffer.byteLength(bound) <= MAX_BOUND_BYTES ? quoted : null;
+  if (type === 'DATE') return /^\d{4}-\d\d-\d\d$/.test(bound) ? quoted : null;
   if (name === 'hour' && type === 'TIMESTAMP')
     return /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(bound)
       ? JSON.stringify(`${bound.replace(' ', 'T')}.000`)

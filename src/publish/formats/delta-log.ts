@@ -52,11 +52,12 @@ const txn = z.object({
   lastUpdated: z.number().nullish(),
 });
 
+const features = z.array(z.string()).nullish();
 const protocol = z.object({
   minReaderVersion: z.number(),
   minWriterVersion: z.number(),
-  readerFeatures: z.array(z.string()).nullish(),
-  writerFeatures: z.array(z.string()).nullish(),
+  readerFeatures: features,
+  writerFeatures: features,
 });
 
 /** Commits also have `commitInfo`, which changes nothing, and actions for streams and change feeds of other engines. */
@@ -69,7 +70,6 @@ const action = z.object({
 });
 
 export type Add = z.infer<typeof add>;
-export type Remove = z.infer<typeof remove>;
 export type MetaData = z.infer<typeof metaData>;
 export type Protocol = z.infer<typeof protocol>;
 export type Action = z.infer<typeof action>;
@@ -79,7 +79,7 @@ export interface DeltaTable {
   readonly metaData: MetaData;
   readonly files: ReadonlyMap<string, Add>;
   /** Files that were removed, by path. */
-  readonly tombstones: ReadonlyMap<string, Remove>;
+  readonly tombstones: ReadonlyMap<string, z.infer<typeof remove>>;
   /** By program. */
   readonly txns: ReadonlyMap<string, z.infer<typeof txn>>;
 }
@@ -87,6 +87,7 @@ export interface DeltaTable {
 export const OWNER = 'ripen.warehouse';
 /** The program of `txn` actions. */
 export const PROGRAM = 'ripen';
+export const MODE = 'delta.columnMapping.mode';
 
 export const LOG = '_delta_log';
 const padded = (version: number): string => String(version).padStart(20, '0');
@@ -117,15 +118,20 @@ export function actionsIn(path: string, text: string): Action[] {
   }
 }
 
+const MOVE_AWAY = 'Move the folder of the tables away, so that the next publish makes them again.';
+
 export function garbled(path: string, cause: unknown): Failure {
   const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
   const words = reason.replaceAll(/\s+/g, ' ').slice(0, 200);
-  return new Failure('STORAGE_FAILED', `The file ${path} of a table's log was invalid: ${words}`, {
-    facts: { path },
-    hint: 'Move the folder of the tables away, so that the next publish makes them again.',
-    cause,
-  });
+  const message = `The file ${path} of a table's log was invalid: ${words}`;
+  return new Failure('STORAGE_FAILED', message, { facts: { path }, hint: MOVE_AWAY, cause });
 }
+
+const LOCAL_TIMES = 'timestampNtz';
+const COLUMN_MAPPING = 'columnMapping';
+
+/** Other engines list the last two when they upgrade a table; these change nothing for a writer of whole files. */
+const knownFeatures = new Set([LOCAL_TIMES, COLUMN_MAPPING, 'appendOnly', 'invariants']);
 
 /** Applies actions in order to a table (null: none yet). Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
 export function replay(
@@ -136,7 +142,10 @@ export function replay(
   const files = new Map(before?.files);
   const tombstones = new Map(before?.tombstones);
   const txns = new Map(before?.txns);
-  for (const { add: added, remove: removed, txn: transaction } of actions) {
+  let { protocol: declared, metaData: described }: Action = before ?? {};
+  for (const { add: added, remove: removed, txn: transaction, ...others } of actions) {
+    declared = others.protocol ?? declared;
+    described = others.metaData ?? described;
     if (transaction) txns.set(transaction.appId, transaction);
     if (added) {
       files.set(added.path, added);
@@ -147,17 +156,14 @@ export function replay(
       tombstones.set(removed.path, removed);
     }
   }
-  const declared = actions.findLast((each) => each.protocol)?.protocol ?? before?.protocol;
-  const described = actions.findLast((each) => each.metaData)?.metaData ?? before?.metaData;
-  if (declared === undefined || described === undefined) {
-    throw new Failure('STORAGE_FAILED', `The log of ${name} did not say what the table is.`, {
-      hint: 'Move the folder of the tables away, so that the next publish makes them again.',
-    });
+  if (!declared || !described) {
+    const message = `The log of ${name} did not say what the table is.`;
+    throw new Failure('STORAGE_FAILED', message, { hint: MOVE_AWAY });
   }
-  const { minReaderVersion: reader, minWriterVersion: writer, ...features } = declared;
-  const listed = [...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])];
+  const { minReaderVersion: reader, minWriterVersion: writer } = declared;
+  const listed = [...(declared.readerFeatures ?? []), ...(declared.writerFeatures ?? [])];
   const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
-  const mode = described.configuration['delta.columnMapping.mode'] ?? 'none';
+  const mode = described.configuration[MODE] ?? 'none';
   if (mode !== 'none' && mode !== 'name') unknown.add(`${COLUMN_MAPPING} by ${mode}`);
   const isKnown =
     (reader === 1 && (writer <= 2 || writer === 7)) ||
@@ -196,25 +202,19 @@ export function newerProtocol(
   before: Protocol | null,
   { hasLocalTimes, isMapped }: { readonly hasLocalTimes: boolean; readonly isMapped: boolean },
 ): Protocol | null {
-  const features = [hasLocalTimes ? 'timestampNtz' : [], isMapped ? COLUMN_MAPPING : []].flat();
-  if (before === null || before.minReaderVersion < 3) {
-    const reader = hasLocalTimes ? 3 : 1 + features.length;
-    if (before !== null && reader <= before.minReaderVersion) return null;
-    if (!hasLocalTimes) return { minReaderVersion: reader, minWriterVersion: isMapped ? 5 : 2 };
-    const listed = { readerFeatures: features, writerFeatures: features };
-    return { minReaderVersion: reader, minWriterVersion: 7, ...listed };
+  const reader = before?.minReaderVersion ?? 0;
+  if (!hasLocalTimes && reader < 3) {
+    const [minReaderVersion, minWriterVersion] = isMapped ? ([2, 5] as const) : ([1, 2] as const);
+    return minReaderVersion <= reader ? null : { minReaderVersion, minWriterVersion };
   }
+  const needed = [hasLocalTimes ? LOCAL_TIMES : [], isMapped ? COLUMN_MAPPING : []].flat();
   // Version 3 has only the features that it lists.
-  const { readerFeatures, writerFeatures } = before;
-  if (features.every((feature) => readerFeatures?.includes(feature))) return null;
+  const { readerFeatures, writerFeatures } = before ?? {};
+  if (reader === 3 && needed.every((feature) => readerFeatures?.includes(feature))) return null;
   return {
-    ...before,
-    readerFeatures: [...new Set([...(readerFeatures ?? []), ...features])],
-    writerFeatures: [...new Set([...(writerFeatures ?? []), ...features])],
+    minReaderVersion: 3,
+    minWriterVersion: 7,
+    readerFeatures: [...new Set([...(readerFeatures ?? []), ...needed])],
+    writerFeatures: [...new Set([...(writerFeatures ?? []), ...needed])],
   };
 }
-
-const COLUMN_MAPPING = 'columnMapping';
-
-/** Other engines list the last two when they upgrade a table; these change nothing for a writer of whole files. */
-const knownFeatures = new Set(['timestampNtz', COLUMN_MAPPING, 'appendOnly', 'invariants']);

@@ -11,64 +11,56 @@ import { join } from 'node:path';
 import { warningEvent } from '../../events.ts';
 import type { BlockContent } from '../contents.ts';
 import { notOwn, readOrigin, withDatabase } from '../places/database.ts';
-import { withStore, type LakeTarget } from '../places/disk.ts';
+import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { eachAtOnce, type LakeStore } from '../places/store.ts';
 import { FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, CopyOrigin, CopyReport, Publishing } from '../target.ts';
-import { writeBlocks } from './block-files.ts';
+import type { Copy, CopyReport, Publishing, TargetOf } from '../target.ts';
 import { CATALOG, catalogViews, replaceCatalog } from './delta-catalog.ts';
-import { commitVersion, latestVersion, listTables, originIn, readTable } from './delta-commit.ts';
+import { commitVersion, listTables, originIn, readTable } from './delta-commit.ts';
 import type { PublishContext, StoredTable } from './delta-commit.ts';
-import {
-  blockIn,
-  fileStatistics,
-  formOf,
-  tagsOf,
-  unitIn,
-  unreadableNames,
-  withUnit,
-} from './delta-form.ts';
-import { checkpointPath, commitPath, HINT, LOG } from './delta-log.ts';
+import { blockIn, fileStatistics, formOf } from './delta-form.ts';
+import { tagsOf, unitIn, unreadableNames, withUnit } from './delta-form.ts';
+import { checkpointPath, commitPath, HINT, LOG, logFiles } from './delta-log.ts';
 import type { Action, Add } from './delta-log.ts';
 import { MANIFEST, otherKind } from './parquet.ts';
 
-type DeltaTarget = Extract<LakeTarget, { kind: 'delta' }>;
-
 /** Returns the copy in a folder or bucket of Delta tables. */
-export function deltaCopy(target: DeltaTarget): Copy {
-  const isOnDisk = target.store === undefined;
-  const catalog = join(target.path, CATALOG);
+export function deltaCopy(target: TargetOf<'delta'>): Copy {
+  const { path: root, keepMs, store = null } = target;
+  const catalog = join(root, CATALOG);
+  const finalityIn = async (lake: LakeStore) => (await listTables(lake, FINALITY)).get(FINALITY);
   return {
-    beside: [],
+    form: store === null ? 'folder' : 'bucket',
+    written: [''],
+    keepMs,
     async owner(own, signal) {
-      const origin = await withStore(target, null, signal, ownerIn);
-      if (isOnDisk && (origin === null || origin.warehouse === own.id))
+      const origin = await withStore(target, null, signal, async (lake) => {
+        const storedFiles = await finalityIn(lake);
+        if ((await lake.read(MANIFEST)) !== null)
+          throw otherKind(root, 'Delta tables', 'plain files');
+        return withDatabase(':memory:', 'READ_WRITE', async (database) =>
+          originIn(await readTable(lake, database, FINALITY, storedFiles)),
+        );
+      });
+      if (store === null && (origin === null || origin.warehouse === own.id))
         await readOrigin(catalog, own);
       return origin;
     },
     publish: async (publishing) =>
-      withStore(target, publishing.warehouse, publishing.signal, async (store) =>
-        publishTables(publishing, store, target),
+      withStore(target, publishing.warehouse, publishing.signal, async (lake) =>
+        publishTables(publishing, lake, target),
       ),
     async describe(warehouse, signal) {
       const tables = await lakeTables(warehouse, { relations: true });
-      const night = await withStore(target, null, signal, latestVersion).catch(() => null);
-      const place = { root: target.path, store: target.store ?? null, isDelta: true };
+      const storedFiles = await withStore(target, null, signal, finalityIn).catch(() => undefined);
+      // Every table has the newest version of finality.
+      const night = logFiles(storedFiles?.keys() ?? []).commits.at(-1) ?? null;
       const main = [...tables, ...tables.flatMap(catalogViews)];
-      const database = isOnDisk ? { path: catalog, schemas: { main } } : null;
-      return { lake: { ...place, night, tables }, database };
+      const database = store === null ? { path: catalog, schemas: { main } } : null;
+      return { lake: { root, store, files: 'Delta tables', night, tables }, database };
     },
   };
-}
-
-/** Throws `USAGE_INVALID` for a folder of plain files. */
-async function ownerIn(store: LakeStore): Promise<CopyOrigin | null> {
-  const storedFiles = (await listTables(store, FINALITY)).get(FINALITY);
-  if ((await store.read(MANIFEST)) !== null) throw otherKind(store, 'Delta tables', 'plain files');
-  return withDatabase(':memory:', 'READ_WRITE', async (database) =>
-    originIn(await readTable(store, database, FINALITY, storedFiles)),
-  );
 }
 
 interface ChangedTable {
@@ -86,7 +78,7 @@ interface ChangedTable {
 async function publishTables(
   publishing: Publishing,
   store: LakeStore,
-  target: DeltaTarget,
+  target: TargetOf<'delta'>,
 ): Promise<CopyReport> {
   const { warehouse, owner, confirmedNow, emit, signal } = publishing;
   const tables = await lakeTables(warehouse, { relations: true });
@@ -156,7 +148,7 @@ async function changeTable(
   table: LakeTable,
   stored: StoredTable,
 ): Promise<ChangedTable> {
-  const { contents, store, nowMs } = context;
+  const { contents, nowMs } = context;
   const { name } = table;
   const form = formOf(table, stored.table, context);
   const blocks = new Map<string, BlockContent | null>();
@@ -173,19 +165,18 @@ async function changeTable(
   }
   const unit = stored.table === null ? null : unitIn(stored.table);
   const plan = await contents.plan(table, { unit, blocks });
-  const written = await writeBlocks(context, store, plan.write, {
-    table,
-    columns: form.columns,
-    // A name is never used again.
-    pathOf: () => `${name}/ripen-${randomUUID()}.parquet`,
-  });
+  // A name is never used again.
+  const pathOf = (): string => `${name}/ripen-${randomUUID()}.parquet`;
+  const layout = { columns: form.columns, pathOf };
+  const written = await contents.write(table, plan.write, layout, context);
+  const namesInFiles = form.columns.map((column) => column.name);
   const added = written.map(({ block, path, copied }) => ({
     path: path.slice(name.length + 1),
     partitionValues: {},
     size: copied.file_size_bytes,
     modificationTime: nowMs,
     dataChange: true,
-    stats: fileStatistics(table.columns, form.columns, copied),
+    stats: fileStatistics(table.columns, namesInFiles, copied),
     tags: tagsOf(block.name, block),
   }));
   const kept = new Set<Add>();

@@ -10,14 +10,13 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
-import { buckets } from '../../model/calendar.ts';
+import { buckets, type Bucket } from '../../model/calendar.ts';
 import { rowsIn, type BlockContent, type PlannedBlock, type TablePlan } from '../contents.ts';
-import { withStore, type LakeTarget } from '../places/disk.ts';
+import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
 import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, CopyOrigin, CopyReport, Publishing } from '../target.ts';
-import { writeBlocks } from './block-files.ts';
+import type { Copy, CopyReport, Publishing, TargetOf } from '../target.ts';
 
 /** Engines skip names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';
@@ -44,10 +43,8 @@ const manifest = z.object({
   publish: z.object({ number: z.number(), atMs: z.number() }),
 });
 
-type Manifest = z.infer<typeof manifest>;
-
 /** Reads the manifest of a lake; null also if it cannot be parsed. */
-async function readManifest(store: LakeStore): Promise<Manifest | null> {
+async function readManifest(store: LakeStore): Promise<z.infer<typeof manifest> | null> {
   const text = await store.read(MANIFEST);
   try {
     return manifest.parse(JSON.parse(text ?? ''));
@@ -62,30 +59,31 @@ const pathOf = ({ name, dividedBy }: LakeTable, block: string): string =>
   `${name}/${dividedBy === null ? 'data' : block}.parquet`;
 
 /** Returns the copy in a folder or bucket of plain files. */
-export function parquetCopy(target: Extract<LakeTarget, { kind: 'parquet' }>): Copy {
+export function parquetCopy(target: TargetOf<'parquet'>): Copy {
+  const { path: root, store = null } = target;
   return {
-    beside: [],
-    owner: async (_, signal) => withStore(target, null, signal, ownerIn),
+    form: store === null ? 'folder' : 'bucket',
+    written: [''],
+    keepMs: 0,
+    owner: async (_, signal) =>
+      withStore(target, null, signal, async (lake) => {
+        if ((await lake.list(`${FINALITY}/_delta_log`)).size > 0)
+          throw otherKind(root, 'plain files', 'Delta tables');
+        return readManifest(lake);
+      }),
     publish: async (publishing) =>
-      withStore(target, publishing.warehouse, publishing.signal, async (store) =>
-        publishFiles(publishing, store),
+      withStore(target, publishing.warehouse, publishing.signal, async (lake) =>
+        publishFiles(publishing, lake),
       ),
     async describe(warehouse) {
       const tables = await lakeTables(warehouse, { relations: false });
-      const place = { root: target.path, store: target.store ?? null, isDelta: false };
-      return { lake: { ...place, night: null, tables }, database: null };
+      return { lake: { root, store, files: 'plain files', night: null, tables }, database: null };
     },
   };
 }
 
-async function ownerIn(store: LakeStore): Promise<CopyOrigin | null> {
-  if ((await store.list(`${FINALITY}/_delta_log`)).size > 0)
-    throw otherKind(store, 'plain files', 'Delta tables');
-  return readManifest(store);
-}
-
 /** Returns the failure for a folder of the other kind: readers would read both. */
-export function otherKind({ root }: LakeStore, wanted: string, stored: string): Failure {
+export function otherKind(root: string, wanted: string, stored: string): Failure {
   const message = `The folder ${root}, meant for ${wanted}, held ${stored} of an earlier configuration.`;
   return new Failure('USAGE_INVALID', message, {
     facts: { path: root },
@@ -106,7 +104,7 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
     const hash = createHash('sha256').update(JSON.stringify([table.dividedBy, columns]));
     const prefix = `${hash.digest('hex').slice(0, 16)} `;
     const blocks = new Map<string, BlockContent | null>();
-    let unit: Manifest['files'][number]['unit'] = null;
+    let unit: Bucket | null = null;
     for (const [path, entry] of entries) {
       const [, name, block = ''] = BLOCK_FILE.exec(path) ?? [];
       if (name !== table.name) continue;
@@ -131,30 +129,22 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
   });
   signal.throwIfAborted();
   for (const path of surplus) await store.remove(path);
-  const files: Manifest['files'] = [];
+  const files: z.infer<typeof lakeFile>[] = [];
   let filesWritten = 0;
   for (const { table, plan, prefix } of plans) {
-    const { unit } = plan;
-    const written = await writeBlocks(publishing, store, plan.write, {
-      table,
+    const { unit, write, keep } = plan;
+    const layout = {
       columns: table.columns.map((column) => ({ name: column.name, cell: castCell(column) })),
-      pathOf: ({ name }) => pathOf(table, name),
-    });
+      pathOf: ({ name }: PlannedBlock) => pathOf(table, name),
+    };
+    const written = await contents.write(table, write, layout, { store, signal });
     filesWritten += written.length;
     const ofTable = written.map(({ block, path, stored: { bytes, etag } }) => {
-      const { sums, content, stamp } = block;
-      return {
-        path,
-        rows: rowsIn(block),
-        sums,
-        bytes,
-        unit,
-        content: `${prefix}${content}`,
-        stamp,
-        etag,
-      };
+      const { sums, stamp } = block;
+      const content = `${prefix}${block.content}`;
+      return { path, rows: rowsIn(block), sums, bytes, unit, content, stamp, etag };
     });
-    for (const [name, { stamp }] of plan.keep) {
+    for (const [name, { stamp }] of keep) {
       const entry = entries.get(pathOf(table, name));
       if (entry !== undefined) ofTable.push({ ...entry, stamp });
     }

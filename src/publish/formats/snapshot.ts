@@ -9,7 +9,6 @@ import { promisify } from 'node:util';
 
 import * as z from 'zod';
 
-import type { PublishTarget } from '../../config/config.ts';
 import { Failure, storageFailed } from '../../errors.ts';
 import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
 import { identifier, literal, statement } from '../../warehouse/sql.ts';
@@ -23,7 +22,7 @@ import {
   unfinishedPath,
 } from '../places/replacement.ts';
 import { dimensionTables } from '../tables.ts';
-import type { Copy, CopyReport, DescribedTable } from '../target.ts';
+import type { Copy, CopyReport, DescribedTable, TargetOf } from '../target.ts';
 
 /** The ledger's relations for analysts; the others are bookkeeping. */
 const ledgerRelations = [
@@ -50,22 +49,27 @@ fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE
 });
 `;
 
-type SnapshotTarget = Extract<PublishTarget, { kind: 'duckdb' }>;
-
 /** Returns the copy in a DuckDB file. */
-export function snapshotCopy(target: SnapshotTarget): Copy {
+export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
   const { path } = target;
   return {
-    beside: ['.wal', '.tmp', UNFINISHED],
+    form: 'file',
+    written: ['', '.wal', '.tmp', UNFINISHED],
+    keepMs: 0,
     owner: async (own) => readOrigin(path, own),
     publish: async ({ warehouse, signal }) => publishSnapshot(warehouse, target, signal),
     async describe(warehouse) {
       const slices = await warehouse.rows(statement('publish/slices'), [], sliceRow);
       const ofSlices = slices.flatMap(({ slice }) => sliceRelations.map((end) => `${slice}${end}`));
-      const schemas = {
-        main: await relationsOf(warehouse, 'main', [...ofSlices, ...dimensionTables]),
-        ripen: await relationsOf(warehouse, 'ripen', ledgerRelations),
-      };
+      const schemas: Record<string, DescribedTable[]> = { main: [], ripen: [] };
+      const names = { main: [...ofSlices, ...dimensionTables], ripen: ledgerRelations };
+      for (const [schema, shown] of Object.entries(names)) {
+        const relations = await relationsIn(warehouse, schema);
+        for (const relation of shown.flatMap((name) => relations.get(name) ?? [])) {
+          const columns = await columnsNow(warehouse, schema, relation);
+          schemas[schema]?.push({ ...relation, columns });
+        }
+      }
       return { lake: null, database: { path, schemas } };
     },
   };
@@ -73,26 +77,10 @@ export function snapshotCopy(target: SnapshotTarget): Copy {
 
 const sliceRow = z.object({ slice: z.string() });
 
-async function relationsOf(
-  warehouse: Warehouse,
-  schema: string,
-  names: readonly string[],
-): Promise<DescribedTable[]> {
-  const relations = await relationsIn(warehouse, schema);
-  const tables: DescribedTable[] = [];
-  for (const name of names) {
-    const relation = relations.get(name);
-    if (relation === undefined) continue;
-    const columns = await columnsNow(warehouse, schema, relation);
-    tables.push({ name, comment: relation.comment, columns });
-  }
-  return tables;
-}
-
 /** Throws `STORAGE_FAILED`, or the signal's reason. */
 async function publishSnapshot(
   warehouse: Warehouse,
-  { path, mode }: SnapshotTarget,
+  { path, mode }: TargetOf<'duckdb'>,
   signal: AbortSignal,
 ): Promise<CopyReport> {
   await makeDirectory(dirname(path), mode);

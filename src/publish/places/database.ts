@@ -84,15 +84,32 @@ const KEPT_OUT = 'IO Error: Cannot open file';
  * replay into its replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
 export async function readOrigin(path: string, own: Publisher): Promise<CopyOrigin | null> {
-  const [found, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
-  if (found !== null && found.ino === warehouse?.ino && found.dev === warehouse.dev) {
+  const [file, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
+  if (file !== null && file.ino === warehouse?.ino && file.dev === warehouse.dev) {
     throw new Failure('USAGE_INVALID', `The publish target ${path} was the warehouse itself.`, {
       hint: 'Publish to a path of its own.',
     });
   }
+  let ownership: Awaited<ReturnType<typeof ownershipOf>> = { origin: null, foreign: [] };
   // Anything but a file was already refused as a place to write to.
-  const isThere = found?.isFile() === true && found.size > 0;
-  const { origin, foreign } = isThere ? await ownershipAt(path) : { origin: null, foreign: [] };
+  if (file?.isFile() === true && file.size > 0) {
+    try {
+      ownership = await withDatabase(path, 'READ_ONLY', ownershipOf).catch(
+        async (error: unknown) => {
+          if (!textOf(error).includes('Could not set lock')) throw error;
+          return inTemporaryFolder(async (folder) => {
+            const copy = join(folder, 'stored.duckdb');
+            await copyFile(path, copy);
+            return withDatabase(copy, 'READ_ONLY', ownershipOf);
+          });
+        },
+      );
+    } catch (error) {
+      if (error instanceof Failure || textOf(error).startsWith(KEPT_OUT)) throw error;
+      throw notOwn(path, textOf(error), error);
+    }
+  }
+  const { origin, foreign } = ownership;
   if (origin !== null && origin.warehouse !== own.id) return origin;
   if (existsSync(`${path}.wal`)) throw notOwn(path, `a write-ahead log lay at ${path}.wal`);
   if (foreign.length === 0) return origin;
@@ -101,7 +118,9 @@ export async function readOrigin(path: string, own: Publisher): Promise<CopyOrig
 }
 
 /** Reads what a database states of itself, and its tables that ripen did not make. */
-async function ownershipOf(database: Database) {
+async function ownershipOf(
+  database: Database,
+): Promise<{ readonly origin: CopyOrigin | null; readonly foreign: readonly string[] }> {
   const tables = await tablesOf(database);
   const names = tables.map((table) => `${table.schema_name}.${table.table_name}`);
   if (!names.includes('ripen_internal.migrations')) return { origin: null, foreign: names };
@@ -116,24 +135,8 @@ async function ownershipOf(database: Database) {
   return { origin: id === null ? null : { warehouse: id, publish }, foreign };
 }
 
-async function ownershipAt(path: string): ReturnType<typeof ownershipOf> {
-  try {
-    return await withDatabase(path, 'READ_ONLY', ownershipOf).catch(async (error: unknown) => {
-      if (!textOf(error).includes('Could not set lock')) throw error;
-      return inTemporaryFolder(async (folder) => {
-        const copy = join(folder, 'occupant.duckdb');
-        await copyFile(path, copy);
-        return withDatabase(copy, 'READ_ONLY', ownershipOf);
-      });
-    });
-  } catch (error) {
-    if (error instanceof Failure || textOf(error).startsWith(KEPT_OUT)) throw error;
-    throw notOwn(path, textOf(error), error);
-  }
-}
-
-export function notOwn(target: string, because: string, cause?: unknown): Failure {
-  const message = `The publish target ${target} was not replaced: ${because}.`;
+export function notOwn(target: string, reason: string, cause?: unknown): Failure {
+  const message = `The publish target ${target} was not replaced: ${reason}.`;
   return new Failure('WAREHOUSE_FOREIGN', message, {
     facts: { target },
     hint: 'Close the session that writes to it and move the file away, or publish to a path of its own.',

@@ -1,34 +1,28 @@
-/**
- * Checks, without writing, whether a run may write to each of its places. A copy is judged by its own content, so that the
- * verdict stays right when files are moved by hand.
- */
+/** Checks, without writing, whether a run may write to each of its places. */
 
 import { constants, existsSync } from 'node:fs';
 import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import type { Config, PublishTarget } from '../../config/config.ts';
-import { asFailure, Failure, isOfStorage, storageFailed, textOf } from '../../errors.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { copyAt } from '../copies.ts';
-import type { CopyOrigin, Publisher } from '../target.ts';
-import { publisherOf } from './database.ts';
+import { Failure } from '../../errors.ts';
+import { copyAt, throwAll } from '../copies.ts';
+import type { Copy } from '../target.ts';
 import { codeOf, ifThere } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
-/** A destination with all files and folders that are written for it, links resolved. */
 interface Destination {
   readonly what: 'warehouse' | PublishTarget['kind'];
   readonly path: string;
-  readonly isInBucket: boolean;
+  readonly form: Copy['form'];
+  /** Files and folders that are written for it, links resolved. */
   readonly written: readonly string[];
 }
 
-/**
- * Written beside it: DuckDB's log and spill, spool, archive, drafts of copies, the note of a run not started, the copy for audits.
- */
-const besideWarehouse = [
+/** DuckDB's log and spill, spool, archive, drafts of copies, the note of a run not started, the copy for audits. */
+const ofWarehouse = [
+  '',
   '.wal',
   '.tmp',
   '.spool',
@@ -40,23 +34,28 @@ const besideWarehouse = [
 ];
 
 async function destinationsOf({ warehouse, publish }: Destinations): Promise<Destination[]> {
-  const places = publish.map((target) => ({ ...target, beside: copyAt(target).beside }));
-  return Promise.all(
-    [{ kind: 'warehouse' as const, path: warehouse, beside: besideWarehouse }, ...places].map(
-      async (target) => {
-        const { kind: what, path, beside } = target;
-        if ('store' in target && target.store !== undefined) {
-          const { endpoint, bucket, prefix } = target.store;
-          // A bucket's name is unique across the regions of a store, but not across stores.
-          const place = join(`s3://${endpoint ?? ''}`, bucket, prefix);
-          return { what, path, isInBucket: true, written: [place] };
-        }
-        const real = await resolved(path);
-        const written = ['', ...beside].map((ending) => `${real}${ending}`);
-        return { what, path, isInBucket: false, written };
-      },
-    ),
-  );
+  const withEndings = async (path: string, endings: readonly string[]): Promise<string[]> => {
+    const real = await resolved(path);
+    return endings.map((ending) => `${real}${ending}`);
+  };
+  const destinations: Destination[] = [
+    {
+      what: 'warehouse',
+      path: warehouse,
+      form: 'file',
+      written: await withEndings(warehouse, ofWarehouse),
+    },
+  ];
+  for (const target of publish) {
+    const { kind: what, path } = target;
+    const { form, written } = copyAt(target);
+    const { endpoint, bucket, prefix } = ('store' in target ? target.store : null) ?? {};
+    // A bucket's name is unique across the regions of a store, but not across stores.
+    const place = join(`s3://${endpoint ?? ''}`, bucket ?? '', prefix ?? '');
+    const paths = form === 'bucket' ? [place] : await withEndings(path, written);
+    destinations.push({ what, path, form, written: paths });
+  }
+  return destinations;
 }
 
 async function resolved(path: string): Promise<string> {
@@ -72,51 +71,30 @@ export async function unwritablePlaces(destinations: Destinations): Promise<Fail
   const overlaps = places.flatMap((place, index) =>
     places.slice(0, index).flatMap((other) => overlap(other, place)),
   );
-  const obstacles = await Promise.all(
-    places.filter(({ isInBucket }) => !isInBucket).map(whyNotWritable),
-  );
+  const obstacles = await Promise.all(places.map(whyNotWritable));
   return [...places.flatMap(misnamed), ...overlaps, ...obstacles.flat()];
 }
 
 /** Throws the first of `unwritablePlaces` with the messages of all. */
 export async function assertWritable(destinations: Destinations): Promise<void> {
-  refuse(await unwritablePlaces(destinations));
+  throwAll(await unwritablePlaces(destinations));
 }
 
-function refuse(failures: readonly Failure[]): void {
-  const [first, second] = failures;
-  if (first === undefined) return;
-  if (second === undefined) throw first;
-  throw new Failure(first.code, failures.map(({ message }) => message).join('; '), {
-    facts: { places: failures.length },
-    hint: first.hint ?? '',
-    cause: first,
-  });
-}
-
-const isDatabase = (what: Destination['what']): boolean =>
-  what === 'warehouse' || what === 'duckdb';
-
-/**
- * Returns failures for misleading paths: DuckDB names a database after its file and stops at a `?`. Engines read `a=b` as a
- * column.
- */
-function misnamed({ what, path, written: [place = path] }: Destination): Failure[] {
+/** Returns failures for misleading paths. DuckDB names a database after its file. */
+function misnamed({ what, path, form, written: [place = path] }: Destination): Failure[] {
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
   const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
   const wrong: string[] = [];
-  if (isDatabase(what) && path.includes('?'))
+  if (form === 'file' && path.includes('?'))
     wrong.push('contains a ?, after which DuckDB looks for no file');
-  if (isDatabase(what) && /^ripen(_internal)?$/i.test(name))
+  if (form === 'file' && /^ripen(_internal)?$/i.test(name))
     wrong.push(`makes ${name} the name of the database, which is that of a schema in it`);
-  if (!isDatabase(what) && folder !== undefined)
+  if (form !== 'file' && folder !== undefined)
     wrong.push(`holds the folder ${folder}, which engines take for a column of every table`);
   return wrong.map((words) => {
     const message = `The ${what} ${path} could not be read by its users: its path ${words}.`;
-    return new Failure('USAGE_INVALID', message, {
-      facts: { path },
-      hint: `Give the ${what} another path.`,
-    });
+    const hint = `Give the ${what} another path.`;
+    return new Failure('USAGE_INVALID', message, { facts: { path }, hint });
   });
 }
 
@@ -137,7 +115,8 @@ const isWithin = (path: string, around: string): boolean =>
   path === around || path.startsWith(join(around, '/'));
 
 /** Returns failures for a link, a folder that takes no files, or anything but a file at the path of a file. */
-async function whyNotWritable({ what, path }: Destination): Promise<Failure[]> {
+async function whyNotWritable({ what, path, form }: Destination): Promise<Failure[]> {
+  if (form === 'bucket') return [];
   const stats = await lstat(path).catch(() => null);
   if (stats?.isSymbolicLink() === true && what !== 'warehouse') {
     const message = `The ${what} ${path} was a symbolic link to ${await readlink(path)}.`;
@@ -145,13 +124,13 @@ async function whyNotWritable({ what, path }: Destination): Promise<Failure[]> {
     return [new Failure('STORAGE_FAILED', message, { facts: { path }, hint })];
   }
   // A warehouse that is a link to nowhere is refused when it is opened.
-  let existing = isDatabase(what) ? dirname(await resolved(path)) : path;
+  let existing = form === 'file' ? dirname(await resolved(path)) : path;
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   let reason: string | null = null;
   try {
     const isFolder = (await stat(existing)).isDirectory();
     if (isFolder) await access(existing, constants.W_OK | constants.X_OK);
-    const file = isFolder && isDatabase(what) ? await ifThere(stat(path)) : null;
+    const file = isFolder && form === 'file' ? await ifThere(stat(path)) : null;
     if (!isFolder) reason = 'not a directory';
     else if (file?.isDirectory() === true) reason = 'a directory in the place of the file';
     else if (file?.isFile() === false)
@@ -177,77 +156,14 @@ export async function assertOutput(
   const { tokenFile = null, caFile = null } = service.kind === 'http' ? service : {};
   const files: { what: string; path: string; written: readonly string[] }[] =
     await destinationsOf(config);
-  const read = { configuration: file, 'token file': tokenFile, 'certificate authority': caFile };
-  for (const [what, named] of Object.entries(read))
-    if (named) files.push({ what, path: named, written: [await resolved(named)] });
+  const inputs = { configuration: file, 'token file': tokenFile, 'certificate authority': caFile };
+  for (const [what, input] of Object.entries(inputs))
+    if (input) files.push({ what, path: input, written: [await resolved(input)] });
   const place = files.find(({ written }) => written.some((around) => isWithin(path, around)));
   if (place === undefined) return;
   const message = `The output ${path} was not written: it belongs to the ${place.what} ${place.path}.`;
   throw new Failure('USAGE_INVALID', message, {
     facts: { output: path },
     hint: 'Name a file that ripen does not read or write itself.',
-  });
-}
-
-/** Throws, with all messages, for copies of other warehouses and for `USAGE_INVALID`. Publishing reports the other failures. */
-export async function assertOwnCopies(
-  { publish }: Pick<Config, 'publish'>,
-  warehouse: Warehouse,
-  signal: AbortSignal,
-): Promise<void> {
-  const own = await publisherOf(warehouse, warehouse.path);
-  const failures: Failure[] = [];
-  for (const target of publish) {
-    try {
-      const failure = foreignCopy(target, own, await copyAt(target).owner(own, signal));
-      if (failure !== null) failures.push(failure);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof Failure && error.code === 'USAGE_INVALID') failures.push(error);
-    }
-  }
-  refuse(failures);
-}
-
-/**
- * Returns what a target states of itself; null if it is free. Throws `WAREHOUSE_FOREIGN` for the copy of another warehouse, and
- * as `Copy.owner` does.
- */
-export async function assertOwnTarget(
-  target: PublishTarget,
-  own: Publisher,
-  signal: AbortSignal,
-): Promise<CopyOrigin | null> {
-  try {
-    const origin = await copyAt(target).owner(own, signal);
-    const failure = foreignCopy(target, own, origin);
-    if (failure !== null) throw failure;
-    return origin;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw asPublishFailure(target, error);
-  }
-}
-
-function foreignCopy(
-  { path }: PublishTarget,
-  own: Publisher,
-  origin: CopyOrigin | null,
-): Failure | null {
-  if (origin === null || origin.warehouse === own.id) return null;
-  const message = `The publish target ${path} was a copy of the warehouse ${origin.warehouse}, not of ${own.path}, which is ${own.id ?? 'new'}.`;
-  return new Failure('WAREHOUSE_FOREIGN', message, {
-    facts: { target: path, found: origin.warehouse, expected: own.id },
-    hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to start again.',
-  });
-}
-
-/** Returns `STORAGE_FAILED` for errors of the disk or of DuckDB's memory, else the error as `asFailure` has it. */
-export function asPublishFailure({ path }: PublishTarget, error: unknown): Failure {
-  const isOfPlace = isOfStorage(error) || textOf(error).startsWith('Out of Memory Error');
-  if (error instanceof Failure || !isOfPlace) return asFailure(error);
-  return storageFailed(`Publishing to ${path} failed`, error, {
-    facts: { target: path },
-    hint: 'Check free space and permissions of the target; the next run completes what is missing.',
   });
 }

@@ -5,21 +5,18 @@ import { link, lstat, readdir, readFile, rm, rmdir, stat } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import type { PublishTarget } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import { makeDurable } from '../../warehouse/directories.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
+import type { TargetOf } from '../target.ts';
 import { codeOf, ifThere, makeDirectory, makeReady } from './replacement.ts';
 import { putInPlace, unfinishedPath } from './replacement.ts';
 import { openS3Store } from './s3.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
-export type LakeTarget = Exclude<PublishTarget, { kind: 'duckdb' }>;
-
-/** Lends the store of a target to `use`. Throws as `openS3Store` does. */
+/** Lends the store of a target to `use`. A bucket's files are drafted beside `warehouse`. Throws as `openS3Store` does. */
 export async function withStore<T>(
-  { path, mode, store }: Pick<LakeTarget, 'path' | 'mode' | 'store'>,
-  warehouse: Pick<Warehouse, 'path'> | null,
+  { path, mode, store }: TargetOf<'delta' | 'parquet'>,
+  warehouse: { readonly path: string } | null,
   signal: AbortSignal,
   use: (store: LakeStore) => Promise<T>,
 ): Promise<T> {
@@ -44,11 +41,24 @@ function openDiskStore(root: string, mode: number): LakeStore {
   // Another process may publish to the same path.
   const own = randomUUID();
   const draftOf = (path: string): string => unfinishedPath(join(root, `${path}.${own}`));
+  const storedFile = async (path: string): Promise<StoredFile> => {
+    const { size, mtimeMs } = await stat(path);
+    return { bytes: size, etag: String(mtimeMs), modifiedMs: Math.ceil(mtimeMs) };
+  };
   return {
     root,
     isOnDisk: true,
     atOnce: AT_ONCE,
-    list: async (folder) => filesBelow(root, folder),
+    async list(folder) {
+      const files = new Map<string, StoredFile>();
+      const reading = readdir(join(root, folder), { recursive: true, withFileTypes: true });
+      for (const entry of (await ifThere(reading)) ?? []) {
+        if (!entry.isFile()) continue;
+        const path = join(entry.parentPath, entry.name);
+        files.set(path.slice(join(root, '/').length), await storedFile(path));
+      }
+      return files;
+    },
     read: async (path) => ifThere(readFile(join(root, path), 'utf8')),
     fetch: async (path) => join(root, path),
     async draft(path) {
@@ -98,20 +108,4 @@ function openDiskStore(root: string, mode: number): LakeStore {
       for (const path of begun) await rm(path, { force: true });
     },
   };
-}
-
-async function storedFile(path: string): Promise<StoredFile> {
-  const { size, mtimeMs } = await stat(path);
-  return { bytes: size, etag: String(mtimeMs), modifiedMs: Math.ceil(mtimeMs) };
-}
-
-async function filesBelow(root: string, folder: string): Promise<ReadonlyMap<string, StoredFile>> {
-  const files = new Map<string, StoredFile>();
-  const reading = readdir(join(root, folder), { recursive: true, withFileTypes: true });
-  for (const entry of (await ifThere(reading)) ?? []) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    files.set(path.slice(join(root, '/').length), await storedFile(path));
-  }
-  return files;
 }

@@ -8,7 +8,6 @@ import type { Config } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { copyAt } from '../copies.ts';
-import type { DescribedTable } from '../target.ts';
 import { schemaName } from './ddl.ts';
 
 /** Describes the first snapshot, else the first local Delta tables. Throws `USAGE_INVALID` if neither is configured. */
@@ -17,30 +16,23 @@ export async function dbtSourcesYaml(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<string> {
-  const described = [];
-  for (const target of publish) described.push(await copyAt(target).describe(warehouse, signal));
-  const databases = described
-    .toSorted((one, other) => Number(one.lake !== null) - Number(other.lake !== null))
-    .flatMap(({ database }) => database ?? []);
-  const [database] = databases;
-  if (database !== undefined) return sourcesYaml(database.path, database.schemas);
-  const message =
-    'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';
-  throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });
-}
-
-function sourcesYaml(
-  path: string,
-  schemas: Readonly<Record<string, readonly DescribedTable[]>>,
-): string {
-  const database = schemaName(basename(path, '.duckdb'), new Set());
-  const quoting = { database: true, schema: true, identifier: true };
+  const copies = [];
+  for (const target of publish) copies.push(await copyAt(target).describe(warehouse, signal));
+  const readable = copies.filter(({ database }) => database !== null);
+  const { database } = readable.find(({ lake }) => lake === null) ?? readable[0] ?? {};
+  if (!database) {
+    const message =
+      'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';
+    throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });
+  }
+  const { path, schemas } = database;
+  const alias = schemaName(basename(path, '.duckdb'), new Set());
   const sources = Object.entries(schemas).map(([schema, tables]) => ({
     name: schema === 'main' ? 'ripen' : 'ripen_ledger',
-    database,
+    database: alias,
     schema,
     loader: 'ripen',
-    quoting,
+    quoting: { database: true, schema: true, identifier: true },
     tables: tables.map(({ name, comment, columns }) => ({
       name,
       ...described(comment),
@@ -57,7 +49,7 @@ function sourcesYaml(
   document.commentBefore = ` Sources for dbt 1.10.5 or newer with dbt-duckdb, made by \`ripen publish --dbt\`: make them again after a slice
  or its columns changed. The file is replaced as a whole every night, so dbt attaches it and builds in one of its
  own. In profiles.yml:
-   attach: [{ path: ${JSON.stringify(path)}, alias: ${database}, read_only: true }]`;
+   attach: [{ path: ${JSON.stringify(path)}, alias: ${alias}, read_only: true }]`;
   return document.toString();
 }
 

@@ -5,15 +5,11 @@ import { Failure } from '../../errors.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { copyAt } from '../copies.ts';
 import { isOfSlice, type LakeTable } from '../tables.ts';
-import { ddlRefusal, engineText, queryWords, type EnginePlace } from './engine-text.ts';
+import { ddlRefusal, type EngineLake, engineText, queryWords } from './engine-text.ts';
 import { engines, type Engine } from './engines.ts';
 import { sliceViews } from './slice-views.ts';
 
-export interface DescribedLake extends EnginePlace {
-  readonly tables: readonly LakeTable[];
-}
-
-/** Returns the statements for every lake that an engine can read. Throws `USAGE_INVALID` if there is none. */
+/** Returns the statements for every lake that an engine can read. Throws as `describedLakes` does. */
 export async function lakesDdl(
   engine: Engine,
   publishing: Pick<Config, 'publish'>,
@@ -30,25 +26,25 @@ export async function describedLakes(
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,
   signal: AbortSignal,
-): Promise<DescribedLake[]> {
+): Promise<EngineLake[]> {
   if (!engines.includes(engine)) {
     throw new Failure('USAGE_INVALID', `The engine ${engine} was not known.`, {
       hint: `Name one of ${engines.join(', ')}.`,
     });
   }
   const schemas = new Set<string>();
-  const described: DescribedLake[] = [];
+  const lakes: EngineLake[] = [];
   const refusals: string[] = [];
   for (const target of publish) {
     const { lake } = await copyAt(target).describe(warehouse, signal);
     if (lake === null) continue;
     const refusal = ddlRefusal(engine, lake);
-    if (refusal === null) described.push({ ...lake, schema: schemaName(lake.root, schemas) });
+    if (refusal === null) lakes.push({ ...lake, schema: schemaName(lake.root, schemas) });
     else refusals.push(refusal);
   }
-  if (described.length > 0) return described;
-  const because = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
-  throw new Failure('USAGE_INVALID', `There was no lake to describe: ${because}.`, {
+  if (lakes.length > 0) return lakes;
+  const reason = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
+  throw new Failure('USAGE_INVALID', `There was no lake to describe: ${reason}.`, {
     facts: { engine },
     hint: `Add a delta target to publish where ${engine} reads, or name another engine of ${engines.join(', ')}.`,
   });
@@ -60,8 +56,10 @@ const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'sy
 /** Returns a schema name from a lake's path that needs no quotes in any engine. Adds it to `taken`. */
 export function schemaName(root: string, taken: Set<string>): string {
   const last = root.split('/').findLast((step) => step !== '') ?? '';
-  const words = last.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_');
-  const word = words.replace(/_+$/, '');
+  const word = last
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '_')
+    .replace(/_+$/, '');
   const isTaken = /^(\d|$)/.test(word) || takenByDuckdb.has(word);
   const plain = isTaken ? `lake_${word}`.replace(/_$/, '') : word;
   let name = plain;
@@ -70,26 +68,23 @@ export function schemaName(root: string, taken: Set<string>): string {
   return name;
 }
 
-export function lakeDdl(engine: Engine, lake: DescribedLake): string {
-  const { isDelta, root, tables } = lake;
+export function lakeDdl(engine: Engine, lake: EngineLake): string {
+  const { files, root, tables } = lake;
   const words = queryWords(engine, lake);
+  const views = tables.flatMap((table) => sliceViews(table, words));
   const texts = [
-    `-- How ${engine} reads the ${isDelta ? 'Delta tables' : 'plain files'} in ${root}; made by \`ripen publish --ddl ${engine}\`.
+    `-- How ${engine} reads the ${files} in ${root}; made by \`ripen publish --ddl ${engine}\`.
 -- Make and run the statements again after a slice or its columns change.`,
     engineText(engine, 'lake', lake),
-    ...tables.map((table) =>
-      engineText(engine, isDelta ? 'Delta table' : 'plain table', lake, table),
-    ),
-    ...tables
-      .flatMap((table) => sliceViews(table, words))
-      .map((view) => engineText(engine, 'view', lake, view)),
+    ...tables.map((table) => engineText(engine, files, lake, table)),
+    ...views.map((view) => engineText(engine, 'views', lake, view)),
   ];
   return `${texts.join('\n\n')}\n`;
 }
 
 /** What one configuration publishes. */
 export interface AccountLakes extends Pick<Config, 'name' | 'file' | 'warehouse'> {
-  readonly lakes: readonly DescribedLake[];
+  readonly lakes: readonly EngineLake[];
 }
 
 const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the account' };
@@ -99,9 +94,11 @@ const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the 
  * if an account has no name or no Delta tables, or shares its name, warehouse or place with another.
  */
 export function accountsDdl(engine: Engine, configured: readonly AccountLakes[]): string {
+  const unclear = (reason: string, hint: string): Failure =>
+    new Failure('USAGE_INVALID', `The accounts could not be read as one: ${reason}.`, { hint });
   const schemas = new Set<string>();
   const accounts = configured.map(({ name: account, file, warehouse, lakes }) => {
-    const lake = lakes.find(({ isDelta }) => isDelta);
+    const lake = lakes.find(({ files }) => files === 'Delta tables');
     if (account === undefined)
       throw unclear(`${file} has no name`, 'State name: in each configuration.');
     if (lake === undefined)
@@ -113,7 +110,7 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
     `the warehouse ${warehouse}`,
     `the place of Delta tables ${lake.root}`,
   ]);
-  const twice = identities.find((each, at) => identities.indexOf(each) < at);
+  const twice = identities.find((identity, at) => identities.indexOf(identity) < at);
   if (twice !== undefined)
     throw unclear(`two configurations have ${twice}`, 'Give each one of its own.');
   const [first] = accounts;
@@ -142,10 +139,9 @@ export function accountsDdl(engine: Engine, configured: readonly AccountLakes[])
         const cells = relation.columns.map(({ name }) => `, ${column(name)}`).join('');
         return `select ${text(account)} as ${column(accountColumn.name)}${cells}\nfrom ${from(relation.name)}`;
       });
-      const { name, comment } = relation;
       const columns = [accountColumn, ...relation.columns];
-      const view = { name, comment, columns, rows: rows.join('\nunion all\n') };
-      views.push(engineText(engine, 'view', union, view));
+      const view = { ...relation, columns, rows: rows.join('\nunion all\n') };
+      views.push(engineText(engine, 'views', union, view));
     }
   }
   const ofAccounts = accounts.map(({ lake }) => lakeDdl(engine, lake));
@@ -160,9 +156,3 @@ const shapeOf = (table: LakeTable | undefined): string =>
       columns?.map(({ name, type }) => [name, type]),
     ),
   );
-
-function unclear(because: string, hint: string): Failure {
-  return new Failure('USAGE_INVALID', `The accounts could not be read as one: ${because}.`, {
-    hint,
-  });
-}

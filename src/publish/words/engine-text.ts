@@ -1,25 +1,20 @@
 /**
  * Fills in an engine's template in `sql/engines`. Pure.
  *
- * Lines `-- Each …:` divide a template. `{word}` is a value, escaped for its quotes. A line after `[word]` is repeated for each
- * value of that word, with commas between unless it ends in a semicolon, or stands if the word is a condition that holds. A
- * template without a `[disk]` line is of an engine that cannot read from disk.
+ * Lines such as `-- Delta tables:` divide a template; what is before them is for the lake. `{word}` is a value, escaped for its
+ * quotes. A line after `[word]` is repeated for each value of that word, with commas between unless it ends in a semicolon, or
+ * stands if the word is a condition that holds. A template without a `[disk]` line is of an engine that cannot read from disk.
  */
 
 import type { ObjectStore } from '../../config/config.ts';
 import { statement } from '../../warehouse/sql.ts';
 import { fileText } from '../tables.ts';
-import type { DescribedTable, LakePlace } from '../target.ts';
+import type { DescribedTable, Lake } from '../target.ts';
 import type { Engine } from './engines.ts';
 
-export interface EnginePlace extends LakePlace {
+export interface EngineLake extends Lake {
   /** The schema, or database, for the tables. */
   readonly schema: string;
-}
-
-interface EngineRelation extends DescribedTable {
-  /** The query of a view. */
-  readonly rows?: string;
 }
 
 type Escape = (text: string) => string;
@@ -54,59 +49,59 @@ const quotings: Readonly<Record<Engine, Quoting>> = {
   duckdb: ansi,
 };
 
-type Part = 'lake' | 'plain table' | 'Delta table' | 'table in a view' | 'view' | 'type';
+type Part = 'lake' | Lake['files'] | 'tables in views' | 'views' | 'types';
 
 function templateOf(engine: Engine, part: Part): string | null {
-  const [lake = '', ...others] = statement(`engines/${engine}`).split(/^-- Each (.+):\n/m);
-  const at = others.indexOf(part);
-  return part === 'lake' ? lake : at < 0 ? null : (others[at + 1] ?? null);
+  const parts = ['lake', ...statement(`engines/${engine}`).split(/^-- ([\w ]+):\n/m)];
+  const at = parts.indexOf(part);
+  return at < 0 ? null : (parts[at + 1] ?? null);
 }
 
 /** Returns why an engine cannot read a lake. */
 export function ddlRefusal(
   engine: Engine,
-  { root, store, isDelta }: Pick<LakePlace, 'root' | 'store' | 'isDelta'>,
+  { root, store, files }: Pick<Lake, 'root' | 'store' | 'files'>,
 ): string | null {
-  if (!isDelta && templateOf(engine, 'plain table') === null)
-    return `${engine} reads Delta tables, not the plain files in ${root}`;
+  const template = templateOf(engine, files);
+  if (template === null) return `${engine} reads Delta tables, not the ${files} in ${root}`;
   if (store === null && !statement(`engines/${engine}`).includes('\n[disk] '))
     return `${engine} reads s3:// alone, not ${root}`;
-  const hasWildcards = engine === 'clickhouse' && !isDelta && /[*?{}]/.test(root);
+  // Only DuckDB's pattern escapes them.
+  const hasWildcards = template.includes("'{root}/{table}/*") && /[*?{}]/.test(root);
   return hasWildcards ? `${engine} takes the * ? { } in ${root} as wildcards` : null;
 }
 
 function typeIn(engine: Engine, type: string): string {
   const [name = type, digits = ''] = type.split(/(?=\()/);
-  const listed = new RegExp(`^${name} (.+)$`, 'm').exec(templateOf(engine, 'type') ?? '')?.[1];
+  const listed = new RegExp(`^${name} (.+)$`, 'm').exec(templateOf(engine, 'types') ?? '')?.[1];
   return listed?.replace('{digits}', digits) ?? type.toLowerCase();
 }
 
 /** Returns how an engine writes queries over the tables of a lake, each at the lake's night. */
-export function queryWords(engine: Engine, place: EnginePlace) {
+export function queryWords(engine: Engine, lake: EngineLake) {
   const { quote, name, text } = quotings[engine];
   return {
     column: (of: string): string => `${quote}${name(of)}${quote}`,
     text: (of: string): string => `'${text(of)}'`,
     type: (of: string): string => typeIn(engine, of),
     from: (table: string): string =>
-      engineText(engine, 'table in a view', place, { ...none, name: table }).replaceAll('\n', ' '),
+      engineText(engine, 'tables in views', lake, { ...none, name: table }).replaceAll('\n', ' '),
   };
 }
 
 type Values = Readonly<Record<string, string>>;
 
-const none: EngineRelation = { name: '', comment: null, columns: [] };
+const none = { name: '', comment: null, columns: [] };
 
-/** Returns an engine's statements for a table or view, or for `lake` those before all tables. */
+/** Returns an engine's statements for a table, or a view with its query `rows`; for `lake` those before all tables. */
 export function engineText(
   engine: Engine,
   part: Part,
-  { root, store, isDelta, night, schema }: EnginePlace,
-  { name: table, comment, columns, rows = '' } = none,
+  { root, store, files, night, schema }: EngineLake,
+  { name: table, comment, columns, rows = '' }: DescribedTable & { readonly rows?: string } = none,
 ): string {
   // Athena quotes like Hive in statements about tables, and like Trino in queries.
-  const { quote, name, text } =
-    engine === 'athena' && part.endsWith(' table') ? hive : quotings[engine];
+  const { quote, name, text } = engine === 'athena' && part === files ? hive : quotings[engine];
   const shown = columns.map((column) => ({
     name: name(column.name),
     type: typeIn(engine, column.type),
@@ -133,9 +128,8 @@ export function engineText(
     commented: shown.filter((column) => column.comment !== ''),
   };
   const conditions: Readonly<Record<string, boolean>> = {
-    plain: !isDelta,
-    delta: isDelta,
-    night: isDelta && night !== null,
+    [files]: true,
+    night: night !== null,
     newest: night === null,
     disk: store === null,
     bucket: store !== null,
@@ -145,24 +139,24 @@ export function engineText(
   };
   const lines = (templateOf(engine, part) ?? '').trim().split('\n');
   const filled = lines.flatMap((line) => {
-    const [, word, text = line] = /^\[([a-z ]+)\] (.*)$/.exec(line) ?? [];
+    const [, word, template = line] = /^\[([A-Za-z ]+)\] (.*)$/.exec(line) ?? [];
     const isOnce = word === undefined || conditions[word] === true;
     const repeated = isOnce ? [{}] : (lists[word] ?? []);
-    return repeated.map((own: Values, at) => {
-      const all = { ...values, ...own };
-      const separator = at === repeated.length - 1 || text.endsWith(';') ? '' : ',';
-      return `${text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => all[name] ?? whole)}${separator}`;
+    return repeated.map((item: Values, at) => {
+      const all = { ...values, ...item };
+      const separator = at === repeated.length - 1 || template.endsWith(';') ? '' : ',';
+      return `${template.replaceAll(/\{(\w+)\}/g, (whole, key: string) => all[key] ?? whole)}${separator}`;
     });
   });
   const isNoGap = (line: string, at: number): boolean => line !== '' || filled[at - 1] !== '';
   return filled.filter(isNoGap).join('\n').trimEnd();
 }
 
-function httpAddress({ bucket, prefix, region, pathStyle, endpoint: stated }: ObjectStore): string {
-  const endpoint = new URL(
-    stated ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`,
+function httpAddress({ bucket, prefix, region, pathStyle, endpoint }: ObjectStore): string {
+  const address = new URL(
+    endpoint ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`,
   );
-  if (!pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;
-  const steps = [endpoint.href.replace(/\/+$/, ''), pathStyle ? bucket : '', prefix];
+  if (!pathStyle) address.hostname = `${bucket}.${address.hostname}`;
+  const steps = [address.href.replace(/\/+$/, ''), pathStyle ? bucket : '', prefix];
   return steps.filter((step) => step !== '').join('/');
 }

@@ -1,6 +1,6 @@
 /** The views of a slice in a lake, in SQL that all engines share. Pure. */
 
-import { FINALITY, type CohortsView, type LakeTable } from '../tables.ts';
+import { FINALITY, type LakeTable } from '../tables.ts';
 import type { DescribedTable } from '../target.ts';
 import type { queryWords } from './engine-text.ts';
 
@@ -12,18 +12,15 @@ export interface LakeView extends DescribedTable {
 type QueryWords = ReturnType<typeof queryWords>;
 
 export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
-  const { name, columns, metrics, cohorts } = table;
+  const { name, columns, metrics, cohorts, isCube } = table;
   if (metrics.length === 0) return [];
-  const note = table.isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
-  const rows = table.isCube ? finalRows(table, words) : finalCells(table, words);
-  const final = {
-    name: `${name}_final`,
-    comment: `${table.comment ?? ''} ${note}`.trim(),
-    columns,
-    rows,
-  };
+  const note = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
+  const comment = `${table.comment ?? ''} ${note}`.trim();
+  const rows = isCube ? finalRows(table, words) : finalCells(table, words);
+  const final = { name: `${name}_final`, comment, columns, rows };
   if (cohorts === null) return [final];
-  return [final, { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, words) }];
+  const long = { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, words) };
+  return [final, long];
 }
 
 const listed = (lines: readonly string[]): string => lines.join(',\n    ');
@@ -72,27 +69,27 @@ join (
 /** Every engine takes a union of plain selects as a list. */
 function cohortRows(
   { name, grain }: LakeTable,
-  { columns, cells }: CohortsView,
+  { columns, cells }: NonNullable<LakeTable['cohorts']>,
   words: QueryWords,
 ): string {
   const { column, from, text, type } = words;
   const value = columns.find((each) => each.name === 'value');
   const ids = cells.map(
-    ({ column: id, metric, ageDays }) =>
-      `select ${text(id)} as id, ${text(metric)} as metric, ${ageDays} as age_days`,
+    ({ metric, cohort_metric: cohort, age_days: days }) =>
+      `select ${text(metric)} as id, ${text(cohort)} as metric, ${days} as age_days`,
   );
-  const values = cells.map(({ column: id }) => {
-    const cell = `s.${column(id)}`;
-    return `when ${text(id)} then ${value === undefined ? cell : `cast(${cell} as ${type(value.type)})`}`;
+  const values = cells.map(({ metric }) => {
+    const cell = `s.${column(metric)}`;
+    return `when ${text(metric)} then ${value === undefined ? cell : `cast(${cell} as ${type(value.type)})`}`;
   });
-  const own: Readonly<Record<string, string>> = {
+  const computed: Readonly<Record<string, string>> = {
     metric: 'c.metric',
     age_days: 'c.age_days',
     value: `case c.id ${values.join(' ')} end`,
     is_final: `coalesce(f.${column('is_final')}, false)`,
   };
   const shown = columns.map(
-    (each) => `${own[each.name] ?? `s.${column(each.name)}`} as ${column(each.name)}`,
+    (each) => `${computed[each.name] ?? `s.${column(each.name)}`} as ${column(each.name)}`,
   );
   return `select
     ${listed(columns.map((each) => column(each.name)))}

@@ -13,8 +13,9 @@ import { timeoutSignal } from '../../model/duration.ts';
 import { isMetricItem } from '../../model/metric.ts';
 import type { Slice } from '../../model/slice.ts';
 import { auditProblems } from '../../publish/audits.ts';
+import { assertOwnTarget, copyAt } from '../../publish/copies.ts';
 import { publisherOf } from '../../publish/places/database.ts';
-import { assertOwnTarget, unwritablePlaces } from '../../publish/places/destinations.ts';
+import { unwritablePlaces } from '../../publish/places/destinations.ts';
 import type { Publisher } from '../../publish/target.ts';
 import { explainPlan, type PlannedSlice } from '../../run/plan-report.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
@@ -135,7 +136,6 @@ async function occupantFindings(
   const findings: Finding[] = [];
   for (const target of publish) {
     const patience = timeoutSignal(STORE_PATIENCE_MS);
-    const isOnDisk = target.kind !== 'duckdb' && target.store === undefined;
     await assertOwnTarget(target, own, AbortSignal.any([signal, patience])).catch(
       (thrown: unknown) => {
         signal.throwIfAborted();
@@ -144,7 +144,8 @@ async function occupantFindings(
         const unanswered = new Failure('STORAGE_FAILED', message, { hint });
         const found = findingOf(patience.aborted ? unanswered : thrown);
         // An unusable folder is already reported as a place that cannot be written.
-        if (found.code !== 'STORAGE_FAILED' || !isOnDisk) findings.push(found);
+        if (found.code !== 'STORAGE_FAILED' || copyAt(target).form !== 'folder')
+          findings.push(found);
       },
     );
   }

@@ -108,6 +108,10 @@ async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** Returns the path of the first snapshot that exists. */
+export const snapshotOf = ({ publish }: Pick<Config, 'publish'>): string | null =>
+  publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
+
 /**
  * Reads a published snapshot if a run still holds the warehouse after the wait. A wait of null is none if there is a snapshot,
  * or else the usual one. Throws `WAREHOUSE_LOCKED` if there is no snapshot.
@@ -119,8 +123,7 @@ export async function statusOf(
   listening: { readonly emit: Emit; readonly signal?: AbortSignal },
 ): Promise<StatusReport> {
   if (!warehouseExists(config.warehouse)) return readStatus(config, null, planAt);
-  const snapshot =
-    config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
+  const snapshot = snapshotOf(config);
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
     withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, ...listening }, async (warehouse) =>
       readStatus(config, warehouse, planAt, stands),
