@@ -1,7 +1,6 @@
 /**
  * Credentials that print as `***`, and the scrubbing of text by value. Redaction by path misses messages, stacks and nested
- * fields, so each secret registers its value here. Data is never scrubbed: an answer that contains the credential of its
- * request is refused instead.
+ * fields, so each secret registers its value here. Data is never scrubbed: rows and lists that contain a secret are refused.
  */
 
 import { inspect } from 'node:util';
@@ -93,30 +92,10 @@ export function scrubbedJson(value: unknown): string {
   );
 }
 
-/** Searches a stream of bytes for secrets, however it is divided into chunks. 10 MB take 1 to 7 ms (measured). */
-export class SecretSearch {
-  readonly #forms: readonly Buffer[];
-  /** The most bytes of a form that can end one chunk while the rest begins the next. */
-  readonly #overlap: number;
-  /** The last bytes so far, in which a secret may have begun. */
-  #tail: Buffer = Buffer.alloc(0);
-
-  constructor(secrets: readonly Secret[]) {
-    const forms = new Set(secrets.flatMap((secret) => formsOf(secret.reveal())));
-    this.#forms = [...forms]
-      .filter((form) => ![...forms].some((other) => other !== form && form.includes(other)))
-      .map((form) => Buffer.from(form));
-    this.#overlap = Math.max(0, ...this.#forms.map(({ length }) => length - 1));
-  }
-
-  /** Takes the next bytes of the stream. Returns whether a form of a secret ends in them. */
-  finds(chunk: Buffer): boolean {
-    if (this.#overlap === 0) return false;
-    const border = Buffer.concat([this.#tail, chunk.subarray(0, this.#overlap)]);
-    const last = chunk.length < this.#overlap ? border : chunk;
-    this.#tail = Buffer.from(last.subarray(-this.#overlap));
-    return this.#forms.some((form) => border.includes(form) || chunk.includes(form));
-  }
+/** Returns every form of the secrets that contains no other form, to find out whether a text holds one. */
+export function secretForms(): readonly string[] {
+  const forms = [...known];
+  return forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
 }
 
 /** With and without its scheme. Parts that are too short have none. */

@@ -24,6 +24,7 @@ import { constants, createGunzip, createGzip } from 'node:zlib';
 
 import * as z from 'zod';
 
+import { secretForms } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
@@ -94,8 +95,25 @@ async function compressBody(body: SavedBody, to: string): Promise<Measured> {
   const decoding = body.encoding === 'gzip' ? createGunzip() : new PassThrough();
   const measuring = new Measuring();
   const sink = createWriteStream(to, { flags: 'wx', mode: PRIVATE.file });
-  await pipeline(createReadStream(body.path), decoding, createGzip(GZIP), measuring, sink);
+  const source = createReadStream(body.path);
+  await pipeline(source, decoding, withoutSecrets, createGzip(GZIP), measuring, sink);
   return measuring.measured();
+}
+
+/** Passes a body on. Throws `STORAGE_FAILED` if it contains a secret, beside its rows for example: it must not be kept. */
+async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const forms = secretForms();
+  const longest = Math.max(1, ...forms.map(({ length }) => length));
+  let rest = Buffer.alloc(0);
+  for await (const chunk of body) {
+    const bytes = Buffer.concat([rest, chunk]);
+    if (forms.some((form) => bytes.includes(form)))
+      throw new Failure('STORAGE_FAILED', 'The answer contained a credential.', {
+        hint: 'Reset the credential and report it to the operator of the service.',
+      });
+    rest = bytes.subarray(-longest);
+    yield chunk;
+  }
 }
 
 /** Replaces a document, whole or not at all. */

@@ -5,16 +5,17 @@
  */
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 
 import { parse } from 'lossless-json';
 import { z } from 'zod';
 
-import type { Secret } from '../config/secret.ts';
-import { storageFailed } from '../errors.ts';
-import { errorWords } from './error-words.ts';
+import { secretForms } from '../config/secret.ts';
+import { Failure, storageFailed } from '../errors.ts';
+import { errorWords, firstWords } from './error-words.ts';
 import { type WireAnswer } from './exchange.ts';
-import { firstWords, Setback } from './setback.ts';
-import { decoded, encodingOf, PlainGauge, readStart, readText } from './plain-text.ts';
+import { Setback } from './setback.ts';
 
 export interface SavedBody {
   readonly path: string;
@@ -29,20 +30,20 @@ export interface SavedBody {
 const FILE_MODE = 0o600;
 /** Bytes written at once: a trip to the thread pool for every chunk of a socket takes longer than the writing. */
 const WRITE_BYTES = 256 * 1024;
+/** Enough to see how a document begins and ends, and to quote its first words. */
+const END_BYTES = 4096;
 
 /**
- * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED` if the
- * body contains one of the secrets, `STORAGE_FAILED` if the disk fails, and a `Setback` if the body is no JSON object:
- * `garbled`, or `truncated` if only its end is missing.
+ * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `STORAGE_FAILED` if the
+ * disk fails, and a `Setback` if the body is no JSON object: `garbled`, or `truncated` if only its end is missing.
  */
 export async function saveBody(
   answer: WireAnswer,
   path: string,
   maxPlainBytes: number,
-  secrets: readonly Secret[],
 ): Promise<SavedBody> {
+  const { status } = answer;
   const encoding = encodingOf(answer);
-  const gauge = new PlainGauge(maxPlainBytes, secrets);
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
   let bytes = 0;
   async function* saved(): AsyncGenerator<Buffer, void> {
@@ -58,14 +59,30 @@ export async function saveBody(
     }
     await onDisk(path, () => writeAll(file, waiting));
   }
+  let plainBytes = 0;
+  let [start, end] = [Buffer.alloc(0), Buffer.alloc(0)];
   try {
     try {
-      for await (const plain of decoded(saved(), encoding)) gauge.see(plain);
+      for await (const plain of decoded(saved(), encoding)) {
+        plainBytes += plain.length;
+        if (plainBytes > maxPlainBytes) throw oversized(maxPlainBytes);
+        const room = END_BYTES - start.length;
+        if (room > 0) start = Buffer.concat([start, plain.subarray(0, room)]);
+        end = Buffer.concat([end, plain.subarray(-END_BYTES)]).subarray(-END_BYTES);
+      }
     } finally {
       await onDisk(path, () => file.close());
     }
-    const plainBytes = gauge.bytes;
-    expectObject(answer.status, { ...gauge.ends(), plainBytes });
+    // Decoded without a byte order mark.
+    const text = new TextDecoder().decode(start).trimStart();
+    if (text === '') throw garbled(status, 'empty', 'an empty body');
+    if (!text.startsWith('{')) {
+      throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(text)}`);
+    }
+    if (!end.toString('utf8').trimEnd().endsWith('}')) {
+      const message = `was answered with JSON that ended early, after ${plainBytes} bytes`;
+      throw new Setback('truncated', 'truncated', message, { status });
+    }
     return { path, encoding, bytes, plainBytes };
   } catch (error) {
     // The error that ended the saving counts, even if the disk cannot remove the rest.
@@ -93,21 +110,70 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function expectObject(
-  status: number,
-  {
-    head,
-    end,
-    plainBytes,
-  }: { readonly head: string; readonly end: string; readonly plainBytes: number },
-): void {
-  if (head.trim() === '') throw garbled(status, 'empty', 'an empty body');
-  if (!head.trimStart().startsWith('{')) {
-    throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(head)}`);
+const oversized = (maxBytes: number): Failure =>
+  new Failure(
+    'SOURCE_OVERSIZED',
+    `The answer grew beyond ${maxBytes} bytes after decompression and was cut off`,
+    {
+      facts: { maxBytes },
+      hint: 'Request less at once, or raise service.max_response_bytes if answers of this size are expected.',
+    },
+  );
+
+/** Larger than zlib's 16 KiB, for fewer trips to the thread pool. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** The encoding of an answer's body. Throws a `garbled` setback if it was not requested. */
+function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
+  const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  if (name === '' || name === 'identity') return 'identity';
+  const message = `was answered in the encoding ${JSON.stringify(name)} instead of gzip`;
+  throw new Setback('garbled', 'encoding', message, { status: answer.status });
+}
+
+/** The plain bytes of encoded chunks. Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
+async function* decoded(
+  chunks: AsyncIterable<Buffer>,
+  encoding: SavedBody['encoding'],
+): AsyncGenerator<Buffer, void> {
+  if (encoding === 'identity') {
+    yield* chunks;
+    return;
   }
-  if (end.trimEnd().endsWith('}')) return;
-  const message = `was answered with JSON that ended early, after ${plainBytes} bytes`;
-  throw new Setback('truncated', 'truncated', message, { status });
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  // The callback only silences: the iteration below throws the same error.
+  pipeline(chunks, gunzip, () => {});
+  try {
+    for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
+  } catch (error) {
+    // zlib reports an unexpected end if there are no bytes at all.
+    const isEnd = error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
+    if (!isEnd || gunzip.bytesWritten > 0) throw error;
+  } finally {
+    gunzip.destroy();
+  }
+}
+
+/** The beginning of a body as text, at most `maxBytes`, and whether that is all. Never throws: returns what has arrived. */
+export async function readStart(
+  answer: WireAnswer,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly isWhole: boolean }> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  let isWhole = true;
+  try {
+    for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
+      parts.push(chunk.subarray(0, maxBytes - bytes));
+      bytes += chunk.length;
+      isWhole = bytes <= maxBytes;
+      if (!isWhole) break;
+    }
+  } catch {
+    isWhole = false;
+  }
+  return { text: Buffer.concat(parts).toString('utf8'), isWhole };
 }
 
 const garbled = (status: number, because: string, what: string, cause?: unknown): Setback =>
@@ -115,7 +181,6 @@ const garbled = (status: number, because: string, what: string, cause?: unknown)
 
 /** Lists of some hundred items take kilobytes, the largest catalogs a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-const HEAD_BYTES = 4096;
 /** Levels searched for an error: the document and its `data`. */
 const ENVELOPE_LEVELS = 2;
 
@@ -126,7 +191,7 @@ const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
-  const words = firstWords((await readStart(answer, HEAD_BYTES)).text);
+  const words = firstWords((await readStart(answer, END_BYTES)).text);
   const what = `${firstWords(type)} instead of JSON${words === '' ? '' : `: ${words}`}`;
   throw garbled(answer.status, 'content type', what);
 }
@@ -138,23 +203,32 @@ export async function expectJson(answer: WireAnswer): Promise<void> {
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,
   schema: T,
-  secrets: readonly Secret[],
 ): Promise<z.output<T>> {
   await expectJson(answer);
-  const text = await readText(answer, MAX_JSON_BYTES, secrets);
   const { status } = answer;
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
+    bytes += chunk.length;
+    if (bytes > MAX_JSON_BYTES) throw oversized(MAX_JSON_BYTES);
+    parts.push(chunk);
+  }
+  // Decoded without a byte order mark.
+  const text = new TextDecoder().decode(Buffer.concat(parts));
   if (text.trim() === '') throw garbled(status, 'empty', 'an empty body');
+  if (secretForms().some((form) => text.includes(form))) {
+    throw new Failure('DATA_MALFORMED', 'The answer contained a credential and was discarded', {
+      hint: 'Reset the credential and report it to the operator of the service; state a header that is no secret as plain text.',
+    });
+  }
   const document = parsed(text, status);
   // Data beside an error is what existed when the error occurred, not an answer.
   const error = errorWords(document, ENVELOPE_LEVELS);
   if (error !== null) throw garbled(status, 'error', `an error: ${error}`);
   const checked = schema.safeParse(document);
   if (checked.success) return checked.data;
-  throw garbled(
-    status,
-    'unexpected shape',
-    `JSON of another shape: ${firstWords(z.prettifyError(checked.error))}`,
-  );
+  const words = firstWords(z.prettifyError(checked.error));
+  throw garbled(status, 'unexpected shape', `JSON of another shape: ${words}`);
 }
 
 function parsed(text: string, status: number): unknown {

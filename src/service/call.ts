@@ -2,15 +2,16 @@
  * A call to one API: the whole request with its body, and as many tries as its setbacks allow, each waiting for its turn.
  *
  * undici's own retries have no jitter, cut `Retry-After` short, skip time-outs and resume with `Range`. A request is not
- * retried if it may have had an effect (`WireRequest.repeats`), nor beyond the run's budget.
+ * retried if it may have had an effect (`WireRequest.isRepeatable`), nor beyond the run's budget.
  */
 
 import type { Dispatcher } from 'undici';
 
-import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { type Clock, statedAt, waitMs } from './clock.ts';
+import { readStart } from './body.ts';
+import { type Clock, retryAfterMs, statedAt, waitMs } from './clock.ts';
+import { originWords, serviceWords } from './error-words.ts';
 import {
   type WireAnswer,
   type WireRequest,
@@ -19,8 +20,7 @@ import {
   type WireTally,
 } from './exchange.ts';
 import { Lane } from './lane.ts';
-import { MAX_ATTEMPTS, policies, Setback, type SetbackKind } from './setback.ts';
-import { judge } from './verdict.ts';
+import { kindOf, MAX_ATTEMPTS, policies, Setback, type SetbackKind } from './setback.ts';
 
 /** Most tries of a small call if the service is too slow for it. */
 const TRIES_WHEN_SLOW = 3;
@@ -34,15 +34,15 @@ export interface ChannelSettings {
   /** Configured address; its path is put before every target. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The secrets in the headers; no answer may contain one. */
-  readonly secrets: readonly Secret[];
   readonly deadlineMs: number;
   readonly concurrency: number;
   /** Aborts, with the failure as its reason, if the credential is refused. */
   readonly refused: AbortController;
 }
 
-type Sending = Pick<WireRequest, 'method' | 'body' | 'repeats'> & { readonly contentType: string };
+type Sending = Pick<WireRequest, 'method' | 'body' | 'isRepeatable'> & {
+  readonly contentType: string;
+};
 
 export interface Wire {
   readonly dispatcher: Dispatcher;
@@ -56,38 +56,26 @@ export interface Wire {
   readonly life: AbortSignal;
 }
 
-/** Reads a judged answer. Called once per try, so it must start from the beginning. */
+/** Reads an answer with a body, or without one (204). Called once per try, so it must start from the beginning. */
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
-
-/** Signals that end a call on the wire and a waiting call; a refused credential ends only waiting ones. */
-interface Abort {
-  readonly inFlight: AbortSignal;
-  readonly queued: AbortSignal;
-}
 
 /** One API of the service: the address, headers, lane and deadline that all its calls share. */
 export class Channel {
   readonly origin: string;
-  /** Sent with every request; no answer may contain one. */
-  readonly secrets: readonly Secret[];
   readonly #wire: Wire;
   readonly #lane: Lane;
   readonly #refused: AbortController;
   readonly #prefix: string;
-  readonly #plain: Pick<WireRequest, 'origin' | 'headers' | 'deadlineMs'>;
+  readonly #common: Pick<WireRequest, 'origin' | 'headers' | 'deadlineMs'>;
 
-  constructor(
-    wire: Wire,
-    { address, headers, secrets, deadlineMs, concurrency, refused }: ChannelSettings,
-  ) {
+  constructor(wire: Wire, { address, headers, deadlineMs, concurrency, refused }: ChannelSettings) {
     const { origin, pathname } = new URL(address);
     this.#wire = wire;
     this.#refused = refused;
     this.#lane = new Lane({ ...wire, origin, maxConcurrency: concurrency });
     this.origin = origin;
-    this.secrets = secrets;
     this.#prefix = pathname.replace(/\/+$/, '');
-    this.#plain = { origin, headers, deadlineMs };
+    this.#common = { origin, headers, deadlineMs };
   }
 
   /** Most calls in flight at once so far. */
@@ -100,153 +88,169 @@ export class Channel {
     return `${this.#prefix}${path}`;
   }
 
-  /** Requests a target; tries again after every kind of setback. */
+  /** Requests a target. Throws as `send` does. */
   get<T>(
     target: string,
     signal: AbortSignal,
     read: Reader<T>,
     triesWhenSlow = TRIES_WHEN_SLOW,
   ): Promise<T> {
-    const request = {
-      ...this.#plain,
-      target,
-      method: 'GET',
-      body: null,
-      repeats: 'all',
-      triesWhenSlow,
-    } as const;
-    return this.#call(request, signal, read);
+    const sending = { method: 'GET', body: null, isRepeatable: true, triesWhenSlow } as const;
+    return this.#call({ ...this.#common, ...sending, target }, signal, read);
   }
 
-  /** Sends a body to a target. Throws the bare `Setback` if the request must not be repeated after it. */
+  /**
+   * Sends a body to a target, until there is an answer, and returns the result of `read`. Throws the signal's reason, or a
+   * `Failure`: what `read` throws, or one whose cause is the last `Setback`. A write that is stopped when it may have had an
+   * effect fails with its last setback.
+   */
   send<T>(
     target: string,
     { contentType, ...sending }: Sending,
     signal: AbortSignal,
     read: Reader<T>,
   ): Promise<T> {
-    const headers = { ...this.#plain.headers, 'content-type': contentType };
-    return this.#call(
-      { ...this.#plain, ...sending, target, headers, triesWhenSlow: TRIES_WHEN_SLOW },
-      signal,
-      read,
-    );
+    const headers = { ...this.#common.headers, 'content-type': contentType };
+    const request = { ...this.#common, ...sending, target, headers };
+    return this.#call({ ...request, triesWhenSlow: TRIES_WHEN_SLOW }, signal, read);
   }
 
-  /**
-   * Tries until there is an answer and returns the result of `read`. Throws a `Failure`, the signal's reason, or the bare
-   * `Setback` after which the request must not be repeated, as for a write that is stopped on the wire or before its next try.
-   */
   async #call<T>(request: WireRequest, signal: AbortSignal, read: Reader<T>): Promise<T> {
-    const inFlight = AbortSignal.any([signal, this.#wire.life]);
+    const { tally, clock, emit, life } = this.#wire;
+    const inFlight = AbortSignal.any([signal, life]);
     // A refused credential cancels waiting calls, not those that are already being answered.
-    const abort = { inFlight, queued: AbortSignal.any([inFlight, this.#refused.signal]) };
-    const seen: SetbackKind[] = [];
-    for (;;) {
-      try {
-        return await this.#attempt(request, seen.length + 1, abort, read);
-      } catch (error) {
-        if (!(error instanceof Setback)) throw error;
-        seen.push(error.setback);
-        await this.#pause(request, error, seen, abort.queued).catch((ended: unknown) => {
-          // A stopped write that is repeated after any setback ends with its last one, which may have had an effect.
-          throw request.method === 'GET' || request.repeats !== 'all' || ended instanceof Failure
-            ? ended
-            : error;
-        });
-      }
-    }
-  }
-
-  async #attempt<T>(
-    request: WireRequest,
-    tries: number,
-    abort: Abort,
-    read: Reader<T>,
-  ): Promise<T> {
-    const { tally, clock } = this.#wire;
-    const slot = await this.#lane.enter(abort.queued);
-    tally.requests += 1;
-    try {
-      const value = await exchange(this.#wire, request, abort.inFlight, async (answer) => {
-        const now = clock.now();
-        const statedNow = statedAt(answer.header('date'), answer.header('age'));
-        if (statedNow !== null) tally.skewMs = statedNow - now;
-        return read(answer, await judge(request, answer, tries, now));
+    const queued = AbortSignal.any([inFlight, this.#refused.signal]);
+    const endpoint = endpointOf(request);
+    const kinds: SetbackKind[] = [];
+    /** The latest setback of a write that may have had an effect. */
+    let doubt: Setback | null = null;
+    const waited = async <Value>(wait: Promise<Value>): Promise<Value> =>
+      wait.catch((reason: unknown) => {
+        throw doubt === null || reason instanceof Failure
+          ? reason
+          : failureOf(doubt, request, kinds);
       });
-      slot.release('answered');
-      tally.answered += 1;
-      tally.lastSetback = null;
-      return value;
-    } catch (error) {
-      if (error instanceof Setback) {
-        tally.lastSetback = `${endpointOf(request)} ${error.message}`;
-        slot.release(policies[error.setback].result, error.because);
-      } else if (error instanceof Failure) {
+    for (;;) {
+      const slot = await waited(this.#lane.enter(queued));
+      let setback: Setback;
+      tally.requests += 1;
+      try {
+        const value = await exchange(this.#wire, request, inFlight, async (answer) => {
+          const now = clock.now();
+          const statedNow = statedAt(answer.header('date'), answer.header('age'));
+          if (statedNow !== null) tally.skewMs = statedNow - now;
+          return read(answer, await judge(request, answer, statedNow ?? now));
+        });
+        slot.release('answered');
+        tally.answered += 1;
+        tally.lastSetback = null;
+        return value;
+      } catch (error) {
+        if (!(error instanceof Setback)) {
+          // Any other error than a failure says nothing about the service.
+          slot.release(error instanceof Failure ? 'alive' : 'unclear');
+          throw error;
+        }
+        setback = error;
+        kinds.push(error.kind);
+        if (request.method !== 'GET' && policies[error.kind].effect === 'possible') doubt = error;
+        tally.lastSetback = `${endpoint} ${error.message}`;
+        const failure = this.#lastFailure(error, request, kinds);
         // Before the slot passes to another waiting call.
-        if (error.code === 'CREDENTIALS_REFUSED') this.#refused.abort(error);
-        slot.release('alive');
+        if (failure?.code === 'CREDENTIALS_REFUSED') this.#refused.abort(failure);
+        slot.release(policies[error.kind].result, error.because);
+        if (failure !== null) throw failure;
       }
-      throw error;
-    } finally {
-      // Any other error says nothing about the service.
-      slot.release('unclear');
+      tally.retries += 1;
+      const tries = kinds.length;
+      const { kind, because, details } = setback;
+      const requestedMs = details.retryAfterMs ?? null;
+      const isOverload = kind === 'overload';
+      const ms = waitMs({ tries, requestedMs, isOverload, random: clock.random() });
+      emit({ type: 'request_retried', endpoint, attempt: tries, because, waitMs: ms });
+      await waited(clock.sleep(ms, queued));
     }
   }
 
-  /** Waits before the next try; throws if there is to be none. */
-  async #pause(
-    request: WireRequest,
+  /** Returns the failure of the call if there is to be no other try. */
+  #lastFailure(
     setback: Setback,
-    seen: readonly SetbackKind[],
-    queued: AbortSignal,
-  ): Promise<void> {
-    const { tally, maxConcurrency, clock, emit } = this.#wire;
-    const { setback: kind, because, retryAfterMs: requestedMs } = setback;
-    const tries = seen.length;
-    if (request.repeats !== 'all' && !request.repeats.includes(kind)) throw setback;
-    const failed = seen.filter((each) => each !== 'overload').length;
-    const ofItsKind = seen.filter((each) => each === kind).length;
-    const allowed = policies[kind].tries ?? request.triesWhenSlow;
-    if (failed >= MAX_ATTEMPTS || ofItsKind >= allowed) throw failureOf(setback, request, tries);
+    request: WireRequest,
+    kinds: readonly SetbackKind[],
+  ): Failure | null {
+    const { tally, maxConcurrency } = this.#wire;
+    const { tries, effect } = policies[setback.kind];
+    const failed = kinds.filter((kind) => kind !== 'overload').length;
+    const alike = kinds.filter((kind) => kind === setback.kind).length;
+    if (
+      (effect === 'possible' && !request.isRepeatable) ||
+      failed >= MAX_ATTEMPTS ||
+      alike >= (tries ?? request.triesWhenSlow)
+    )
+      return failureOf(setback, request, kinds);
     const budget =
       Math.max(MIN_RETRIES, ROUNDS * maxConcurrency) +
       Math.floor(tally.answered / SUCCESSES_PER_RETRY);
-    if (tally.retries >= budget) {
-      throw failureOf(
-        setback,
-        request,
-        tries,
-        `; the run's budget of ${budget} retries was used up`,
-      );
-    }
-    tally.retries += 1;
-    const ms = waitMs({
-      tries,
-      requestedMs,
-      isOverload: kind === 'overload',
-      random: clock.random(),
-    });
-    emit({
-      type: 'request_retried',
-      endpoint: endpointOf(request),
-      attempt: tries,
-      because,
-      waitMs: ms,
-    });
-    await clock.sleep(ms, queued);
+    if (tally.retries < budget) return null;
+    const afterword = `; the run's budget of ${budget} retries was used up`;
+    return failureOf(setback, request, kinds, afterword);
   }
 }
 
 /** The failure of a call after its last setback; `afterword` states why there was no other try, or is empty. */
-function failureOf(setback: Setback, request: WireRequest, tries: number, afterword = ''): Failure {
-  const { code, hint } = policies[setback.setback];
-  const { because, status } = setback;
+function failureOf(
+  setback: Setback,
+  request: WireRequest,
+  { length: attempts }: readonly SetbackKind[],
+  afterword = '',
+): Failure {
+  const { kind, because, message, details } = setback;
+  const { code, hint, tries } = policies[kind];
+  const { origin, target } = request;
   const endpoint = endpointOf(request);
-  const count = tries === 1 ? '' : ` (try ${tries})`;
-  return new Failure(code, `${endpoint} ${setback.message}${count}${afterword}`, {
-    facts: { origin: request.origin, endpoint, status, attempts: tries, because },
+  const bytes = origin.length + target.length;
+  const where = kind === 'too long' ? `, an address of ${bytes} bytes,` : '';
+  const count = attempts === 1 || tries === 1 ? '' : ` (try ${attempts})`;
+  return new Failure(code, `${endpoint}${where} ${message}${count}${afterword}`, {
+    facts: {
+      origin,
+      endpoint,
+      status: details.status ?? null,
+      attempts,
+      because,
+      ...details.facts,
+    },
     hint,
     cause: setback,
+  });
+}
+
+/** No reason needs more; a proxy may send an endless page. */
+export const MAX_ERROR_BODY_BYTES = 64 * 1024;
+
+/** Returns `empty` if there is no content. Throws a `Setback` with the service's own words for what is not an answer. */
+async function judge(
+  { origin }: WireRequest,
+  answer: WireAnswer,
+  answeredAt: number,
+): Promise<'answer' | 'empty'> {
+  const { status } = answer;
+  if (status === 200 || status === 201) return 'answer';
+  if (status === 204) return 'empty';
+  const kind = kindOf(status);
+  if (policies[kind].code === 'SOURCE_REDIRECTED') {
+    // Only the origin: path and query of a sign-in redirect may carry credentials.
+    const location = answer.header('location') ?? '';
+    const isAddress = location !== '' && URL.canParse(location, origin);
+    const target = isAddress ? originWords(new URL(location, origin)) : 'nowhere';
+    const message = `was redirected to ${target} (${status})`;
+    throw new Setback(kind, String(status), message, { status, facts: { target } });
+  }
+  const response = serviceWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text);
+  const words = response === '' ? ' without a reason' : `: ${response}`;
+  throw new Setback(kind, String(status), `was answered ${status}${words}`, {
+    status,
+    retryAfterMs: retryAfterMs(answer.header('retry-after'), answeredAt),
+    facts: { response },
   });
 }

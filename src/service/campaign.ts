@@ -15,15 +15,12 @@ import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
 import type { LinkChange, Service } from './service.ts';
-import { kindOf, Setback, SAFE_TO_REPEAT } from './setback.ts';
-import { isRedirectedAfter } from './verdict.ts';
+import { policies, Setback } from './setback.ts';
 
 const NETWORK_LEVEL = 1;
 /** The form of tokens is not documented: any text that a path holds unescaped, except names of folders. */
 const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
 const JSON_TYPE = 'application/json';
-/** Any 4xx means that the request was not carried out (RFC 9110). */
-const FIRST_REFUSAL = 400;
 
 type CampaignApi = Pick<Service, 'partners' | 'links' | 'createLink' | 'updateLink'>;
 
@@ -35,7 +32,7 @@ export function campaignApi(channel: Channel): CampaignApi {
   const reading =
     <T extends z.ZodType>(schema: T): Reader<z.output<T>> =>
     async (answer) =>
-      readJson(answer, schema, channel.secrets);
+      readJson(answer, schema);
   const read = <T extends z.ZodType>(
     target: string,
     schema: T,
@@ -79,13 +76,13 @@ export function campaignApi(channel: Channel): CampaignApi {
         method: 'POST',
         contentType: JSON_TYPE,
         body: JSON.stringify(body),
-        repeats: SAFE_TO_REPEAT,
+        isRepeatable: false,
       } as const;
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
       const created = await channel
         .send(target, sending, signal, reading(oneLink))
         .catch((error: unknown) => {
-          throw writingError(error, `${JSON.stringify(name)} was created`);
+          throw writeError(error, `${JSON.stringify(name)} was created`);
         });
       const { token, level, label = name } = created;
       const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
@@ -109,12 +106,12 @@ export function campaignApi(channel: Channel): CampaignApi {
         method: 'PATCH',
         contentType: JSON_TYPE,
         body: changeJson(change),
-        repeats: 'all',
+        isRepeatable: true,
       } as const;
       return channel
         .send(target, sending, signal, reading(updateOf(token)))
         .catch((error: unknown) => {
-          throw error instanceof Setback ? writingError(error, `${token} was changed`) : error;
+          throw signal.aborted ? writeError(error, `${token} was changed`) : error;
         });
     },
   };
@@ -151,13 +148,6 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
   return `{${fields.join(',')}}`;
 }
 
-/** Whether a failure leaves open what was done: the answer was no refusal, or could not be read to its end. */
-function isUndecided({ code, facts: { status } }: Failure): boolean {
-  if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
-  if (typeof status !== 'number') return false;
-  return isRedirectedAfter(status) || (kindOf(status) === 'unexpected' && status < FIRST_REFUSAL);
-}
-
 /** The failure if the answer is unclear, about another link, or lost. `what` is a link and what may have happened to it. */
 function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
   return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
@@ -167,14 +157,18 @@ function undecided(what: string, because: string, facts: Facts, cause?: unknown)
   });
 }
 
-/** The error to throw for a failed write: of unknown outcome if the original does not show what happened to the link. */
-function writingError(error: unknown, what: string): unknown {
-  if (error instanceof Failure) {
-    return isUndecided(error) ? undecided(what, error.message, error.facts, error.cause) : error;
+/** The error of a failed write: of unknown outcome if it may have had an effect, or its answer could not be read. */
+function writeError(error: unknown, what: string): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { code, message, facts, cause } = error;
+  if (cause instanceof Setback) {
+    const { kind, because, details } = cause;
+    if (policies[kind].effect === 'none') return error;
+    const status = details.status ?? null;
+    return undecided(what, `the request ${cause.message}`, { status, because }, cause);
   }
-  if (!(error instanceof Setback)) return error;
-  const { because, status, message } = error;
-  return undecided(what, `the request ${message}`, { status, because }, error);
+  const isUnread = code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED';
+  return isUnread ? undecided(what, message, facts, cause) : error;
 }
 
 /** Ids are integers here and strings in reports; kept as text. */

@@ -38,19 +38,13 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     maxStartsPerSecond,
   };
   const tokenRefused = new AbortController();
-  const channel = (address: string, pace: Pace, own: Headers, refused = tokenRefused): Channel => {
-    const layers = [config.headers, own];
-    const secrets = layers
-      .flatMap((layer) => Object.values(layer))
-      .filter((value) => value instanceof Secret);
-    return new Channel(wire, {
+  const channel = (address: string, pace: Pace, own: Headers, refused = tokenRefused): Channel =>
+    new Channel(wire, {
       ...pace,
       address,
-      headers: requestHeaders(...layers),
-      secrets,
+      headers: requestHeaders(config.headers, own),
       refused,
     });
-  };
   const small = (concurrency: number): Pace => {
     return { concurrency, deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs) };
   };

@@ -1,6 +1,21 @@
 /** Finds what a service says of an error in any form: JSON of several shapes, a web page, plain text. */
 
-import { firstWords } from './setback.ts';
+import { scrubEcho } from '../config/secret.ts';
+
+/** Returns the first words of a foreign text, at most `maxCharacters` characters, without half a surrogate pair. */
+export function firstWords(text: string, maxCharacters = 200): string {
+  // Scrubbed before it is cut: half a token is still half a token.
+  const clean = scrubEcho(text)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+  return (
+    clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`
+  ).toWellFormed();
+}
+
+/** Returns the origin of an address, as path and query may carry credentials; its first words if it has no origin. */
+export const originWords = (url: URL): string =>
+  url.origin === 'null' ? firstWords(url.href) : url.origin;
 
 /** Long enough for a list of refused metrics. */
 const MAX_CHARACTERS = 500;

@@ -10,7 +10,7 @@ import type { Dispatcher } from 'undici';
 
 import { Failure, PROXY_CREDENTIALS, textOf } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
-import { Setback, type SetbackKind } from './setback.ts';
+import { Setback } from './setback.ts';
 
 export interface WireAnswer {
   readonly status: number;
@@ -64,7 +64,14 @@ export async function exchange<T>(
     // A body that is abandoned half-way emits an error, which is ignored.
     response.body.on('error', () => {});
     try {
-      return await read(answerOf(response, tally));
+      return await read({
+        status: response.statusCode,
+        header: (name) => {
+          const value = response.headers[name];
+          return (Array.isArray(value) ? value[0] : value) ?? null;
+        },
+        chunks: countedChunks(response.body, tally),
+      });
     } finally {
       response.body.destroy();
     }
@@ -81,17 +88,6 @@ export async function exchange<T>(
   } finally {
     ended.removeEventListener('abort', abort);
   }
-}
-
-function answerOf(response: Dispatcher.ResponseData, tally: WireTally): WireAnswer {
-  return {
-    status: response.statusCode,
-    header: (name) => {
-      const value = response.headers[name];
-      return (Array.isArray(value) ? value[0] : value) ?? null;
-    },
-    chunks: countedChunks(response.body, tally),
-  };
 }
 
 async function* countedChunks(body: Readable, tally: WireTally): AsyncGenerator<Buffer, void> {
@@ -126,8 +122,10 @@ const CONNECTION =
 const NO_HTTP = 'INVALID_HTTP';
 
 function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unknown {
-  const code = codeOf(error);
   const cause = error;
+  // undici's HTTP/1.1 parser states only a message.
+  const isOfParser = error instanceof Error && error.name === 'HTTPParserError';
+  const code = textField(error, 'code') || (isOfParser ? NO_HTTP : '');
   const proxy = textField(error, 'proxy');
   if (CERTIFICATE.test(code)) {
     const where = proxy === '' ? request.origin : `the proxy ${proxy}`;
@@ -139,14 +137,8 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
   if (refusal !== undefined) {
     const message = `could not reach ${request.origin}: the proxy answered ${refusal}`;
-    if (message.endsWith(PROXY_CREDENTIALS)) {
-      return new Failure('CREDENTIALS_REFUSED', `${endpointOf(request)} ${message}`, {
-        facts: { origin: request.origin, endpoint: endpointOf(request) },
-        hint: 'Set the address in HTTPS_PROXY to http://<user>:<password>@<host>:<port>.',
-        cause,
-      });
-    }
-    return new Setback('unsent', `proxy ${refusal}`, message, { cause });
+    const kind = message.endsWith(PROXY_CREDENTIALS) ? 'proxy credentials' : 'unsent';
+    return new Setback(kind, `proxy ${refusal}`, message, { cause });
   }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     const message = 'was answered with more headers than Node accepts (16 KiB unless set)';
@@ -167,12 +159,6 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   return new Setback('unanswered', code, `${met}: ${words}`, { cause });
 }
 
-/** The code of an error; `NO_HTTP` if undici's HTTP/1.1 parser states only a message, empty if there is none. */
-function codeOf(error: unknown): string {
-  const code = textField(error, 'code');
-  return code === '' && error instanceof Error && error.name === 'HTTPParserError' ? NO_HTTP : code;
-}
-
 function textField(error: unknown, name: 'code' | 'syscall' | 'proxy'): string {
   if (!(error instanceof Error) || !(name in error)) return '';
   const value: unknown = Reflect.get(error, name);
@@ -188,8 +174,8 @@ export interface WireRequest {
   readonly body: string | null;
   /** Total deadline of one try, headers and body. */
   readonly deadlineMs: number;
-  /** Setbacks after which it may be sent again; a write whose effect is unknown must not be. */
-  readonly repeats: 'all' | readonly SetbackKind[];
+  /** Whether it may be sent again although it may have had an effect. */
+  readonly isRepeatable: boolean;
   /** Most tries if the service is too slow; 1 if the caller can request less instead. */
   readonly triesWhenSlow: number;
 }

@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter } from '../model/catalog.ts';
 import type { CatalogItem } from '../model/catalog-item.ts';
 import { encodeQuery } from './exchange.ts';
-import { firstWords } from './setback.ts';
+import { firstWords } from './error-words.ts';
 import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import type { FiltersDataRequest } from './service.ts';
@@ -70,7 +70,7 @@ async function requestLists(
   });
   const target = channel.targetOf(`/reports-service/filters_data${query}`);
   return channel.get(target, signal, async (answer, verdict) =>
-    verdict === 'empty' ? [] : readJson(answer, listsSchema(filters), channel.secrets),
+    verdict === 'empty' ? [] : readJson(answer, listsSchema(filters)),
   );
 }
 

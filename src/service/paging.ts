@@ -11,7 +11,7 @@ import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
 import { withParameter } from './exchange.ts';
-import { firstWords, originWords } from './setback.ts';
+import { firstWords, originWords } from './error-words.ts';
 
 /** Half a million items of the default page size: more than any account has, so the pages are a loop. */
 export const MAX_PAGES = 10_000;

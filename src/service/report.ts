@@ -37,7 +37,7 @@ export async function requestReport(
     const read: Reader<SavedBody | null> = async (answer, verdict) => {
       if (verdict === 'empty') return null;
       await expectJson(answer);
-      return saveBody(answer, saveAs, maxBytes, channel.secrets);
+      return saveBody(answer, saveAs, maxBytes);
     };
     requests += 1;
     // The default is human or local dates (observed: format_dates), even if the service names the address.

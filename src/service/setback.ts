@@ -1,13 +1,12 @@
 /**
- * What may happen instead of an answer: the statuses and losses of a connection, how often each is tried, and its failure.
+ * What may happen instead of an answer: statuses and losses of a connection. A new status or retry rule is a row of `policies`.
  *
  * Sources: service-interface "Errors". 422 and 410 are the usual siblings of 400 and 404. 408 means by definition: repeat the
  * request (RFC 9110). A proxy reports 499 if its client did not wait, a content network 524 if the server behind it took too
- * long. Other statuses are judged by class: 5xx, and 2xx without an answer, are tried again; the rest is `unexpected`.
+ * long. A redirected write may have had an effect, but 307 and 308 mean: send the same request elsewhere (RFC 9110).
  */
 
-import { scrubEcho } from '../config/secret.ts';
-import type { FailureCode } from '../errors.ts';
+import type { FailureCode, Facts } from '../errors.ts';
 import type { CallResult } from './lane.ts';
 
 interface Policy {
@@ -15,9 +14,13 @@ interface Policy {
   /** What it says about the service as a whole. */
   readonly result: CallResult;
   readonly hint: string;
-  /** Most tries; 0 for a refusal, which no other try can change, and null if the request decides. */
+  /** Most tries; null if the request decides. */
   readonly tries: number | null;
   readonly statuses: readonly number[];
+  /** What a write may have done. A 503 may follow an effect, from a proxy for example. */
+  readonly effect: 'none' | 'possible';
+  /** What a line of ad spend is then. By default `unknown` if an effect is possible, or else not sent. */
+  readonly spend?: 'rejected' | 'unknown';
 }
 
 /** Most tries of one call that may fail, for whatever reason; a 429 is not counted as a failure. */
@@ -25,36 +28,51 @@ export const MAX_ATTEMPTS = 6;
 /** Most tries that end with 429, each lowering the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
 const MAX_429_ATTEMPTS = 12;
 
-const LATER = 'Run again later; what was loaded stays.';
+/** A refusal, which no other try can change. */
+const refusal = (
+  code: FailureCode,
+  statuses: readonly number[],
+  hint: string,
+  rest: Pick<Policy, 'spend'> & { readonly effect?: Policy['effect'] } = {},
+): Policy => ({ code, result: 'alive', hint, tries: 1, statuses, effect: 'none', ...rest });
 
-const refusal = (code: FailureCode, statuses: readonly number[], hint: string): Policy => ({
-  code,
-  result: 'alive',
-  hint,
-  tries: 0,
-  statuses,
-});
 const policy = (
   code: FailureCode,
   result: CallResult,
-  { hint = LATER, tries = MAX_ATTEMPTS, statuses = [] }: Partial<Policy> = {},
-): Policy => ({ code, result, hint, tries, statuses });
+  rest: Partial<Omit<Policy, 'code' | 'result'>> = {},
+): Policy => ({
+  code,
+  result,
+  hint: 'Run again later; what was loaded stays.',
+  tries: MAX_ATTEMPTS,
+  statuses: [],
+  effect: 'possible',
+  ...rest,
+});
+
+const CORRECT =
+  'Correct what the service names; `ripen check` finds every unknown name of a slice.';
+const CHECK_SERVER = 'Check which server answers at the configured address.';
+const CONFIGURE = 'Configure the address the service answers at; redirects are not followed.';
 
 export const policies = {
-  refused: refusal(
-    'SOURCE_REFUSED',
-    [400, 422],
-    'Correct what the service names; `ripen check` finds every unknown name of a slice.',
-  ),
+  refused: refusal('SOURCE_REFUSED', [400], CORRECT, { spend: 'rejected' }),
+  unprocessable: refusal('SOURCE_REFUSED', [422], CORRECT, { spend: 'unknown' }),
   credentials: refusal(
     'CREDENTIALS_REFUSED',
     [401],
     'Check the credentials: a token becomes invalid as soon as it is reset.',
   ),
+  'proxy credentials': refusal(
+    'CREDENTIALS_REFUSED',
+    [],
+    'Set the address in HTTPS_PROXY to http://<user>:<password>@<host>:<port>.',
+  ),
   forbidden: refusal(
     'ACCESS_FORBIDDEN',
     [403],
     'Ask for access to what was requested, or leave it out.',
+    { spend: 'rejected' },
   ),
   missing: refusal(
     'SOURCE_MISSING',
@@ -66,22 +84,20 @@ export const policies = {
     [414, 431],
     'Set service.max_url_bytes below the length of this address, so that metrics are requested in smaller batches.',
   ),
-  redirected: refusal(
-    'SOURCE_REDIRECTED',
-    [301, 302, 303, 307, 308],
-    'Configure the address the service answers at; redirects are not followed.',
-  ),
-  unexpected: refusal(
-    'SOURCE_REFUSED',
-    [],
-    'Check which server answers at the configured address.',
-  ),
+  redirected: refusal('SOURCE_REDIRECTED', [307, 308], CONFIGURE),
+  moved: refusal('SOURCE_REDIRECTED', [301, 302, 303], CONFIGURE, { effect: 'possible' }),
+  /** Any other 4xx: the request was not carried out (RFC 9110). A line of ad spend may be known already. */
+  unexpected: refusal('SOURCE_REFUSED', [], CHECK_SERVER, { spend: 'unknown' }),
+  /** Any other status below 400. */
+  other: refusal('SOURCE_REFUSED', [], CHECK_SERVER, { effect: 'possible' }),
   /** A success without an answer. */
   'no answer': policy('SOURCE_UNAVAILABLE', 'alive', { statuses: [499] }),
+  /** Also any other 5xx: a server behind a content network may have received the request (520 …). */
   faulty: policy('SOURCE_UNAVAILABLE', 'outage', { statuses: [408] }),
   overload: policy('SOURCE_OVERLOADED', 'overloaded', {
     statuses: [429],
     tries: MAX_429_ATTEMPTS,
+    effect: 'none',
     hint: 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.',
   }),
   'too heavy': policy('SOURCE_TOO_HEAVY', 'alive', {
@@ -96,11 +112,13 @@ export const policies = {
   }),
   /** No connection was established; nothing was sent. */
   unsent: policy('SOURCE_UNAVAILABLE', 'outage', {
+    effect: 'none',
     hint: 'Check the address in the service section and the network, then run again.',
   }),
   /** The connection could not be trusted. */
   untrusted: policy('SOURCE_UNAVAILABLE', 'unclear', {
     tries: 1,
+    effect: 'none',
     hint: 'Set service.ca_file to the certificate authority of the address.',
   }),
   /** The connection was lost after sending and before an answer. */
@@ -125,67 +143,37 @@ export type SetbackKind = keyof typeof policies;
 
 const isKind = (name: string): name is SetbackKind => Object.hasOwn(policies, name);
 
-/** What a status other than 200, 201 and 204 means; by its class if it is not listed. */
+/** Returns what a status other than 200, 201 and 204 means; by its class if it is not listed. */
 export function kindOf(status: number): SetbackKind {
   const kinds = Object.keys(policies).filter(isKind);
   const listed = kinds.find((kind) => policies[kind].statuses.includes(status));
   if (listed !== undefined) return listed;
-  // A server behind a content network may have received the request (520 …): no refusal.
-  if (status >= 500) return 'faulty';
-  return status >= 200 && status < 300 ? 'no answer' : 'unexpected';
+  if (status >= 400) return status >= 500 ? 'faulty' : 'unexpected';
+  return status >= 200 && status < 300 ? 'no answer' : 'other';
 }
-
-/** After these a write had no effect: it was not sent, or was turned away. A 503 may follow an effect (from a proxy, say). */
-export const SAFE_TO_REPEAT = [
-  'unsent',
-  'untrusted',
-  'overload',
-] as const satisfies readonly SetbackKind[];
 
 interface SetbackDetails {
   /** Status of the answer; left out if there was none. */
   readonly status?: number;
   /** Milliseconds that the service requests to wait; null or left out if it requests none. */
   readonly retryAfterMs?: number | null;
+  /** What else a failure tells. */
+  readonly facts?: Facts;
   readonly cause?: unknown;
 }
 
-/** A failed try; the message completes "GET /path ". Never leaves the folder: the last one of a call becomes a `Failure`. */
+/** A failed try; the message completes "GET /path ". The last one of a call is the cause of its `Failure`. */
 export class Setback extends Error {
   override readonly name = 'Setback';
-  readonly setback: SetbackKind;
+  readonly kind: SetbackKind;
   /** Reason for events: a status, an error code or a few words. */
   readonly because: string;
-  readonly status: number | null;
-  readonly retryAfterMs: number | null;
+  readonly details: SetbackDetails;
 
-  constructor(
-    setback: SetbackKind,
-    because: string,
-    message: string,
-    details: SetbackDetails = {},
-  ) {
+  constructor(kind: SetbackKind, because: string, message: string, details: SetbackDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.setback = setback;
+    this.kind = kind;
     this.because = because;
-    this.status = details.status ?? null;
-    this.retryAfterMs = details.retryAfterMs ?? null;
+    this.details = details;
   }
 }
-
-const MAX_CHARACTERS = 200;
-
-/** The first words of a foreign text, at most `maxCharacters` characters, without half a surrogate pair; empty for blank text. */
-export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string {
-  // Scrubbed before it is cut: half a token is still half a token.
-  const clean = scrubEcho(text)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim();
-  return (
-    clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`
-  ).toWellFormed();
-}
-
-/** The origin of an address, as path and query may carry credentials; its first words if it has no origin. */
-export const originWords = (url: URL): string =>
-  url.origin === 'null' ? firstWords(url.href) : url.origin;

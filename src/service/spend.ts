@@ -1,17 +1,15 @@
 /** Ad spend: one line, one POST, one outcome. A line is never sent again if the first request may have arrived. */
 
 import { Failure, isOfToken } from '../errors.ts';
-import { parsed, statedError } from './error-words.ts';
-import { readStart } from './plain-text.ts';
-import type { Channel } from './call.ts';
+import { firstWords, parsed, statedError } from './error-words.ts';
+import { readStart } from './body.ts';
+import { type Channel, MAX_ERROR_BODY_BYTES } from './call.ts';
 import { type WireAnswer } from './exchange.ts';
-import { firstWords, kindOf, Setback, SAFE_TO_REPEAT } from './setback.ts';
+import { policies, Setback } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { isRedirectedAfter, MAX_ERROR_BODY_BYTES } from './verdict.ts';
 
-/** Outcomes of a line by status (service-interface: Errors). */
+/** The only status of an accepted line (service-interface: Errors). */
 const ACCEPTED = 200;
-const rejections: ReadonlySet<number> = new Set([400, 403]);
 
 /**
  * Submits a line. A status that the interface does not list for this endpoint leaves the outcome `unknown`. Throws if the cause
@@ -31,7 +29,7 @@ export async function submitSpend(
     method: 'POST',
     contentType,
     body: form.toString(),
-    repeats: SAFE_TO_REPEAT,
+    isRepeatable: false,
   } as const;
   try {
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
@@ -43,9 +41,26 @@ export async function submitSpend(
       );
     });
   } catch (error) {
-    if (error instanceof Setback) return { outcome: 'unknown', reason: error.message };
-    if (error instanceof Failure) return outcomeOfFailure(error);
-    throw error;
+    if (!(error instanceof Failure)) throw error;
+    if (isOfToken(error)) {
+      // This API has its own credential: a hint about the token would mislead.
+      const { code, message, facts, cause } = error;
+      const hint = 'Set service.cost_headers to the credential of the ad spend API.';
+      throw new Failure(code, message, { facts, hint, cause });
+    }
+    const { cause } = error;
+    if (!(cause instanceof Setback)) throw error;
+    const { code, effect, spend } = policies[cause.kind];
+    const { status = 0, facts } = cause.details;
+    const words = String(facts?.['response'] ?? '');
+    if (spend === 'rejected') {
+      return { outcome: 'rejected', status, reason: words === '' ? 'without a reason' : words };
+    }
+    if (spend === 'unknown') return undocumented(status, words);
+    // Otherwise no line is accepted: there is no such address, the service is overloaded, or all requests are redirected.
+    if (effect === 'none') throw error;
+    if (code !== 'SOURCE_REDIRECTED') return { outcome: 'unknown', reason: cause.message };
+    return { outcome: 'unknown', reason: error.message, failure: error };
   }
 }
 
@@ -78,25 +93,4 @@ function undocumented(status: number, stated: string): SpendOutcome {
     outcome: 'unknown',
     reason: `was answered ${status}, a status that the interface does not document${words}`,
   };
-}
-
-function outcomeOfFailure(failure: Failure): SpendOutcome {
-  const { status } = failure.facts;
-  if (isOfToken(failure)) throw credentialRefused(failure);
-  if (typeof status !== 'number') throw failure;
-  if (isRedirectedAfter(status)) return { outcome: 'unknown', reason: failure.message, failure };
-  const stated = typeof failure.facts['response'] === 'string' ? failure.facts['response'] : '';
-  if (rejections.has(status)) {
-    return { outcome: 'rejected', status, reason: stated === '' ? 'without a reason' : stated };
-  }
-  const kind = kindOf(status);
-  // The others mean that no line is accepted: no such address, the credential, overload, a redirect of the whole request.
-  if (kind === 'unexpected' || kind === 'refused') return undocumented(status, stated);
-  throw failure;
-}
-
-/** This API has its own credential: a hint about the token would mislead. */
-function credentialRefused({ code, message, facts, cause }: Failure): Failure {
-  const hint = 'Set service.cost_headers to the credential of the ad spend API.';
-  return new Failure(code, message, { facts, hint, cause });
 }

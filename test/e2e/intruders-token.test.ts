@@ -200,14 +200,13 @@ describe('a token the service says back', () => {
     MANY_PROCESSES_MS,
   );
 
-  test('beside rows that could be loaded fails their window, with 65, and neither archive nor ledger has any of it', async () => {
+  test('beside rows is in neither archive nor ledger: the rows are loaded, and the answer is not archived', async () => {
     await installation.configure(settings(['debug', 'daily'], '30d'));
     befallReports(['debug']);
     const ended = await sync();
-    expect(ended.code).toBe(65);
-    expect(ended.err).toContain(
-      'DATA_MALFORMED: debug 2026-01-01:2026-01-01: The answer contained the credential',
-    );
+    expect(ended.code).toBe(0);
+    expect(ended.err).toContain('ARCHIVE_FAILED');
+    expect(ended.err).toContain('The answer contained a credential.');
     const files = (await installation.files()).filter((file) => file.includes('.archive/'));
     const archived = files.map((file) =>
       file
@@ -216,6 +215,18 @@ describe('a token the service says back', () => {
         ?.replace(/^control-.*/, 'control'),
     );
     expect(new Set(archived)).toStrictEqual(new Set(['catalog.json', 'control', 'daily']));
+    expect(await marksIn(ended)).toStrictEqual([]);
+  });
+
+  test('in a text of its rows fails their window, with 65, and is in no byte written', async () => {
+    await installation.configure(settings(['daily'], '30d'));
+    befall(
+      { kind: 'report', mutate: replacedValue(0, 'os_name', ECHO) },
+      ({ path, query }) => path.endsWith('/report') && query.get('dimensions') !== 'day',
+    );
+    const ended = await sync();
+    expect(ended.code).toBe(65);
+    expect(ended.err).toContain('its rows contained a credential of ripen');
     expect(await marksIn(ended)).toStrictEqual([]);
   });
 

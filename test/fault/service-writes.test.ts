@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import type { FailureCode } from '../../src/errors.ts';
+import { asFailure, type FailureCode } from '../../src/errors.ts';
 import {
   type Connection,
   failureFrom,
@@ -297,6 +297,30 @@ describe('a link', () => {
       Array(4).fill(sent),
     );
   });
+
+  test.each([
+    [503, 'SOURCE_UNAVAILABLE', 'unknown'],
+    [429, 'INTERRUPTED', undefined],
+  ])(
+    'whose update is answered %i and stopped before its next turn: %s',
+    async (status, code, outcome) => {
+      await serve(() => ({ status }));
+      const controller = new AbortController();
+      Object.assign(connection.clock, {
+        sleep: async () => controller.abort(new Error('SIGTERM')),
+      });
+      const change = { costDataEnabled: true };
+      const updating = connection.service.updateLink(
+        '4zb92bmajmrd',
+        'abc123',
+        change,
+        controller.signal,
+      );
+      const failure = asFailure(await updating.catch((error: unknown) => error), controller.signal);
+      expect([failure.code, failure.facts['outcome']]).toEqual([code, outcome]);
+      expect(server.received).toHaveLength(1);
+    },
+  );
 
   test('under a token that would leave its path, or with a partner id that is no integer, is refused unsent', async () => {
     await serve(() => created);

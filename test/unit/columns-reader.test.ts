@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
+import { Secret } from '../../src/config/secret.ts';
 import { openColumnReader, type ColumnReader } from '../../src/extract/columns/column-reader.ts';
 import type { SavedBytes, SliceColumns } from '../../src/extract/columns/reading.ts';
 import { literal } from '../../src/warehouse/sql.ts';
@@ -189,6 +190,24 @@ test.each([
   expect(read.bodies.map(({ because }) => because?.slice(0, 31))).toEqual([
     'it was not complete, valid gzip',
   ]);
+});
+
+test('rows with a credential in a text, in a key that was not requested or in a metric make their body unusable, here and in the thread', async () => {
+  const token = new Secret('t0ken-in-rows').reveal();
+  const row = { day: '2026-01-01', app: 'a', installs: 1, cost: 1 };
+  for (const change of [{ app: `<${token}>` }, { other: [token] }, { cost: token }]) {
+    for (const rows of [1, 30_000]) {
+      const filling = Array.from({ length: rows }, (_, at) => ({ ...row, app: `app ${at}` }));
+      const body = await saved(JSON.stringify({ rows: [{ ...row, ...change }, ...filling] }));
+      const read = await reader.read({ columns, bodies: [body], to: fresh('parquet') });
+      expect(read.bodies[0]?.because).toBe('its rows contained a credential of ripen');
+    }
+  }
+  const clean = await saved(
+    JSON.stringify({ rows: [{ ...row, app: token.slice(1) }], debug: token }),
+  );
+  const read = await reader.read({ columns, bodies: [clean], to: fresh('parquet') });
+  expect(read.bodies[0]?.because).toBeNull();
 });
 
 test('a body that is not there and a Parquet file that is there already are failures of the disk; the next reading works', async () => {

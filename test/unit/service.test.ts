@@ -7,9 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
 import { parseJson } from '../../src/service/body.ts';
 import { retryAfterMs, waitMs } from '../../src/service/clock.ts';
-import { serviceWords } from '../../src/service/error-words.ts';
+import { firstWords, serviceWords } from '../../src/service/error-words.ts';
 import { MAX_PAGES, type ListPage, pages } from '../../src/service/paging.ts';
-import { firstWords } from '../../src/service/setback.ts';
 
 const at = Date.parse('2026-02-01T00:00:00Z');
 

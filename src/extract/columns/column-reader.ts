@@ -7,6 +7,7 @@
 
 import { Worker } from 'node:worker_threads';
 
+import { secretForms } from '../../config/secret.ts';
 import { onDisk } from '../spool.ts';
 import type { BodyHead, ColumnsRead, ReadRequest, Reply, SavedBytes } from './reading.ts';
 
@@ -63,7 +64,8 @@ export function openColumnReader(): ColumnReader {
   };
 
   return {
-    read: async (request) => {
+    read: async (wanted) => {
+      const request = { ...wanted, secrets: secretForms() };
       const bytes = request.bodies.reduce((sum, { plainBytes }) => sum + plainBytes, 0);
       const isHere = worker === null && bytesHere + bytes <= MAX_BYTES_HERE;
       return onDisk('spool', request.to, async () => {

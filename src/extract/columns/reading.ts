@@ -74,6 +74,8 @@ export interface ReadRequest {
   readonly bodies: readonly SavedBytes[];
   /** Path of the Parquet file, which must not exist: DuckDB remembers files by their names. */
   readonly to: string;
+  /** Texts that no row may contain. */
+  readonly secrets?: readonly string[];
 }
 
 export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;

@@ -47,9 +47,12 @@ export class SliceReading {
   #bodies = new Int32Array(0);
   #row = 0;
   #because: string | null = null;
+  readonly #secrets: readonly string[];
+  #hasSecret = false;
 
   /** Creates the Parquet file. Like every method, throws the errors of the file system. */
-  constructor({ columns, to }: Pick<ReadRequest, 'columns' | 'to'>) {
+  constructor({ columns, to, secrets = [] }: Omit<ReadRequest, 'bodies'>) {
+    this.#secrets = secrets;
     const reasons: Reason[] = [];
     const dependency = new TextColumn(ATTR_DEPENDENCY, 'JSON');
     const dimensions = columns.dimensions.map((name) =>
@@ -128,6 +131,10 @@ export class SliceReading {
   #writeGroup(): void {
     if (this.#row > 0) {
       this.#file.writeGroup(this.#row);
+      for (const column of this.#columns) {
+        const texts = Buffer.from(column.group(this.#row).dictionary?.values ?? []);
+        this.#hasSecret ||= this.#secrets.some((secret) => texts.includes(secret));
+      }
       this.#rowKeys.take(this.#keys, this.#row);
       for (const column of this.#dates) column.follow(this.#row);
     }
@@ -142,7 +149,11 @@ export class SliceReading {
       .at(0);
     this.#file.finish();
     return {
-      bodies: this.#read,
+      bodies: this.#read.map((body) => {
+        // Which body it was in is not worth knowing: a credential that is stored by others must be reset.
+        const because = this.#hasSecret ? 'its rows contained a credential of ripen' : null;
+        return { ...body, because: body.because ?? because };
+      }),
       unfit: new Map(
         this.#metrics.flatMap(({ name, needed }) =>
           needed === null ? [] : [[name, needed] as const],
