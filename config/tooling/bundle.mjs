@@ -2,11 +2,12 @@
  * Bundles the command and the library: finding and compiling some 700 files one by one takes most of a start.
  *
  * `dist/cli.js` becomes the entry (`entry.mjs`) to `dist/bundle`, from where fixed SQL and configuration are as far as from the files they
- * come from. Of the files compiled one by one, only their types are packed.
+ * come from. Beside them lie the types of the library in one file, and the licences of all packages that were bundled.
  */
-import { chmodSync, copyFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
 
 const dist = new URL('../../dist/', import.meta.url);
 const inDist = (path) => fileURLToPath(new URL(path, dist));
@@ -49,13 +50,36 @@ export { default as Pool } from ${JSON.stringify(inUndici('dispatcher/pool.js'))
   // What is native or optional stays where it was installed.
   external: [/^@duckdb\/node-bindings/, /^@aws-sdk\//, /^s3rver$/],
 });
-await bundle.write({
+const { output } = await bundle.write({
   dir: inDist('bundle'),
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name].js',
   cleanDir: true,
 });
+
+const folders = new Set(
+  output
+    .flatMap(({ moduleIds = [] }) => moduleIds)
+    .flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []),
+);
+const licences = [...folders].map((folder) => {
+  const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+  const files = readdirSync(folder).filter((entry) => /^(licen[cs]e|notice)(\.\w+)?$/i.test(entry));
+  const texts = files.map((file) => readFileSync(`${folder}/${file}`, 'utf8').trim());
+  return [`${name} ${version}, ${license}`, ...texts].join('\n\n');
+});
+const separator = `\n\n${'-'.repeat(80)}\n\n`;
+const unique = [...new Set(licences)].sort();
+writeFileSync(inDist('bundle/THIRD-PARTY-LICENSES'), `${unique.join(separator)}\n`);
+
+const types = await rolldown({
+  input: { index: inDist('index.d.ts') },
+  plugins: [dts({ dtsInput: true, tsconfig: false, resolver: 'oxc' })],
+  external: [/^node:/, /^@duckdb\//, 'zod'],
+});
+await types.write({ dir: inDist('bundle'), format: 'esm', entryFileNames: '[name].ts' });
+
 copyFileSync(new URL('entry.mjs', import.meta.url), inDist('cli.js'));
 // npm marks a package's `bin` executable when it is installed from a registry, not in a clone.
 chmodSync(inDist('cli.js'), 0o755);

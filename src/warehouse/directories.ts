@@ -1,9 +1,10 @@
 /** Makes directories, lends temporary ones, and makes their content durable. */
 
-import { mkdirSync, statSync } from 'node:fs';
+import { fsync, mkdirSync, statSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { Failure, textOf } from '../errors.ts';
 
@@ -46,7 +47,8 @@ export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>)
 export async function makeDurable(path: string): Promise<void> {
   const opened = await open(path, 'r');
   try {
-    await opened.sync();
+    // Yarn's file handles have no `sync`.
+    await promisify(fsync)(opened.fd);
   } finally {
     await opened.close();
   }

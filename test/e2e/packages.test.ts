@@ -1,9 +1,11 @@
-/** FAULTS 61: an installation whose optional packages were left out. */
+/** What the package installs: nothing twice, the licences of what is bundled, and FAULTS 61: optional packages left out. */
 
-import { cp, mkdir, readdir, symlink } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 import { beforeEach, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { type Ended, type Installation, openInstallation } from '../support/installation.ts';
 import { startProcess } from '../support/installation.ts';
@@ -58,4 +60,31 @@ test('sync to S3 without its client says what to install before anything is load
   expect(code).toBe(78);
   const { out } = await installation.run(['status', '--json']);
   expect(JSON.parse(out)).toMatchObject({ runs: [] });
+});
+
+const manifest = z.object({
+  dependencies: z.record(z.string(), z.string()),
+  optionalDependencies: z.record(z.string(), z.string()),
+});
+
+test('the bundle imports only packages that are declared, and holds the licence of each that it includes', async () => {
+  const declared = manifest.parse(JSON.parse(await readFile(root('package.json'), 'utf8')));
+  const names = Object.keys({ ...declared.dependencies, ...declared.optionalDependencies });
+  const imported = new Set<string>();
+  for (const name of await readdir(root('dist/bundle'))) {
+    if (!name.endsWith('.js')) continue;
+    const code = await readFile(root(`dist/bundle/${name}`), 'utf8');
+    for (const [, id = ''] of code.matchAll(
+      /^(?:import|export)\b[^'"]*\bfrom ["']([^."'][^"']*)["']/gm,
+    ))
+      imported.add(id);
+    for (const [, id = ''] of code.matchAll(/\b__require\(["']([^."'][^"']*)["']\)/g))
+      imported.add(id);
+  }
+  const packages = [...imported].filter((id) => !id.startsWith('node:') && !isBuiltin(id));
+  expect(packages).toContain('@duckdb/node-bindings');
+  expect(packages.filter((id) => !names.includes(id))).toEqual([]);
+  const licences = await readFile(root('dist/bundle/THIRD-PARTY-LICENSES'), 'utf8');
+  for (const name of ['@duckdb/node-api', 'date-fns', 'echarts', 'undici', 'yaml', 'yargs', 'zod'])
+    expect(licences).toMatch(new RegExp(`^${name} \\d[^ ]*, [\\w.-]+\\n\\n\\S`, 'm'));
 });
