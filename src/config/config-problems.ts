@@ -89,9 +89,14 @@ export function schemaMistakes(
     if (issue.code === 'unrecognized_keys') {
       const known = issue.message;
       return issue.keys.map((key): Mistake => {
-        const near = nearest(key, known.split(', '));
-        const text = `is not a known key; allowed: ${known}${near === null ? '' : `; did you mean ${near}?`}`;
-        return { path: [...path, key], at: 'key', text, meant: [...path, near ?? key] };
+        const names = known.split(', ');
+        const text = `is not a known key; allowed: ${known}${suggestion(key, names)}`;
+        return {
+          path: [...path, key],
+          at: 'key',
+          text,
+          meant: [...path, nearest(key, names) ?? key],
+        };
       });
     }
     if (issue.code === 'invalid_key')
@@ -114,23 +119,21 @@ function branchIssues(issue: Issue): Issue[] {
           ({ path, code }) => path.length === 0 && /^invalid_(?:type|value|union)$/.test(code),
         ),
     )
-    .map((branch) => ({ branch, keys: keysAmiss(branch) }))
+    .map((branch) => {
+      // A wrong key further down does not show which form was meant.
+      const amiss = branch.map(({ path, ...inner }) => {
+        if (inner.code === 'unrecognized_keys') return path.length === 0 ? inner.keys.length : 0;
+        const isMissing = inner.code === 'invalid_type' && inner.input === undefined;
+        return isMissing && path.length === 1 ? 1 : 0;
+      });
+      return { branch, keys: amiss.reduce((sum, count) => sum + count, 0) };
+    })
     .sort((one, next) => one.keys - next.keys);
   if (meant === undefined || (meant.keys > 0 && meant.keys === other?.keys)) return [issue];
   return meant.branch.flatMap((inner) =>
     branchIssues({ ...inner, path: [...issue.path, ...inner.path] }),
   );
 }
-
-/** A wrong key further down does not show which form was meant. */
-const keysAmiss = (branch: readonly Issue[]): number =>
-  branch.reduce((count, issue) => {
-    if (issue.code === 'unrecognized_keys' && issue.path.length === 0)
-      return count + issue.keys.length;
-    return issue.code === 'invalid_type' && issue.path.length === 1 && issue.input === undefined
-      ? count + 1
-      : count;
-  }, 0);
 
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'empty';
@@ -156,26 +159,27 @@ function textOf(issue: Issue, value: unknown, isShown: boolean): string {
   const shown =
     isShown && !isUnset && typeof value !== 'object' ? JSON.stringify(value) : 'the value';
   const subject = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
-  const notAllowed = isUnset ? 'is missing' : `${subject} is not allowed`;
+  const kind = isUnset ? 'is missing' : `is ${kindOf(value)}`;
+  const notAllowed = isUnset ? kind : `${subject} is not allowed`;
+  const nearestOf = (names: readonly unknown[]): string =>
+    typeof value === 'string' ? suggestion(value, names.map(String)) : '';
   if (issue.code === 'invalid_type') {
-    const isOwn = issue.message.startsWith('must be');
-    const isUnquoted =
-      !isOwn && issue.expected === 'string' && /^(?:number|boolean)$/.test(typeof value);
-    const wanted = isOwn ? issue.message : `must be ${kinds[issue.expected] ?? issue.expected}`;
-    return `${isUnset ? 'is missing' : `is ${kindOf(value)}`}; ${wanted}${isUnquoted ? ', so put it in quotes' : ''}`;
+    if (issue.message.startsWith('must be')) return `${kind}; ${issue.message}`;
+    const isUnquoted = issue.expected === 'string' && /^(?:number|boolean)$/.test(typeof value);
+    const wanted = kinds[issue.expected] ?? issue.expected;
+    return `${kind}; must be ${wanted}${isUnquoted ? ', so put it in quotes' : ''}`;
   }
   if (issue.code === 'invalid_union') {
-    if (typeof value !== 'string')
-      return `is ${isUnset ? 'missing' : kindOf(value)}; ${issue.message}`;
+    if (typeof value !== 'string') return `${kind}; ${issue.message}`;
     const names = issue.errors
       .flat()
       .flatMap((inner) => (inner.code === 'invalid_value' ? inner.values : []));
-    return `${notAllowed}; ${issue.message}${suggestion(value, names.map(String))}`;
+    return `${notAllowed}; ${issue.message}${nearestOf(names)}`;
   }
   if (issue.code === 'invalid_value') {
     const allowed = issue.values.map(String);
-    const near = typeof value === 'string' ? suggestion(value, allowed) : '';
-    return `${notAllowed}; must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}${near}`;
+    const one = allowed.length === 1 ? '' : 'one of ';
+    return `${notAllowed}; must be ${one}${allowed.join(', ')}${nearestOf(allowed)}`;
   }
   if (issue.code === 'too_small' && issue.origin === 'array')
     return 'is an empty list; must hold at least one item';

@@ -41,6 +41,9 @@ export type { ObjectStore } from './publish-settings.ts';
 
 export type Links = Frozen<NonNullable<Settings['links']>>;
 
+/** A question in SQL that must return no row of a loaded night. If it does, `hold` keeps the night from being published. */
+export type Audit = Frozen<Settings['audits'][number]>;
+
 export type RunEnding = Settings['notify'][number]['on'][number];
 
 export interface Notify {
@@ -49,13 +52,6 @@ export interface Notify {
   readonly on: readonly RunEnding[];
   /** Null if the connection is direct. */
   readonly proxy: Proxy | null;
-}
-
-/** A question in SQL that must return no row of a loaded night. If it does, `hold` keeps the night from being published. */
-export interface Audit {
-  readonly name: string;
-  readonly sql: string;
-  readonly onFail: 'warn' | 'hold';
 }
 
 export interface Config {
@@ -86,10 +82,11 @@ interface Origin {
 /** Throws `CONFIG_INVALID` if the environment's proxy is no http or https URL. */
 export function buildConfig(stated: Settings, origin: Origin): Config {
   const { file, base, environment } = origin;
-  const service = 'kind' in stated.service ? stated.service : httpService(stated.service, origin);
+  const { name, service: connection } = stated;
+  const service = 'kind' in connection ? connection : httpService(connection, origin);
   return deepFrozen({
     file,
-    ...(stated.name === undefined ? {} : { name: stated.name }),
+    ...(name === undefined ? {} : { name }),
     service,
     warehouse: resolve(base, stated.warehouse),
     publish: stated.publish.map((target) => {
@@ -102,7 +99,7 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
       on,
       proxy: proxyOf(environment, [url]),
     })),
-    audits: stated.audits.map(({ name, sql, on_fail: onFail }) => ({ name, sql, onFail })),
+    audits: stated.audits,
     partners: stated.partners,
     links: stated.links,
     slices: stated.slices.map((slice) => buildSlice(slice, service)),
@@ -114,10 +111,8 @@ function httpService(
   { base, fileToken, environment }: Origin,
 ) {
   const { base_url: baseUrl, reports_url: reportsUrl, cost_url: costUrl = null } = stated;
-  const proxy = proxyOf(
-    environment,
-    costUrl === null ? [baseUrl, reportsUrl] : [baseUrl, reportsUrl, costUrl],
-  );
+  const addresses = [baseUrl, reportsUrl, costUrl].filter((address) => address !== null);
+  const proxy = proxyOf(environment, addresses);
   return {
     kind: 'http' as const,
     baseUrl,
@@ -142,23 +137,32 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
   const { settle, lifetime, ...horizons } = settings.horizons;
   const cube = settings.cohorts === undefined ? null : cubeMetrics(settings.cohorts);
   const metrics = cube?.map(({ metric }) => metric) ?? settings.metrics ?? [];
-  const headers = service.kind === 'http' ? Object.entries(service.headers) : [];
+  const { headers, maxUrlBytes } =
+    service.kind === 'http' ? service : { headers: {}, maxUrlBytes: MAX_URL_BYTES };
+  const parameters = {
+    ...Object.fromEntries(parameterNames.map((name) => [name, settings[name]])),
+    ...settings.filters,
+    ...settings.extra_parameters,
+  };
   return {
     name: settings.name,
     dimensions: settings.dimensions,
     metrics,
     ...(cube === null ? {} : { cube }),
-    ...(service.kind === 'http' && service.maxUrlBytes !== MAX_URL_BYTES
-      ? { maxUrlBytes: service.maxUrlBytes }
-      : {}),
+    ...(maxUrlBytes === MAX_URL_BYTES ? {} : { maxUrlBytes }),
     ...(hasStars({ metrics }) ? { maxMetrics: settings.max_metrics } : {}),
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset,
     weekStartsOn: settings.week_starts_on,
-    parameters: fixedParameters(settings),
+    parameters: sortedByName(
+      Object.entries(parameters).flatMap(([name, value]): [string, string][] =>
+        // A list becomes its items joined by commas, for which the service has no escape: no item contains one.
+        value === null || value === undefined ? [] : [[name, String(value)]],
+      ),
+    ),
     headers: sortedByName(
-      headers.flatMap(([name, value]): [string, string][] =>
+      Object.entries(headers).flatMap(([name, value]): [string, string][] =>
         typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
       ),
     ),
@@ -176,21 +180,6 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
 
 const sortedByName = (entries: [string, string][]): Readonly<Record<string, string>> =>
   Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
-
-/** Returns the other parameters as they are sent, sorted by name. Null leaves one out. */
-function fixedParameters(settings: SliceSettings): Readonly<Record<string, string>> {
-  const values = {
-    ...Object.fromEntries(parameterNames.map((name) => [name, settings[name]])),
-    ...settings.filters,
-    ...settings.extra_parameters,
-  };
-  return sortedByName(
-    Object.entries(values).flatMap(([name, value]): [string, string][] =>
-      // A list becomes its items joined by commas, for which the service has no escape: no item contains one.
-      value === null || value === undefined ? [] : [[name, String(value)]],
-    ),
-  );
-}
 
 /** Freezes every plain object and list, but no instance of a class. */
 function deepFrozen<T>(value: T): T {

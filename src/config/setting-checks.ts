@@ -67,6 +67,8 @@ export function settingMistakes(
   return mistakes;
 }
 
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
 function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: Refuse): void {
   const { dimensions, metrics, cohorts, filters } = slice;
   refuseRepeats(
@@ -97,9 +99,20 @@ function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: 
       refuse([...path, key, name], text + suggestion(name, names), 'key');
     }
   }
+  // Only `in` and `not_in` take lists (service-interface: Dimension filters).
   for (const [key, value] of Object.entries(mappingOf(filters))) {
-    const text = filterProblem(key, value);
-    if (text !== null) refuse([...path, 'filters', key], text);
+    const { kind = null, suffix = '' } = parseFilterKey(key) ?? {};
+    const takesList = suffix === 'in' || suffix === 'not_in';
+    const isNumber =
+      typeof value === 'number' ? Number.isFinite(value) : NUMBER.test(String(value));
+    const place = [...path, 'filters', key];
+    if (kind === null) continue;
+    if (Array.isArray(value) && !takesList)
+      refuse(place, `is a list; ${suffix} takes one ${kind === 'metric' ? 'number' : 'text'}`);
+    else if (kind === 'metric' && !isNumber)
+      refuse(place, `is no number; ${suffix} takes one, such as 10 or 0.5`);
+    else if (typeof value === 'string' && value.includes(',') && takesList)
+      refuse(place, 'holds a comma; must be a list of values, such as [ios, android]');
   }
 }
 
@@ -172,21 +185,4 @@ export function readTokenFile(
     const where = "relative paths start at the configuration's directory";
     return wrong(`names a file that could not be read (${code}); ${where}`);
   }
-}
-
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-
-/** Only `in` and `not_in` take lists (service-interface: Dimension filters). */
-function filterProblem(key: string, value: unknown): string | null {
-  const parsed = parseFilterKey(key);
-  if (parsed === null) return null;
-  const { kind, suffix } = parsed;
-  const takesList = suffix === 'in' || suffix === 'not_in';
-  if (Array.isArray(value) && !takesList)
-    return `is a list; ${suffix} takes one ${kind === 'metric' ? 'number' : 'text'}`;
-  const isNumeral = typeof value === 'number' ? Number.isFinite(value) : NUMBER.test(String(value));
-  if (kind === 'metric' && !isNumeral)
-    return `is no number; ${suffix} takes one, such as 10 or 0.5`;
-  if (typeof value !== 'string' || !value.includes(',') || !takesList) return null;
-  return 'holds a comma; must be a list of values, such as [ios, android]';
 }

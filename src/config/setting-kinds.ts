@@ -52,23 +52,25 @@ export const webAddress = (mayHaveQuery = false) =>
     .string({ error: AN_ADDRESS })
     .meta({ format: 'uri' })
     .transform((value, context) => {
-      const wrong = webAddressProblem(value, mayHaveQuery);
-      if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
-      return mayHaveQuery ? value : value.replace(/\/+$/, '');
+      const refuse = (message: string): never => {
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      };
+      const isWord = isPrintable(value) && !/\s/.test(value);
+      const url = isWord && URL.canParse(value) ? new URL(value) : null;
+      if (url === null || !/^https?:\/\//i.test(value))
+        return refuse(`is not an address; ${AN_ADDRESS}`);
+      if (url.protocol === 'http:' && !isLoopback(url.hostname))
+        return refuse(
+          'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)',
+        );
+      if (url.username !== '' || url.password !== '')
+        return refuse('holds credentials; must be an address without');
+      if (mayHaveQuery) return value;
+      return /[?#]/.test(value)
+        ? refuse('holds a query or a fragment; must be an origin and at most a path')
+        : value.replace(/\/+$/, '');
     });
-
-function webAddressProblem(value: string, mayHaveQuery: boolean): string | null {
-  const isWord = isPrintable(value) && !/\s/.test(value);
-  const url = isWord && URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ADDRESS}`;
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return 'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)';
-  }
-  if (url.username !== '' || url.password !== '')
-    return 'holds credentials; must be an address without';
-  if (mayHaveQuery || !/[?#]/.test(value)) return null;
-  return 'holds a query or a fragment; must be an origin and at most a path';
-}
 
 export const wholeNumber = (minimum: number, maximum?: number) => {
   const range = maximum === undefined ? ` of at least ${minimum}` : `, ${minimum} to ${maximum}`;

@@ -202,7 +202,7 @@ const audit = block({
     .enum(['warn', 'hold'])
     .default('warn')
     .describe('warn: publish all the same; hold: readers keep the last good night. warn.'),
-});
+}).transform(({ on_fail: onFail, ...question }) => ({ ...question, onFail }));
 
 const ageOrOff = parsedText(
   (value) => (value === 'off' ? value : parseDuration(value)),
@@ -217,7 +217,7 @@ export const settings = block({
   warehouse: localPath
     .default('data/warehouse.duckdb')
     .describe("ripen's own DuckDB file; paths are relative to this configuration."),
-  publish: z.array(publishTarget).default([]).describe('Copies for readers, any number of them.'),
+  publish: z.array(publishTarget).prefault([]).describe('Copies for readers, any number of them.'),
   archive: ageOrOff
     .prefault('off')
     .describe('How long raw answers are kept for replay, such as 30d. off.'),
@@ -230,11 +230,10 @@ export const settings = block({
     .union([notified.transform((one) => [one]), z.array(notified)], {
       error: 'must be a mapping of url and on, or a list of them',
     })
-    .default([])
+    .prefault([])
     .describe('Addresses to notify when a sync or backfill ends; none.'),
   audits: z
     .array(audit)
-    .default([])
     .superRefine((audits, context) => {
       const names = audits.map(({ name }) => name);
       for (const [index, name] of names.entries()) {
@@ -243,6 +242,7 @@ export const settings = block({
           context.addIssue({ code: 'custom', path: [index, 'name'], message });
       }
     })
+    .prefault([])
     .describe(
       'Questions to each loaded night that must return no row, asked before it is published.',
     ),
@@ -256,7 +256,7 @@ export const settings = block({
   defaults: defaultsSettings
     .optional()
     .describe('What every slice takes over unless it states otherwise.'),
-  slices: z.array(sliceSettings).default([]).describe('The declared reports, one table each.'),
+  slices: z.array(sliceSettings).prefault([]).describe('The declared reports, one table each.'),
 });
 
 export type Settings = z.output<typeof settings>;

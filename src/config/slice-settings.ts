@@ -59,18 +59,15 @@ const datePeriod = z
   .string({ error: A_PERIOD })
   .meta({ pattern: `^((${END}):(${END})|${[...periodWords.keys()].join('|')})$` })
   .transform((value, context): DatePeriod => {
-    const parsed = periodWords.get(value) ?? endsOf(value);
+    const [first = null, last = null, ...more] = value.split(':').map(parseEnd);
+    const ends = first === null || last === null || more.length > 0 ? null : { first, last };
+    const parsed = periodWords.get(value) ?? ends;
     const message = parsed === null ? `is not a date period; ${A_PERIOD}` : periodProblem(parsed);
     const near =
       parsed !== null || value.includes(':') ? '' : suggestion(value, periodWords.keys());
     if (message !== null) context.addIssue({ code: 'custom', message: `${message}${near}` });
     return parsed ?? z.NEVER;
   });
-
-function endsOf(value: string): DatePeriod | null {
-  const [first = null, last = null, ...more] = value.split(':').map(parseEnd);
-  return first === null || last === null || more.length > 0 ? null : { first, last };
-}
 
 function parseEnd(value: string): DateBound | null {
   const count = Number(/^(?:-|(?=0d$))(\d{1,5})d$/.exec(value)?.[1] ?? Infinity);

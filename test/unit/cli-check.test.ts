@@ -3,8 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-import { CatalogLists } from '../../src/report/check/catalog-lists.ts';
-import { sliceFindings } from '../../src/report/check/slice.ts';
+import { CatalogLists, sliceFindings } from '../../src/report/check/slice.ts';
 import { mergedNotes, type Finding } from '../../src/report/check/finding.ts';
 import { inspectText } from '../../src/config/read-config.ts';
 import type { Catalog } from '../../src/model/catalog.ts';
@@ -74,7 +73,7 @@ function findingsOf(
   });
   const lists = new CatalogLists(items);
   const found = (config?.slices ?? []).flatMap((slice, index) =>
-    sliceFindings({ slice, index, stated, lists }, items, NOW),
+    sliceFindings({ slice, index, stated, lists }, NOW),
   );
   return mergedNotes(found);
 }

@@ -2,17 +2,69 @@
 
 import { nearest } from '../../config/nearest.ts';
 import type { SettingPath } from '../../config/config-problems.ts';
-import { leftToService, parseFilterKey } from '../../config/report-settings.ts';
+import { documentedValues, leftToService, parseFilterKey } from '../../config/report-settings.ts';
 import type { StatedSettings } from '../../config/read-config.ts';
 import { dayAt, MS_PER_DAY } from '../../model/calendar.ts';
-import type { Catalog } from '../../model/catalog.ts';
+import {
+  type Catalog,
+  type CatalogFilter,
+  dimensionValues,
+  metricFilterNames,
+} from '../../model/catalog.ts';
 import { dimensions as documentedDimensions } from '../../model/dimension.ts';
-import { isMetricItem, metricsOf, type Metric } from '../../model/metric.ts';
+import { isMetricItem, metricsOf } from '../../model/metric.ts';
 import { resolveDatePeriod } from '../../model/period.ts';
 import type { Slice } from '../../model/slice.ts';
 import { durationText, namesText } from '../terminal/measure.ts';
-import type { CatalogLists, ListedNames } from './catalog-lists.ts';
 import { finding, type Finding, type FindingPlace, placeOf } from './finding.ts';
+
+type ListedNames = ReadonlySet<string>;
+
+/** Rows without a partner, network or country have these, listed or not (observed: organic, odd values). */
+const placeholders = [
+  '-300',
+  'Organic',
+  'unknown',
+  'Expired Attributions',
+  'Unknown Devices',
+] as const;
+
+/** Other names of parameters in filters-data. */
+const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFilter>([
+  ['attribution_types', 'attribution_type'],
+  ['currency', 'currencies'],
+]);
+
+/** Looks up names in the lists of filters-data. */
+export class CatalogLists {
+  readonly catalog: Catalog;
+  readonly metrics: ListedNames;
+  /** Metric lists without items, to which an unlisted metric may belong. */
+  readonly silent: readonly CatalogFilter[];
+
+  constructor(catalog: Catalog) {
+    this.catalog = catalog;
+    this.metrics = new Set(catalog.filter(isMetricItem).map(({ id }) => id));
+    this.silent = metricFilterNames.filter((filter) => this.of(filter).length === 0);
+  }
+
+  of(filter: string, field: 'id' | 'name' = 'id'): readonly string[] {
+    const names = this.catalog.filter((item) => item.filter === filter).map((item) => item[field]);
+    return names.filter((name) => name !== '');
+  }
+
+  valuesOf(key: string, filter: ReturnType<typeof parseFilterKey>): ListedNames {
+    if (filter === null) {
+      // An offset from UTC is a number, whatever the service lists.
+      const listed = key === 'utc_offset' ? [] : this.of(listNames.get(key) ?? key);
+      return new Set([...listed, ...(documentedValues.get(key) ?? [])]);
+    }
+    const isExact = filter.suffix === 'in' || filter.suffix === 'not_in';
+    const source = isExact ? dimensionValues.get(filter.name) : undefined;
+    const listed = source === undefined ? [] : this.of(...source);
+    return new Set(listed.length === 0 ? [] : [...listed, ...placeholders]);
+  }
+}
 
 export interface CheckedSlice {
   readonly slice: Slice;
@@ -20,12 +72,6 @@ export interface CheckedSlice {
   readonly stated: StatedSettings;
   readonly lists: CatalogLists;
 }
-
-const at = (
-  { stated, slice }: CheckedSlice,
-  path: SettingPath,
-  which: 'key' | 'value' = 'value',
-): FindingPlace => placeOf(stated, path, slice.name, which);
 
 /** Returns the path of a setting, or of one item of its list (default: the slice's own path). */
 export function settingPath(
@@ -47,33 +93,83 @@ export function settingPath(
   return position === -1 ? path : [...path, position];
 }
 
-export function sliceFindings(checked: CheckedSlice, catalog: Catalog, planAt: Date): Finding[] {
-  const { slice, index } = checked;
-  const { cube } = slice;
-  const keys = new Set(cube?.map(({ cohort }) => cohort));
-  return [
-    ...(cube === undefined ? slice.metrics : []).flatMap((name) =>
-      metricFindings(checked, [name], atName(checked, 'metrics', name)),
-    ),
-    ...[...keys].flatMap((key) => {
-      const ofKey = cube?.filter(({ cohort }) => cohort === key).map(({ metric }) => metric) ?? [];
-      return metricFindings(checked, ofKey, at(checked, ['slices', index, 'cohorts', key], 'key'));
-    }),
-    ...slice.dimensions.flatMap((name) =>
-      dimensionFindings(checked, name, atName(checked, 'dimensions', name)),
-    ),
-    ...Object.entries(slice.parameters).flatMap(([key, value]) =>
-      parameterFindings(checked, key, value),
-    ),
-    ...attributionFindings(checked),
-    ...periodFindings(checked, planAt),
-    ...retainFindings(checked, metricsOf(slice, catalog.filter(isMetricItem))),
-    ...leftFindings(checked),
-  ];
-}
+export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
+  const { slice, index, stated, lists } = checked;
+  const { cube, datePeriod, utcOffset, parameters, retainDays, settleMs } = slice;
+  const at = (path: SettingPath, which: 'key' | 'value' = 'value'): FindingPlace =>
+    placeOf(stated, path, slice.name, which);
+  const settingAt = (key: string, item?: string): FindingPlace =>
+    at(settingPath(checked, key, item));
+  const findings: Finding[] = [];
 
-const atName = (checked: CheckedSlice, key: string, name: string): FindingPlace =>
-  at(checked, settingPath(checked, key, name));
+  if (cube === undefined) {
+    for (const name of slice.metrics)
+      findings.push(...metricFindings(lists, [name], settingAt('metrics', name)));
+  }
+  for (const key of new Set(cube?.map(({ cohort }) => cohort))) {
+    const ofKey = cube?.filter(({ cohort }) => cohort === key).map(({ metric }) => metric) ?? [];
+    findings.push(...metricFindings(lists, ofKey, at(['slices', index, 'cohorts', key], 'key')));
+  }
+  for (const name of slice.dimensions)
+    findings.push(...dimensionFindings(lists, name, settingAt('dimensions', name)));
+
+  for (const [key, value] of Object.entries(parameters)) {
+    const filter = parseFilterKey(key);
+    const place = at(settingPath(checked, key), 'key');
+    if (filter?.kind === 'metric') findings.push(...metricFindings(lists, [filter.name], place));
+    if (filter?.kind === 'dimension')
+      findings.push(...dimensionFindings(lists, filter.name, place));
+    const known = lists.valuesOf(key, filter);
+    for (const text of new Set(value.split(','))) {
+      if (known.size === 0 || known.has(text)) continue;
+      const near = nearest(text, known);
+      const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
+      const hint = near === null ? null : `Did you mean ${near}?`;
+      findings.push(finding('warning', message, hint, settingAt(key, text)));
+    }
+  }
+
+  // Which of the two counts is not documented (observed: attribution_type).
+  const { attribution_type: older, attribution_types: list } = parameters;
+  if (older !== undefined && list !== undefined) {
+    const message = `attribution_types is sent beside attribution_type=${older}; which of them counts is not documented`;
+    const place = at(settingPath(checked, 'attribution_types'), 'key');
+    const hint = 'Set attribution_type: null to send the list alone.';
+    findings.push(finding('warning', message, hint, place));
+  }
+
+  const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
+  if (!isMoving && resolveDatePeriod(slice, planAt) === null) {
+    const message = `the date period covers no day as of ${dayAt(planAt, utcOffset)} in ${utcOffset}`;
+    const hint =
+      'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.';
+    findings.push(finding('warning', message, hint, settingAt('date_period')));
+  }
+
+  const keptMs = (retainDays ?? Infinity) * MS_PER_DAY;
+  const late = metricsOf(slice, lists.catalog.filter(isMetricItem)).filter(
+    ({ horizonMs }) => horizonMs !== null && horizonMs + settleMs > keptMs,
+  );
+  if (late.length > 0) {
+    const longest = durationText(Math.max(...late.map(({ horizonMs }) => horizonMs ?? 0)));
+    const names = namesText(late.map(({ id }) => id));
+    const message = `periods are removed after ${retainDays} days, but ${names} may change for ${longest}; they never become final`;
+    const hint = `Raise retain above ${longest}, or lower the horizon.`;
+    findings.push(finding('warning', message, hint, settingAt('retain')));
+  }
+
+  const left = leftToService(slice);
+  if (left.length > 0) {
+    const message = `left to the service's own default: ${left.join(', ')}`;
+    // Left out, it doubled a report beside the dashboard (observed: reattributed).
+    const isDoubling = left.includes('reattributed');
+    const hint = isDoubling
+      ? 'State reattributed: all, true or false: by default reattributed users may count twice.'
+      : null;
+    findings.push(finding(isDoubling ? 'warning' : 'note', message, hint, at(['slices', index])));
+  }
+  return findings;
+}
 
 const meantHint = (name: string, listed: ListedNames, noun: 'metric' | 'dimension'): string => {
   const near = nearest(name, listed);
@@ -82,11 +178,10 @@ const meantHint = (name: string, listed: ListedNames, noun: 'metric' | 'dimensio
 
 /** One error per place, as the service refuses the whole report for each unknown metric. */
 function metricFindings(
-  { lists }: CheckedSlice,
+  { metrics, silent }: CatalogLists,
   names: readonly string[],
   place: FindingPlace,
 ): Finding[] {
-  const { metrics, silent } = lists;
   const unknown = names.filter((name) => !metrics.has(name));
   const [first] = unknown;
   if (metrics.size === 0 || first === undefined) return [];
@@ -96,83 +191,19 @@ function metricFindings(
     const why = `but nothing at all under ${silent.join(', ')}; the service refuses a whole report for a metric it does not know`;
     return [finding('warning', `${message}, ${why}`, hint, place)];
   }
-  return [
-    {
-      ...finding('error', `${message}; the service would refuse the whole report`, hint, place),
-      code: 'SOURCE_REFUSED',
-    },
-  ];
+  const refused = finding(
+    'error',
+    `${message}; the service would refuse the whole report`,
+    hint,
+    place,
+  );
+  return [{ ...refused, code: 'SOURCE_REFUSED' }];
 }
 
 /** Only a warning, as the service's own lists drift (observed: enumerations drift). */
-function dimensionFindings({ lists }: CheckedSlice, name: string, place: FindingPlace): Finding[] {
+function dimensionFindings(lists: CatalogLists, name: string, place: FindingPlace): Finding[] {
   const known: ListedNames = new Set([...lists.of('dimensions'), ...documentedDimensions]);
   if (known.has(name)) return [];
   const message = `the dimension ${name} is neither in filters-data nor documented; it is sent as written`;
   return [finding('warning', message, meantHint(name, known, 'dimension'), place)];
-}
-
-function parameterFindings(checked: CheckedSlice, key: string, value: string): Finding[] {
-  const filter = parseFilterKey(key);
-  const known = checked.lists.valuesOf(key, filter);
-  const unknown = [...new Set(value.split(','))].filter(
-    (text) => known.size > 0 && !known.has(text),
-  );
-  const place = at(checked, settingPath(checked, key), 'key');
-  return [
-    ...(filter?.kind === 'metric' ? metricFindings(checked, [filter.name], place) : []),
-    ...(filter?.kind === 'dimension' ? dimensionFindings(checked, filter.name, place) : []),
-    ...unknown.map((text) => {
-      const near = nearest(text, known);
-      const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
-      const hint = near === null ? null : `Did you mean ${near}?`;
-      return finding('warning', message, hint, atName(checked, key, text));
-    }),
-  ];
-}
-
-/** Which of the two counts is not documented (observed: attribution_type). */
-function attributionFindings(checked: CheckedSlice): Finding[] {
-  const { attribution_type: older, attribution_types: list } = checked.slice.parameters;
-  if (older === undefined || list === undefined) return [];
-  const message = `attribution_types is sent beside attribution_type=${older}; which of them counts is not documented`;
-  const place = at(checked, settingPath(checked, 'attribution_types'), 'key');
-  return [finding('warning', message, 'Set attribution_type: null to send the list alone.', place)];
-}
-
-function periodFindings(checked: CheckedSlice, planAt: Date): Finding[] {
-  const { datePeriod, utcOffset } = checked.slice;
-  const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
-  if (isMoving || resolveDatePeriod(checked.slice, planAt) !== null) return [];
-  const message = `the date period covers no day as of ${dayAt(planAt, utcOffset)} in ${utcOffset}`;
-  const hint =
-    'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.';
-  return [finding('warning', message, hint, at(checked, settingPath(checked, 'date_period')))];
-}
-
-function retainFindings(checked: CheckedSlice, metrics: readonly Metric[]): Finding[] {
-  const { retainDays, settleMs } = checked.slice;
-  if (retainDays === null) return [];
-  const late = metrics.filter(
-    ({ horizonMs }) => horizonMs !== null && horizonMs + settleMs > retainDays * MS_PER_DAY,
-  );
-  if (late.length === 0) return [];
-  const longest = durationText(Math.max(...late.map(({ horizonMs }) => horizonMs ?? 0)));
-  const names = namesText(late.map(({ id }) => id));
-  const message = `periods are removed after ${retainDays} days, but ${names} may change for ${longest}; they never become final`;
-  const hint = `Raise retain above ${longest}, or lower the horizon.`;
-  return [finding('warning', message, hint, at(checked, settingPath(checked, 'retain')))];
-}
-
-/** Left out, it doubled a report beside the dashboard (observed: reattributed). */
-const DOUBLING = 'reattributed';
-
-function leftFindings(checked: CheckedSlice): Finding[] {
-  const left = leftToService(checked.slice);
-  if (left.length === 0) return [];
-  const message = `left to the service's own default: ${left.join(', ')}`;
-  const place = at(checked, ['slices', checked.index]);
-  if (!left.includes(DOUBLING)) return [finding('note', message, null, place)];
-  const hint = `State ${DOUBLING}: all, true or false: by default reattributed users may count twice.`;
-  return [finding('warning', message, hint, place)];
 }

@@ -17,14 +17,14 @@ import { assertOwnTarget, copyAt } from '../../publish/copies.ts';
 import { publisherOf } from '../../publish/places/database.ts';
 import { unwritablePlaces } from '../../publish/places/destinations.ts';
 import type { Publisher } from '../../publish/target.ts';
-import { explainPlan, type PlannedSlice } from '../../run/plan-report.ts';
+import { explainPlan } from '../../run/plan-report.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, namesText, sizeText } from '../terminal/measure.ts';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { count, statement } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
+import { type Finding, finding, findingOf, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
 /** A dead address is not waited for longer. */
@@ -46,7 +46,12 @@ async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
   if (disk === null)
     return finding('untried', `the free space at ${folder}, which could not be read`);
   const free = disk.bavail * disk.bsize;
-  const received = Math.max(MIN_FREE_BYTES, 2 * (await receivedBytes(warehouse)));
+  const [last] = warehouseExists(warehouse)
+    ? await withWarehouse(warehouse, { ...opening, mode: 'read' }, async (opened) =>
+        opened.rows(receivedSql, [], receivedRow),
+      ).catch(() => [])
+    : [];
+  const received = Math.max(MIN_FREE_BYTES, 2 * (last?.bytes ?? 0));
   // Audits are asked of a copy.
   const copied = audits.length > 0 && existsSync(warehouse) ? statSync(warehouse).size : 0;
   const needed = received + copied;
@@ -58,20 +63,11 @@ async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
 }
 
 const receivedRow = z.object({ bytes: z.number() });
-
-async function receivedBytes(path: string): Promise<number> {
-  if (!warehouseExists(path)) return 0;
-  const sql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
+const receivedSql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
 from ripen.runs
 where summary is not null
 order by started_at desc
 limit 1`;
-  const read = withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) =>
-    warehouse.rows(sql, [], receivedRow),
-  );
-  const [last] = await read.catch(() => []);
-  return last?.bytes ?? 0;
-}
 
 export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const { warehouse: path, slices, publish } = config;
@@ -198,13 +194,31 @@ async function changeFindings(
   { at: planAt, stated, signal }: Checking,
   stored: ReadonlyMap<string, ReadonlySet<string>>,
 ): Promise<Finding[]> {
+  const hint = '`ripen plan` shows the windows.';
   const findings: Finding[] = [];
   for (const [index, { name, metrics }] of config.slices.entries()) {
     const place = placeOf(stated, ['slices', index], name);
     try {
       const { slices } = await explainPlan(config, { ...opening, planAt, slices: [name], signal });
-      const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
-      findings.push(...slices.flatMap((planned) => changeFinding(planned, added, place)));
+      const again = slices.flatMap(({ windows }) =>
+        windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons),
+      );
+      if (again.length === 0) continue;
+      // The batches of a cube's metrics are requested for the same periods.
+      const byFirstDay = new Map(again.map((window) => [window.first_day, window.periods]));
+      const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
+      const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
+      const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
+      if (again.some(({ reasons }) => 'meaning changed' in reasons)) {
+        const changed =
+          'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
+        const served = 'beside the table that is served until they are complete';
+        findings.push(finding('warning', `${changed}: ${what}, ${served}`, hint, place));
+      } else {
+        const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
+        const message = `metrics were added (${namesText(added)}): ${what}`;
+        findings.push(finding('note', message, hint, place));
+      }
     } catch (thrown) {
       signal.throwIfAborted();
       findings.push(
@@ -213,28 +227,4 @@ async function changeFindings(
     }
   }
   return findings;
-}
-
-function changeFinding(
-  { windows }: PlannedSlice,
-  added: readonly string[],
-  place: FindingPlace,
-): Finding[] {
-  const again = windows.filter(
-    ({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons,
-  );
-  if (again.length === 0) return [];
-  // The batches of a cube's metrics are requested for the same periods.
-  const byFirstDay = new Map(again.map((window) => [window.first_day, window.periods]));
-  const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
-  const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
-  const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
-  const hint = '`ripen plan` shows the windows.';
-  if (!again.some(({ reasons }) => 'meaning changed' in reasons)) {
-    return [finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place)];
-  }
-  const changed =
-    'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
-  const served = 'beside the table that is served until they are complete';
-  return [finding('warning', `${changed}: ${what}, ${served}`, hint, place)];
 }
