@@ -10,7 +10,6 @@ import {
   partners as listPartners,
   sendSpend,
   updateLink,
-  type CatalogItem,
   type Link,
 } from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
@@ -30,39 +29,29 @@ const listText =
 
 export const catalog = online(async (config, stated, { word, section }: Arguments<'catalog'>) => {
   const found = await searchCatalog(config, { ...stated, word, section });
-  const isSearch = word !== undefined || section !== undefined;
   // The warehouse has the other fields of an item.
-  const items = found.map((item) => snakeCased({ ...item, attributes: undefined }));
-  return { json: { catalog: items }, text: isSearch ? itemsText(found) : countsText(found) };
-});
-
-function countsText(found: readonly CatalogItem[]): string {
-  const lists = [...new Set(found.map(({ filter }) => filter))];
-  const rows = lists.map((list) => [
-    list,
-    groupedText(found.filter(({ filter }) => filter === list).length),
-  ]);
-  const table = tableText({ columns: columnsOf('list', '#items'), rows });
-  return `${table}\n${countText(found.length, 'item')}; \`ripen catalog WORD\` searches their items, \`--json\` prints all`;
-}
-
-/** For metrics also the horizon, whether values add up over rows, and the type of the column. */
-function itemsText(found: readonly CatalogItem[]) {
+  const json = { catalog: found.map((item) => snakeCased({ ...item, attributes: undefined })) };
+  if (word === undefined && section === undefined) {
+    const lists = [...new Set(found.map(({ filter }) => filter))];
+    const rows = lists.map((list) => [
+      list,
+      groupedText(found.filter(({ filter }) => filter === list).length),
+    ]);
+    const table = tableText({ columns: columnsOf('list', '#items'), rows });
+    const hint = '`ripen catalog WORD` searches their items, `--json` prints all';
+    return { json, text: `${table}\n${countText(found.length, 'item')}; ${hint}` };
+  }
   const rows = found.map((item) => {
     const cells = [item.filter, item.id, item.name, item.section, item.formatting];
     if (!isMetricItem(item)) return cells;
     const { horizonMs, additive, type } = metricOf(item.id, item);
-    return [
-      ...cells,
-      horizonMs === null ? 'never' : elapsedText(horizonMs),
-      yesNo(additive),
-      formatColumnType(type),
-    ];
+    const finalAfter = horizonMs === null ? 'never' : elapsedText(horizonMs);
+    return cells.concat(finalAfter, yesNo(additive), formatColumnType(type));
   });
   const ofItem = ['~filter', 'id', '~name', '~section', 'formatting'];
   const columns = columnsOf(...ofItem, 'final after', 'adds up', 'column');
-  return listText('item', { columns, rows });
-}
+  return { json, text: listText('item', { columns, rows }) };
+});
 
 export const partners = online(async (config, stated, _args: GlobalArguments) => {
   const found = await listPartners(config, stated);

@@ -74,7 +74,11 @@ export async function parseCommandLine(
     if (output === '' && chosen.act === null && !isCompletion)
       throw new Error('no command was given');
     if (chosen.act === null || output !== '') return { kind: 'text', text: output };
-    refuseRepeated(parsed, chosen.options);
+    for (const [name, value] of Object.entries(parsed)) {
+      const isList = !allOptions.has(name) || chosen.options[name]?.array === true;
+      if (Array.isArray(value) && !isList)
+        throw new Error(`--${name} was given ${value.length} times`);
+    }
     return { kind: 'act', act: chosen.act };
   } catch (error) {
     throw usageFailure(textOf(error), argv);
@@ -111,7 +115,18 @@ function parser(version: string, chosen: Chosen, help: 'none' | 'overview' | 'co
     .wrap(80)
     .usage(overview)
     .options(globalOptions);
-  declareCommands(cli, chosen);
+  for (const { name, declare } of commands) if (!name.includes(' ')) declare(cli, chosen);
+  for (const [word, { describe, example }] of Object.entries(groups)) {
+    const inner = commands.filter(({ name }) => name.startsWith(`${word} `));
+    const known = inner.map(({ name }) => name.split(' ')[1]).join(', ');
+    cli.command(word, describe, (group: Cli) => {
+      for (const { declare } of inner) declare(group, chosen);
+      return group
+        .group(Object.keys(globalOptions), shared)
+        .epilogue(`Example: ripen ${example}`)
+        .demandCommand(1, 1, `${word} needs a command: ${known}`);
+    });
+  }
   cli
     .command(
       'completion',
@@ -126,12 +141,8 @@ function parser(version: string, chosen: Chosen, help: 'none' | 'overview' | 'co
     .strict()
     .demandCommand(1, 'no command was given');
   if (help !== 'command') cli.epilogue('Example: ripen init && ripen check && ripen sync');
-  for (const option of [
-    'help',
-    'version',
-    ...(help === 'overview' ? Object.keys(globalOptions) : []),
-  ])
-    cli.hide(option);
+  const hidden = help === 'overview' ? Object.keys(globalOptions) : [];
+  for (const option of ['help', 'version', ...hidden]) cli.hide(option);
   return cli;
 }
 
@@ -194,21 +205,6 @@ const commands: readonly Command[] = [
   command('demo', async () => (await import('./demo.ts')).demo),
 ];
 
-function declareCommands(cli: Cli, chosen: Chosen): void {
-  for (const { name, declare } of commands) if (!name.includes(' ')) declare(cli, chosen);
-  for (const [word, { describe, example }] of Object.entries(groups)) {
-    const inner = commands.filter(({ name }) => name.startsWith(`${word} `));
-    const known = inner.map(({ name }) => name.split(' ')[1]).join(', ');
-    cli.command(word, describe, (group: Cli) => {
-      for (const { declare } of inner) declare(group, chosen);
-      return group
-        .group(Object.keys(globalOptions), shared)
-        .epilogue(`Example: ripen ${example}`)
-        .demandCommand(1, 1, `${word} needs a command: ${known}`);
-    });
-  }
-}
-
 /** Refuses what yargs drops or misunderstands (`--dryRun`, `--dry-run=1`). */
 function refuseUnclear(argv: readonly string[]): void {
   if (argv.includes('--')) throw new Error('nothing may stand behind --');
@@ -223,13 +219,6 @@ function refuseUnclear(argv: readonly string[]): void {
     if ((values.get(name) ?? value) !== value)
       throw new Error(`--${name} was given as both true and false`);
     values.set(name, value);
-  }
-}
-
-function refuseRepeated(parsed: object, options: OptionTable): void {
-  for (const [name, value] of Object.entries(parsed)) {
-    if (!Array.isArray(value) || !allOptions.has(name) || options[name]?.array === true) continue;
-    throw new Error(`--${name} was given ${value.length} times`);
   }
 }
 

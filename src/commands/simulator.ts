@@ -28,18 +28,7 @@ export async function simulator(
     costCredential: COST_CREDENTIAL,
   });
   const { url } = running;
-  present(
-    { json: { url, token: TOKEN, cost_credential: COST_CREDENTIAL }, text: servingText(url) },
-    args,
-    shell,
-  );
-  if (!shell.signal.aborted) await once(shell.signal, 'abort');
-  await running.close();
-  return { exitCode: exitCodes.interrupted };
-}
-
-function servingText(url: string): string {
-  return `serving on ${url} until Ctrl-C
+  const text = `serving on ${url} until Ctrl-C
 
 service:
   base_url: ${url}
@@ -49,4 +38,8 @@ service:
   cost_headers: { Authorization: "\${RIPEN_COST_CREDENTIAL}" }
 
 export RIPEN_TOKEN=${TOKEN} RIPEN_COST_CREDENTIAL='${COST_CREDENTIAL}'`;
+  present({ json: { url, token: TOKEN, cost_credential: COST_CREDENTIAL }, text }, args, shell);
+  if (!shell.signal.aborted) await once(shell.signal, 'abort');
+  await running.close();
+  return { exitCode: exitCodes.interrupted };
 }
