@@ -9,6 +9,7 @@ import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { passingDeadline, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import { swiftClock } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 const DEADLINE_MS = 2500;
@@ -156,8 +157,8 @@ test('once its table exists, a slice is requested before filters-data has answer
 
 const itemsShape = z.array(z.looseObject({ id: z.string() }));
 
-test('a metric whose type changes in the night its rows are loaded gets its new column in that night, recorded, with the same values', async () => {
-  await runNight(scenario, NIGHTS[0]);
+/** Makes filters-data list `clicks` as money in the next night. */
+function makeClicksMoney(): void {
   scenario.simulator.script({
     match: ({ path }) => path.endsWith('/filters_data'),
     times: 1,
@@ -173,6 +174,11 @@ test('a metric whose type changes in the night its rows are loaded gets its new 
       }),
     },
   });
+}
+
+test('a metric whose type changes in the night its rows are loaded gets its new column in that night, recorded, with the same values', async () => {
+  await runNight(scenario, NIGHTS[0]);
+  makeClicksMoney();
   expect((await runNight(scenario, NIGHTS[1])).failures).toEqual([]);
   const changes = await query(
     scenario,
@@ -186,4 +192,46 @@ test('a metric whose type changes in the night its rows are loaded gets its new 
   expect(types).not.toEqual(['BIGINT']);
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NIGHTS[1]);
   expect(stored.map((row) => row.replaceAll(/\.0+(?=\D)/g, ''))).toEqual(truth);
+});
+
+test('8 tables get other types while answers of 7 windows are read into them: each window is loaded', async () => {
+  const slices = Array.from({ length: 8 }, (_, at) => ({ ...daily, name: `daily_${at}` }));
+  scenario = { ...scenario, config: { ...scenario.config, slices, links: null } };
+  await runNight(scenario, NIGHTS[0]);
+  makeClicksMoney();
+  // The first answer waits for the catalog; the others are sent once that is stored, and end one after the other.
+  let reports = 0;
+  const isReport = ({ path }: { readonly path: string }): boolean => path.endsWith('/report');
+  for (let at = 1; at <= slices.length; at += 1) {
+    scenario.simulator.script({
+      match: (request) => isReport(request) && reports === slices.length + at - 1,
+      times: 1,
+      fault: { kind: 'drip', bytes: 500, everyMs: 4 * at },
+    });
+  }
+  scenario.simulator.script({
+    match: (request) => isReport(request) && (reports += 1) > 1 && reports <= slices.length,
+    times: slices.length - 1,
+    fault: { kind: 'status', status: 503 },
+  });
+  const swift = swiftClock();
+  let onStored = (): void => {};
+  const stored = new Promise<void>((resolve) => (onStored = resolve));
+  const summary = await runNight(scenario, NIGHTS[1], {
+    clock: {
+      ...swift,
+      async sleep(ms, signal) {
+        await stored;
+        await swift.sleep(ms, signal);
+      },
+    },
+    onEvent: ({ type }) => {
+      if (type === 'catalog_loaded') onStored();
+    },
+  });
+  expect(summary.failures).toEqual([]);
+  const loaded = { planned: 1, loaded: 1, failed: 0 };
+  expect(summary.slices.map(({ windows }) => windows)).toEqual(slices.map(() => loaded));
+  const widened = `select count(*) from ripen.schema_changes where name = 'clicks' and change = 'column widened'`;
+  expect(await column(scenario, widened)).toEqual(['8']);
 });
