@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { commentOn, declare, declaredHashes } from '../warehouse/declaring.ts';
+import { commentOn, declare, declaredHashes, type Declaration } from '../warehouse/declaring.ts';
 import { namesCollide, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -27,38 +27,37 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
     (slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`,
   );
   const tokenComment = `${linkToken}${await crawlsText(warehouse)}`;
-  await warehouse.transact(async () => {
-    await declare(warehouse, {
-      name: 'joins',
-      slice: null,
-      from: [...free.map(({ slice }) => slice), ...views, ...declared, ...joinedColumns.flat()],
-      relations: free.map(({ slice }) => `main.${slice}_links`),
-      statements: async () => {
-        const tables = await relationsIn(warehouse, 'main');
-        return [
-          ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
-          ...views,
-          ...joinable.flatMap(({ slice }) => {
-            const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
-            const comments = new Map(joinedColumns).set('link_token', tokenComment);
-            for (const { name, comment } of tables.get(slice)?.columns ?? [])
-              if (comment !== null) comments.set(name, comment);
-            return commentOn('view', joinedView(slice), text, comments);
-          }),
-        ];
-      },
-    });
-    // Declared separately, as a crawl changes no view.
-    const linked = joinable.filter(namesLinks).map(({ slice }) => joinedView(slice));
-    await declare(warehouse, {
-      name: 'crawls',
-      slice: null,
-      from: [tokenComment, ...linked],
-      relations: [],
-      statements: async () =>
-        linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),
-    });
-  });
+  const linked = joinable.filter(namesLinks).map(({ slice }) => joinedView(slice));
+  const joins: Declaration = {
+    name: 'joins',
+    slice: null,
+    from: [...free.map(({ slice }) => slice), ...views, ...declared, ...joinedColumns.flat()],
+    relations: free.map(({ slice }) => `main.${slice}_links`),
+    statements: async () => {
+      const tables = await relationsIn(warehouse, 'main');
+      return [
+        ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
+        ...views,
+        ...joinable.flatMap(({ slice }) => {
+          const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
+          const comments = new Map(joinedColumns).set('link_token', tokenComment);
+          for (const { name, comment } of tables.get(slice)?.columns ?? [])
+            if (comment !== null) comments.set(name, comment);
+          return commentOn('view', joinedView(slice), text, comments);
+        }),
+      ];
+    },
+  };
+  // Declared separately, as a crawl changes no view.
+  const crawls: Declaration = {
+    name: 'crawls',
+    slice: null,
+    from: [tokenComment, ...linked],
+    relations: [],
+    statements: async () =>
+      linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),
+  };
+  await warehouse.transact(async () => declare(warehouse, [joins, crawls]));
   return joinable.map(({ slice }) => `${slice}_links`);
 }
 

@@ -86,7 +86,7 @@ export async function measureTables(
     const deletions = measured.map(({ table }) => `delete from ${table} where slice in (${names})`);
     await warehouse.run(asScript(deletions));
     for (const { of, table } of measured) await insertRows(warehouse, table, rows[of]);
-    for (const live of tables) await declareViews(warehouse, live);
+    await declareViews(warehouse, tables);
   });
 }
 

@@ -2,7 +2,7 @@
 
 import type { Slice } from '../model/slice.ts';
 import type { Target } from '../warehouse/tables/target.ts';
-import { commentOn, declare } from '../warehouse/declaring.ts';
+import { commentOn, declare, type Declaration } from '../warehouse/declaring.ts';
 import { namesCollide } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -12,8 +12,12 @@ export function periodOf({ grain }: Slice): string {
   return grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain ?? 'day')}`;
 }
 
-/** Replaces the views of a live table, or drops them without a date dimension. Runs inside the caller's transaction. */
-export async function declareViews(warehouse: Warehouse, live: Target): Promise<void> {
+/** Replaces the views of live tables, or drops them without a date dimension. Runs inside the caller's transaction. */
+export async function declareViews(warehouse: Warehouse, live: readonly Target[]): Promise<void> {
+  await declare(warehouse, live.map(declarationOf));
+}
+
+function declarationOf(live: Target): Declaration {
   const { name, grain, dimensions } = live.slice;
   const projected = grain === null ? null : projectedView(live);
   const maturation = `main.${identifier(`${name}_maturation`)}`;
@@ -34,13 +38,13 @@ where slice = ${literal(name)}`;
     for (const [column, words] of projectedComments) comments.set(column, words);
     statements.push(projected, ...commentOn('view', projectedName(name), text, comments));
   }
-  await declare(warehouse, {
+  return {
     name: `insight ${name}`,
     slice: name,
     relations: [`main.${name}_maturation`, `main.${name}_projected`],
     from: statements,
     statements: () => Promise.resolve(statements),
-  });
+  };
 }
 
 const projectedName = (slice: string): string => `main.${identifier(`${slice}_projected`)}`;

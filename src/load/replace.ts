@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { Day, DayInterval } from '../model/calendar.ts';
-import { describeSlice } from '../warehouse/tables/describing.ts';
+import { describeTables } from '../warehouse/tables/describing.ts';
 import { alterTypes } from '../warehouse/tables/slice-table.ts';
 import { tableColumns, type Target, valueType } from '../warehouse/tables/target.ts';
 import { transactRows } from '../warehouse/opening.ts';
@@ -197,6 +197,6 @@ async function widenAsNeeded(
   const existing = new Map(tableColumns(target.columns).map(({ name, type }) => [name, type]));
   const isAltered = await alterTypes(warehouse, wider, existing, runId);
   // The target of a load into a cube has only the metrics of that load.
-  if (isAltered && value === undefined) await describeSlice(warehouse, wider);
+  if (isAltered && value === undefined) await describeTables(warehouse, [wider]);
   return wider;
 }

@@ -10,7 +10,7 @@ import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
 import { loadedMetrics, readAdditivity } from '../warehouse/tables/slice-metrics.ts';
-import { readAhead, refuseUnloadable } from '../warehouse/tables/slice-table.ts';
+import { readAhead, refusalOf } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
@@ -137,7 +137,8 @@ async function explainedPlans(
     const loaded = await loadedMetrics(warehouse, stated.name);
     const slice = withStars(stated, listed, loaded);
     const ledger = await readSliceLedger(warehouse, slice.name);
-    await refuseUnloadable(warehouse, slice, ledger);
+    const refused = await refusalOf(warehouse, slice, ledger);
+    if (refused !== null) throw refused;
     const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
     const control = evidence.get(slice.name) ?? null;
     const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control, cost });

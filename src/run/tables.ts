@@ -4,12 +4,12 @@ import { isDeepStrictEqual } from 'node:util';
 
 import * as z from 'zod';
 
-import { asFailure, Failure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { declareViews } from '../insight/views.ts';
 import { lostAppsIn } from '../load/lost-apps.ts';
 import { controlEvidence, type LostApps } from '../warehouse/tables/lost-apps.ts';
 import { loadedMetrics, recordedUnknown } from '../warehouse/tables/slice-metrics.ts';
-import { deleteOld, prepareTable, readAhead, swapTables } from '../warehouse/tables/slice-table.ts';
+import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
@@ -56,36 +56,30 @@ export async function starredSlices(
   return starred;
 }
 
-/** Slices whose ledgers are read together; more would fill the memory. */
-const MAX_CONCURRENT = 20;
-
-/** Prepares the table of each slice, and sets it. A slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
+/** Prepares the table of each slice, and sets it. A slice that cannot be loaded as configured fails by itself. */
 export async function prepareTargets(
   run: Run,
   slices: readonly Slice[],
   catalog: Catalog,
   targets: Targets,
 ): Promise<void> {
+  const recorded = await Promise.all(
+    slices.map(async ({ name }) => recordedUnknown(run.warehouse, name)),
+  );
+  const prepared = await prepareTables(run.warehouse, slices, catalog, run.runId);
   for (const [at, slice] of slices.entries()) {
-    try {
-      if (at % MAX_CONCURRENT === 0)
-        await readAhead(run.warehouse, slices.slice(at, at + MAX_CONCURRENT));
-      const before = await recordedUnknown(run.warehouse, slice.name);
-      const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
-      targets.set(slice.name, target);
-      // Only the first run that has a metric in its slice warns of it.
-      const message = unknownFormsText(
-        target.columns.metrics.filter(({ id }) => !before.has(id)),
-        slice,
-      );
-      if (message !== null)
-        await warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
-    } catch (error) {
-      const failure = asFailure(error);
-      if (failure.kind === 'storage' || failure.kind === 'bug') throw failure;
+    const target = prepared.get(slice.name);
+    if (target === undefined || target instanceof Failure) {
       targets.delete(slice.name);
-      recordFailed(failure, slice.name, run);
+      if (target !== undefined) recordFailed(target, slice.name, run);
+      continue;
     }
+    targets.set(slice.name, target);
+    // Only the first run that has a metric in its slice warns of it.
+    const added = target.columns.metrics.filter(({ id }) => recorded[at]?.has(id) === false);
+    const message = unknownFormsText(added, slice);
+    if (message !== null)
+      await warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
   }
 }
 
@@ -94,6 +88,9 @@ export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
   const costs = await readRequestCosts(warehouse);
   return costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
 }
+
+/** Slices whose ledgers are read together; more would fill the memory. */
+const MAX_CONCURRENT = 20;
 
 /** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
@@ -141,23 +138,28 @@ export async function currentTargets(
   before: Targets,
   lost: LostApps,
 ): Promise<Target[]> {
-  const current: Target[] = [];
+  const changed: Slice[] = [];
   for (const target of targets.values()) {
-    const { slice, catalog, state, columns } = target;
+    const { slice, state, columns } = target;
     if (state === 'building') await swapIfComplete(run, target, lost);
     const isSame = state === 'live' && isDeepStrictEqual(before.get(slice.name)?.columns, columns);
-    const prepared = isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId);
-    targets.set(slice.name, prepared);
-    current.push(prepared);
+    if (!isSame) changed.push(slice);
   }
-  return current;
+  const [first] = targets.values();
+  if (first === undefined) return [];
+  const prepared = await prepareTables(run.warehouse, changed, first.catalog, run.runId);
+  for (const [name, target] of prepared) {
+    if (target instanceof Failure) throw target;
+    targets.set(name, target);
+  }
+  return [...targets.values()];
 }
 
 /** Brings the views of live tables up to date: a rebuilt table lacks one if the run ended before it was measured. */
 export async function declareLive({ warehouse }: Run, targets: Targets): Promise<void> {
   const live = [...targets.values()].filter(({ state }) => state === 'live');
   await warehouse.transact(async () => {
-    for (const target of live) await declareViews(warehouse, target);
+    await declareViews(warehouse, live);
   });
 }
 

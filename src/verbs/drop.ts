@@ -20,7 +20,7 @@ import { assertWritable } from '../publish/places/destinations.ts';
 import type { Circumstances } from '../run/circumstances.ts';
 import { deletePeriods, deleteSlice, tablesOfSlice } from '../warehouse/deleting.ts';
 import { type OpenRequest, withWarehouse } from '../warehouse/opening.ts';
-import { recordSchemaChange } from '../warehouse/runs.ts';
+import { recordSchemaChanges } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface DropOptions extends Circumstances {
@@ -70,12 +70,15 @@ export async function dropSlice(
       if (before === null) await deleteSlice(warehouse, slice, tables);
       else await deletePeriods(warehouse, slice, before, tables);
       // The ledger keeps the fact that something was deleted, but not the data.
-      await recordSchemaChange(warehouse, randomUUID(), slice, {
-        name: null,
-        change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
-        before: `${loss.periods} periods, ${loss.rows} rows`,
-        after: null,
-      });
+      await recordSchemaChanges(warehouse, randomUUID(), [
+        {
+          object: slice,
+          name: null,
+          change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
+          before: `${loss.periods} periods, ${loss.rows} rows`,
+          after: null,
+        },
+      ]);
     });
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);

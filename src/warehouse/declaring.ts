@@ -36,16 +36,29 @@ const readRelations = remembering(async (warehouse) => {
   return new Map(rows.map(({ name, state }) => [name, state]));
 }, 'relations');
 
-/** Runs the statements if anything has changed. Runs inside the caller's transaction. */
-export async function declare(warehouse: Warehouse, declaration: Declaration): Promise<void> {
-  const { name, slice, from, relations } = declaration;
-  const hash = hashOf(from);
-  const before = (await readDeclarations(warehouse)).get(name);
-  if (before?.hash === hash && before.found === (await stateOf(warehouse, relations))) return;
-  const forgotten = `delete from ripen_internal.declarations where name = ${literal(name)}`;
-  await warehouse.alter(asScript([...(await declaration.statements()), forgotten]));
-  const found = await stateOf(warehouse, relations);
-  await insertRows(warehouse, 'ripen_internal.declarations', [{ slice, name, hash, found }]);
+/** Runs the statements of those declarations that changed, as one script. Runs inside the caller's transaction. */
+export async function declare(
+  warehouse: Warehouse,
+  declarations: readonly Declaration[],
+): Promise<void> {
+  const stored = await readDeclarations(warehouse);
+  const states = await readRelations(warehouse);
+  const changed = declarations.filter(({ name, from, relations }) => {
+    const before = stored.get(name);
+    return before?.hash !== hashOf(from) || before.found !== stateOf(states, relations);
+  });
+  if (changed.length === 0) return;
+  const names = changed.map(({ name }) => literal(name)).join(', ');
+  const statements = await Promise.all(
+    changed.map(async (declaration) => declaration.statements()),
+  );
+  const deletion = `delete from ripen_internal.declarations where name in (${names})`;
+  await warehouse.alter(asScript([...statements.flat(), deletion]));
+  const made = await readRelations(warehouse);
+  const rows = changed.map(({ name, slice, from, relations }) => {
+    return { slice, name, hash: hashOf(from), found: stateOf(made, relations) };
+  });
+  await insertRows(warehouse, 'ripen_internal.declarations', rows);
 }
 
 /** Returns the hashes of earlier declarations, for those that depend on them. */
@@ -57,10 +70,8 @@ export async function declaredHashes(
   return names.map((name) => declared.get(name)?.hash ?? '');
 }
 
-async function stateOf(warehouse: Warehouse, relations: readonly string[]): Promise<string> {
-  const states = await readRelations(warehouse);
-  return hashOf(relations.map((relation) => states.get(relation) ?? 'none'));
-}
+const stateOf = (states: ReadonlyMap<string, string>, relations: readonly string[]): string =>
+  hashOf(relations.map((relation) => states.get(relation) ?? 'none'));
 
 function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);

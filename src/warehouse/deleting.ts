@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from './sql.ts';
-import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
+import type { Warehouse } from './warehouse.ts';
 
 export interface TableOfSlice {
   /** Quoted, with its schema. */
@@ -32,14 +32,12 @@ export async function tablesOfSlice(
   const rows = await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow);
   return Promise.all(
     rows.map(async ({ table_name: name, periods, end_day: endDay }) => {
-      const columns = await columnTypes(warehouse, name).catch((error: unknown) => {
-        if (isUnknownToEngine(error)) return null;
-        throw error;
-      });
-      const grain = dateDimensions.find((each) => columns?.has(each) === true) ?? null;
+      const columns = await columnTypes(warehouse, name);
+      const isThere = columns.size > 0;
+      const grain = dateDimensions.find((dimension) => columns.has(dimension)) ?? null;
       const sql = `select count(*) as rows from ${name} where ${isDeleted({ grain, endDay })}`;
-      const [found] = columns === null ? [] : await warehouse.rows(sql, [], rowCount);
-      return { name, isThere: columns !== null, grain, periods, rows: found?.rows ?? 0, endDay };
+      const [deleted] = isThere ? await warehouse.rows(sql, [], rowCount) : [];
+      return { name, isThere, grain, periods, rows: deleted?.rows ?? 0, endDay };
     }),
   );
 }

@@ -88,20 +88,20 @@ export async function reportWarning(
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
 
-/** A change of a table, or of its column `name`, which is null if the table itself changed. */
-interface SchemaChange {
+/** A change of a slice's table, or of its column `name`, which is null if the table itself changed. */
+export interface SchemaChange {
+  readonly object: string;
   readonly name: string | null;
   readonly change: string;
   readonly before: string | null;
   readonly after: string | null;
 }
 
-export async function recordSchemaChange(
+export async function recordSchemaChanges(
   warehouse: Warehouse,
   runId: string,
-  object: string,
-  change: SchemaChange,
+  changes: readonly SchemaChange[],
 ): Promise<void> {
-  const row = { run_id: runId, object, ...change, seen_at: new Date() };
-  await insertRows(warehouse, 'ripen.schema_changes', [row]);
+  const rows = changes.map((change) => ({ run_id: runId, ...change, seen_at: new Date() }));
+  await insertRows(warehouse, 'ripen.schema_changes', rows);
 }

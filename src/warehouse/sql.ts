@@ -8,7 +8,7 @@ import { Failure } from '../errors.ts';
 import { day, type Day } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
-import { remembering } from './remembering.ts';
+import { rememberingEach } from './remembering.ts';
 import { isUnknownToEngine, type Bindable, type Warehouse } from './warehouse.ts';
 
 /** A name as a quoted identifier; safe for any text. */
@@ -78,14 +78,41 @@ export function migrations() {
     });
 }
 
-const columnRow = z.object({ column_name: z.string(), column_type: z.string() });
+const columnRow = z.object({
+  relation: z.string(),
+  column_name: z.string(),
+  column_type: z.string(),
+});
 
-/** Reads the types of a table's columns. The table is quoted, with its schema. */
-export const columnTypes = remembering(
-  async (warehouse, table): Promise<ReadonlyMap<string, string>> => {
-    // A catalog function would read every column of every view in the warehouse.
-    const rows = await warehouse.rows(`describe ${table}`, [], columnRow);
-    return new Map(rows.map((row) => [row.column_name, row.column_type]));
+async function describedColumns(
+  warehouse: Warehouse,
+  relations: readonly string[],
+): Promise<z.infer<typeof columnRow>[]> {
+  // A catalog function would read every column of every view in the warehouse.
+  const described = relations.map(
+    (relation) =>
+      `select ${literal(relation)} as relation, column_name, column_type from (describe ${relation})`,
+  );
+  try {
+    return await warehouse.rows(described.join('\nunion all\n'), [], columnRow);
+  } catch (error) {
+    if (!isUnknownToEngine(error)) throw error;
+    if (relations.length === 1) return [];
+    const columns = relations.map(async (relation) => describedColumns(warehouse, [relation]));
+    return (await Promise.all(columns)).flat();
+  }
+}
+
+/** Reads the types of a relation's columns. Empty if it is missing. The relation is quoted, with its schema. */
+export const columnTypes = rememberingEach(
+  async (warehouse, relations): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> => {
+    const types = new Map(relations.map((relation) => [relation, new Map<string, string>()]));
+    for (const { relation, column_name: name, column_type: type } of await describedColumns(
+      warehouse,
+      relations,
+    ))
+      types.get(relation)?.set(name, type);
+    return types;
   },
   'relations',
 );
@@ -138,14 +165,12 @@ export async function storedColumnTypes(
   table: string,
   slice: string,
 ): Promise<ReadonlyMap<string, string>> {
-  return columnTypes(warehouse, table).catch((error: unknown) => {
-    if (!isUnknownToEngine(error)) throw error;
-    const message = `The table ${table} of the slice ${slice} was missing from the warehouse.`;
-    throw new Failure('STORAGE_FAILED', message, {
-      facts: { slice, table },
-      hint: `Restore the warehouse from a copy, or delete the slice with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
-      cause: error,
-    });
+  const types = await columnTypes(warehouse, table);
+  if (types.size > 0) return types;
+  const message = `The table ${table} of the slice ${slice} was missing from the warehouse.`;
+  throw new Failure('STORAGE_FAILED', message, {
+    facts: { slice, table },
+    hint: `Restore the warehouse from a copy, or delete the slice with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
   });
 }
 

@@ -10,10 +10,11 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
+import { Failure } from '../../src/errors.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/account/joins.ts';
 import { replaceCatalog } from '../../src/account/stored-catalog.ts';
-import { prepareTable } from '../../src/warehouse/tables/slice-table.ts';
+import { prepareTables } from '../../src/warehouse/tables/slice-table.ts';
 import { measureTables } from '../../src/insight/insight.ts';
 import { totalTables } from '../../src/load/table-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
@@ -74,8 +75,11 @@ beforeAll(async () => {
     directory: root,
     environment: {},
   });
-  for (const slice of config.slices)
-    await measureTables(warehouse, [await prepareTable(warehouse, slice, catalog, 'run')]);
+  const prepared = await prepareTables(warehouse, config.slices, catalog, 'run');
+  await measureTables(
+    warehouse,
+    [...prepared.values()].flatMap((target) => (target instanceof Failure ? [] : [target])),
+  );
   await refreshJoins(warehouse);
   await warehouse.close();
   instance = await DuckDBInstance.create(path);

@@ -5,7 +5,7 @@ import { formatColumnType, haveCommonType } from '../../model/column-type.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { type Metric, metricItems } from '../../model/metric.ts';
 import { ratioOf } from '../../model/metric-forms.ts';
-import { commentOn, declare } from '../declaring.ts';
+import { commentOn, declare, type Declaration } from '../declaring.ts';
 import { identifier, literal } from '../sql.ts';
 import { namesCollide } from '../relations.ts';
 import type { Warehouse } from '../warehouse.ts';
@@ -13,15 +13,23 @@ import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
 
 /** Replaces changed or lost views, comments and `ripen.slice_metrics`. Runs inside the caller's transaction. */
-export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
+export async function describeTables(
+  warehouse: Warehouse,
+  targets: readonly Target[],
+): Promise<void> {
+  // A table that is being built is not served yet: the recorded metrics are those of the live one.
+  const live = targets.filter(({ state }) => state === 'live');
+  await recordMetrics(warehouse, live);
+  await declare(warehouse, targets.map(declarationOf));
+}
+
+function declarationOf(target: Target): Declaration {
   const { slice, state, table, columns } = target;
   const isLive = state === 'live';
   const comments = columnComments(target);
   const text = tableComment(target);
   const statements = commentOn('table', table, text, comments);
-  // A table that is being built is not served yet: the recorded metrics are those of the live one.
   if (isLive) {
-    await recordMetrics(warehouse, target);
     const isCube = columns.value !== undefined;
     const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
     const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
@@ -38,14 +46,14 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
     else statements.push(view, ...commentOn('view', cohorts, about, [...words, ...cohortComments]));
   }
   const views = isLive ? [`main.${slice.name}_final`, `main.${slice.name}_cohorts`] : [];
-  await declare(warehouse, {
+  return {
     name: isLive ? `slice ${slice.name}` : `building ${slice.name}`,
     slice: slice.name,
     // DuckDB keeps a view with the types that its columns had when it was made.
     from: [...statements, ...tableColumns(columns).map(({ name, type }) => `${name} ${type}`)],
     relations: [table.replaceAll('"', ''), ...views],
     statements: () => Promise.resolve(statements),
-  });
+  };
 }
 
 const viewName = ({ slice }: Target, ending: 'final' | 'cohorts'): string =>

@@ -15,17 +15,44 @@ import { dayShape, insertRows, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 import type { Target } from './target.ts';
 
-/** Records a slice's metrics if they changed, and the periods' states if horizons or the settle time did; makes none due. */
-export async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
-  const { slice } = target;
-  const { metrics } = target.columns;
-  const settleSeconds = slice.settleMs / 1000;
+/** Records the metrics of slices where they changed, and the periods' states if horizons or the settle time did; makes none due. */
+export async function recordMetrics(
+  warehouse: Warehouse,
+  targets: readonly Target[],
+): Promise<void> {
+  const stored = await Promise.all(
+    targets.map(async ({ slice }) => readRecorded(warehouse, slice.name)),
+  );
+  const changed = targets.flatMap((target, at) => {
+    const [before, now] = [stored[at] ?? [], metricRows(target)];
+    const isSame = (metric: object, position: number): boolean =>
+      Object.entries(metric).every(([name, value]) => before[position]?.[name] === value);
+    return before.length === now.length && now.every(isSame) ? [] : [{ target, before, now }];
+  });
+  if (changed.length === 0) return;
+  const names = changed.map(({ target }) => target.slice.name);
+  await warehouse.run(statement('ledger/delete_metrics'), [JSON.stringify(names)]);
+  await insertRows(
+    warehouse,
+    'ripen.slice_metrics',
+    changed.flatMap(({ now }) => now),
+  );
+  const ripening = changed.filter(({ before, now }) => ripeningOf(before) !== ripeningOf(now));
+  await recordStates(
+    warehouse,
+    ripening.map(({ target }) => target),
+  );
+}
+
+/** The rows of `ripen.slice_metrics`. */
+function metricRows({ slice, columns: { metrics } }: Target) {
   const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
   const ageOf = ageIn(slice);
-  const now = metrics.map(
+  return metrics.map(
     ({ id, type, kind, horizonFrom, additive, additivity, horizonMs, comparableMs }, position) => {
       const { name = null, ageDays = null } = cohorts.get(id) ?? {};
       return {
+        slice: slice.name,
         metric: id,
         position,
         type: formatColumnType(type),
@@ -34,7 +61,7 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
         additive,
         additivity,
         horizon_seconds: horizonMs === null ? null : horizonMs / 1000,
-        settle_seconds: settleSeconds,
+        settle_seconds: slice.settleMs / 1000,
         comparable_seconds: comparableMs === null ? null : comparableMs / 1000,
         cohort_metric: name,
         age_days: ageDays,
@@ -42,14 +69,6 @@ export async function recordMetrics(warehouse: Warehouse, target: Target): Promi
       };
     },
   );
-  const before = await readRecorded(warehouse, slice.name);
-  const isSame = (metric: object, at: number): boolean =>
-    Object.entries(metric).every(([name, value]) => before[at]?.[name] === value);
-  if (before.length === now.length && now.every(isSame)) return;
-  await warehouse.run(statement('ledger/delete_metrics'), [slice.name]);
-  const rows = now.map((metric) => ({ slice: slice.name, ...metric }));
-  await insertRows(warehouse, 'ripen.slice_metrics', rows);
-  if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
 /** The metrics with an age, named without it. If two share name and days, as `d7` and `w1`, the later keeps its unit. */
@@ -128,34 +147,48 @@ export async function recordPostponed(
     const key = `${row.slice} ${row.fingerprint}`;
     byTable.set(key, (byTable.get(key) ?? new Set()).add(`${row.start_day} ${row.age}`));
   }
+  const keyOf = ({ slice, fingerprint }: Target): string => `${slice.name} ${fingerprint}`;
+  const postponing: Target[] = [];
   for (const { target, windows } of planned) {
-    const postponed = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? new Set();
+    const postponed = byTable.get(keyOf(target));
+    if (postponed === undefined) continue;
     for (const { slice, periods } of windows) {
       const ages = new Set(slice.metrics.map(ageIn(slice)));
       for (const { period } of periods)
         for (const age of ages) postponed.delete(`${period.bucket.start} ${age}`);
     }
-    if (postponed.size > 0)
-      await recordStates(warehouse, target, (start, age) => postponed.has(`${start} ${age}`));
+    if (postponed.size > 0) postponing.push(target);
   }
+  await recordStates(
+    warehouse,
+    postponing,
+    (target, start, age) => byTable.get(keyOf(target))?.has(`${start} ${age}`) === true,
+  );
 }
 
 async function recordStates(
   warehouse: Warehouse,
-  { slice, columns, fingerprint }: Target,
-  isMeant: (start: Day, age: string) => boolean = () => true,
+  targets: readonly Target[],
+  isMeant: (target: Target, start: Day, age: string) => boolean = () => true,
 ): Promise<void> {
-  const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
-  const states = [...metricsByAge(slice, columns.metrics)].flatMap(([age, some]) => {
-    const periods = age === '' ? table?.periods : table?.ages?.get(age);
-    const meant = [...(periods?.values() ?? [])].filter(({ bucket }) => isMeant(bucket.start, age));
-    return meant.map((stored) =>
-      periodRow({ slice: slice.name, fingerprint }, recordOf(stored, some, slice)),
-    );
-  });
-  if (states.length === 0) return;
-  const rows = JSON.stringify(states);
-  await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, rows]);
+  // Awaited together, they are read together.
+  const states = await Promise.all(
+    targets.map(async (target) => {
+      const { slice, columns, fingerprint } = target;
+      const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
+      return [...metricsByAge(slice, columns.metrics)].flatMap(([age, metrics]) => {
+        const periods = age === '' ? table?.periods : table?.ages?.get(age);
+        return [...(periods?.values() ?? [])]
+          .filter(({ bucket }) => isMeant(target, bucket.start, age))
+          .map((period) =>
+            periodRow({ slice: slice.name, fingerprint }, recordOf(period, metrics, slice)),
+          );
+      });
+    }),
+  );
+  const rows = states.flat();
+  if (rows.length === 0) return;
+  await warehouse.run(statement('ledger/record_states'), [JSON.stringify(rows)]);
 }
 
 const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });

@@ -12,15 +12,15 @@ import { type Day, lastDay, spanOf, weekdayNames, weekdayOf } from '../../model/
 import { metricsByAge } from '../../model/cube.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
-import { type SliceLedger, tableOf } from '../../model/ledger.ts';
-import { metricsOf } from '../../model/metric.ts';
+import { type SliceLedger, type SliceTable, tableOf } from '../../model/ledger.ts';
+import { type Metric, metricsOf } from '../../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../../model/period.ts';
 import { asScript, identifier, insertRows, literal, statement, storedColumnTypes } from '../sql.ts';
 import { readSliceLedger } from '../ledger.ts';
-import { recordSchemaChange } from '../runs.ts';
+import { recordSchemaChanges, type SchemaChange } from '../runs.ts';
 import { remembering } from '../remembering.ts';
 import type { Warehouse } from '../warehouse.ts';
-import { describeSlice } from './describing.ts';
+import { describeTables } from './describing.ts';
 import { readAdditivity, recordedUnknown } from './slice-metrics.ts';
 import {
   castExactly,
@@ -36,52 +36,127 @@ import {
 const buildingTable = (slice: string): string =>
   `ripen_internal.${identifier(`building_${slice}`)}`;
 
+/** Slices whose ledgers are read together; more would fill the memory. */
+const MAX_TOGETHER = 20;
+
 /**
- * Makes or alters the table so that it has the configured columns in order, none narrower than before. Added metrics are NULL
- * until their periods are fetched. Throws as `refuseUnloadable` does.
+ * Makes or alters the tables so that they have the configured columns in order, none narrower than before. Added metrics are
+ * NULL until their periods are fetched. Returns by slice its table, or why it cannot be loaded as configured.
  */
-export async function prepareTable(
+export async function prepareTables(
   warehouse: Warehouse,
-  slice: Slice,
+  slices: readonly Slice[],
   catalog: Catalog,
   runId: string,
-): Promise<Target> {
-  const fingerprint = fingerprintOf(slice);
-  const ledger = await readSliceLedger(warehouse, slice.name);
-  await refuseUnloadable(warehouse, slice, ledger);
-  const known = tableOf(ledger, fingerprint);
-  const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
-  const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
-  const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-  const columns = columnsOf(slice, metrics, new Map());
-  const made: Target = { slice, fingerprint, state, table, catalog, columns };
-  await warehouse.transact(async () => {
-    if (ledger.building !== null && ledger.building !== known) {
-      // It was built for a fingerprint that is no longer configured.
-      await warehouse.alter(`drop table if exists ${buildingTable(slice.name)}`);
-      await deleteLedgerEntries(warehouse, slice.name, ledger.building.fingerprint);
+): Promise<Map<string, Target | Failure>> {
+  const prepared = new Map<string, Target | Failure>();
+  for (let from = 0; from < slices.length; from += MAX_TOGETHER) {
+    const chunk = slices.slice(from, from + MAX_TOGETHER);
+    await readAhead(warehouse, chunk);
+    for (const entry of await prepareChunk(warehouse, chunk, catalog, runId))
+      prepared.set(...entry);
+  }
+  return prepared;
+}
+
+interface Preparation {
+  readonly made: Target;
+  readonly known: SliceTable | null;
+  /** The table of a meaning that is no longer configured, which was being built. */
+  readonly abandoned: SliceTable | null;
+  readonly metrics: readonly Metric[];
+}
+
+async function prepareChunk(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+  catalog: Catalog,
+  runId: string,
+): Promise<(readonly [slice: string, Target | Failure])[]> {
+  const refused: [slice: string, Failure][] = [];
+  const preparations: Preparation[] = [];
+  for (const slice of slices) {
+    const ledger = await readSliceLedger(warehouse, slice.name);
+    const refusal = await refusalOf(warehouse, slice, ledger);
+    if (refusal !== null) {
+      refused.push([slice.name, refusal]);
+      continue;
     }
-    if (known !== null) return;
+    const fingerprint = fingerprintOf(slice);
+    const known = tableOf(ledger, fingerprint);
+    const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
+    const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
+    const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
+    const columns = columnsOf(slice, metrics, new Map());
+    const made: Target = { slice, fingerprint, state, table, catalog, columns };
+    const abandoned = ledger.building === known ? null : ledger.building;
+    preparations.push({ made, known, abandoned, metrics });
+  }
+  await warehouse.transact(async () => makeTables(warehouse, preparations, runId));
+  for (const { made, known } of preparations)
+    if (made.slice.cube !== undefined && known !== null)
+      await removeMetrics(warehouse, made, runId);
+  // Awaited together, they are read together.
+  const targets = await Promise.all(
+    preparations.map(async ({ made, metrics }) => {
+      const { slice, table } = made;
+      const existing = await storedColumnTypes(warehouse, table, slice.name);
+      return { existing, target: { ...made, columns: columnsOf(slice, metrics, existing) } };
+    }),
+  );
+  await warehouse.transact(async () => {
+    for (const { target, existing } of targets) {
+      const names = tableColumns(target.columns).map(({ name }) => name);
+      if (names.join('\n') === [...existing.keys()].join('\n'))
+        await alterTypes(warehouse, target, existing, runId);
+      else await rebuildTable(warehouse, target, existing, runId);
+    }
+    await describeTables(
+      warehouse,
+      targets.map(({ target }) => target),
+    );
+  });
+  return [...refused, ...targets.map(({ target }) => [target.slice.name, target] as const)];
+}
+
+/** Makes the tables of new meanings, and drops those of meanings that are no longer configured. */
+async function makeTables(
+  warehouse: Warehouse,
+  preparations: readonly Preparation[],
+  runId: string,
+): Promise<void> {
+  for (const { made, abandoned } of preparations) {
+    if (abandoned === null) continue;
+    await warehouse.alter(`drop table if exists ${buildingTable(made.slice.name)}`);
+    await deleteLedgerEntries(warehouse, made.slice.name, abandoned.fingerprint);
+  }
+  const missing = preparations.filter(({ known }) => known === null).map(({ made }) => made);
+  if (missing.length === 0) return;
+  await warehouse.alter(
     // A view of another slice, or of one that is no longer configured, may have this name.
-    await warehouse.alter(asScript([`drop view if exists ${table}`, createTable(table, columns)]));
-    const created_at = new Date();
-    const row = { slice: slice.name, fingerprint, table_name: table, state, created_at };
+    asScript(
+      missing.flatMap(({ table, columns }) => [
+        `drop view if exists ${table}`,
+        createTable(table, columns),
+      ]),
+    ),
+  );
+  const created_at = new Date();
+  const rows = missing.map(({ slice, fingerprint, state, table }) => {
     const live_at = state === 'live' ? created_at : null;
-    await insertRows(warehouse, 'ripen.slice_tables', [{ ...row, live_at }]);
-    const change = { name: null, change: `${state} table made`, before: null, after: fingerprint };
-    await recordSchemaChange(warehouse, runId, slice.name, change);
+    return { slice: slice.name, fingerprint, table_name: table, state, created_at, live_at };
   });
-  if (slice.cube !== undefined && known !== null) await removeMetrics(warehouse, made, runId);
-  const existing = await storedColumnTypes(warehouse, table, slice.name);
-  const target = { ...made, columns: columnsOf(slice, metrics, existing) };
-  const names = tableColumns(target.columns).map(({ name }) => name);
-  return warehouse.transact(async () => {
-    if (names.join('\n') === [...existing.keys()].join('\n'))
-      await alterTypes(warehouse, target, existing, runId);
-    else await rebuildTable(warehouse, target, existing, runId);
-    await describeSlice(warehouse, target);
-    return target;
+  await insertRows(warehouse, 'ripen.slice_tables', rows);
+  const changes = missing.map(({ slice, fingerprint, state }) => {
+    return {
+      object: slice.name,
+      name: null,
+      change: `${state} table made`,
+      before: null,
+      after: fingerprint,
+    };
   });
+  await recordSchemaChanges(warehouse, runId, changes);
 }
 
 /** Gives columns the target's types. Returns whether any changed. Must precede row changes in a transaction. */
@@ -91,17 +166,20 @@ export async function alterTypes(
   existing: ReadonlyMap<string, string>,
   runId: string,
 ): Promise<boolean> {
-  const changed = tableColumns(columns).filter(({ name, type }) => existing.get(name) !== type);
-  for (const { name, type } of changed) {
-    const [column, before] = [identifier(name), existing.get(name) ?? type];
+  const statements: string[] = [];
+  const changes: SchemaChange[] = [];
+  for (const { name, type } of tableColumns(columns)) {
+    const before = existing.get(name) ?? type;
+    if (before === type) continue;
+    const column = identifier(name);
     const using = castExactly(column, before, type);
-    await warehouse.alter(
-      `alter table ${table} alter column ${column} type ${type} using ${using}`,
-    );
-    const change = { name, change: 'column widened', before, after: type };
-    await recordSchemaChange(warehouse, runId, slice.name, change);
+    statements.push(`alter table ${table} alter column ${column} type ${type} using ${using}`);
+    changes.push({ object: slice.name, name, change: 'column widened', before, after: type });
   }
-  return changed.length > 0;
+  if (statements.length === 0) return false;
+  await warehouse.alter(asScript(statements));
+  await recordSchemaChanges(warehouse, runId, changes);
+  return true;
 }
 
 /** Copies the table: DuckDB adds columns only at the end, but their configured order is public. */
@@ -124,17 +202,19 @@ async function rebuildTable(
       `drop table ${table}`,
       `create table ${table} as from ${copy}`,
       `drop table ${copy}`,
+      ...(table === liveTable(slice.name) ? [dropProjected(slice)] : []),
     ]),
   );
-  if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
-  const names = [...existing.keys(), ...wanted.keys()];
-  for (const name of names.filter((column) => !existing.has(column) || !wanted.has(column))) {
+  const changes: SchemaChange[] = [];
+  for (const name of new Set([...existing.keys(), ...wanted.keys()])) {
+    const [before, after] = [existing.get(name) ?? null, wanted.get(name) ?? null];
+    if (before !== null && after !== null) continue;
     // Its values are deleted: if the metric returns, its periods are due again, as are those of a column dropped by hand.
     await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, name]);
-    const [before, after] = [existing.get(name) ?? null, wanted.get(name) ?? null];
     const change = after === null ? 'column removed' : 'column added';
-    await recordSchemaChange(warehouse, runId, slice.name, { name, change, before, after });
+    changes.push({ object: slice.name, name, change, before, after });
   }
+  await recordSchemaChanges(warehouse, runId, changes);
 }
 
 const loadedMetric = z.object({ metric: z.string() });
@@ -159,11 +239,12 @@ async function removeMetrics(
     const counted = `select count(*) from ${table} as t where t.${date}::date = p.start_day and t.age = p.age and t."value" <> 0`;
     const recount = `update ripen.periods as p set rows = (${counted}) where slice = $1 and fingerprint = $2`;
     await warehouse.run(recount, key);
-    for (const name of removed) {
+    for (const name of removed)
       await warehouse.run(statement('load/delete_metric'), [...key, name]);
-      const change = { name, change: 'metric removed', before: name, after: null };
-      await recordSchemaChange(warehouse, runId, slice.name, change);
-    }
+    const changes = removed.map((name) => {
+      return { object: slice.name, name, change: 'metric removed', before: name, after: null };
+    });
+    await recordSchemaChanges(warehouse, runId, changes);
   });
 }
 
@@ -172,7 +253,7 @@ const readMainTables = remembering(async (warehouse): Promise<ReadonlySet<string
   return new Set(await warehouse.rows(statement('ledger/tables_in_the_way'), [], shape));
 }, 'relations');
 
-/** Reads together what `prepareTable` needs. An error is thrown only where the value is needed. */
+/** Reads together what `prepareTables` needs. An error is thrown only where the value is needed. */
 export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<void> {
   await Promise.allSettled(
     slices.flatMap(({ name }) => [
@@ -184,14 +265,14 @@ export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]):
 }
 
 /**
- * Throws `CONFIG_INVALID` if a view of the slice would have the name of a table, or if it no longer has a date dimension: its
- * single period would replace the dated ones. Throws `DATA_MALFORMED` if its loaded weeks begin on another day than configured.
+ * Returns why a slice cannot be loaded: a view of it would have the name of a table, its loaded weeks begin on another day than
+ * configured, or it no longer has a date dimension, so that its single period would replace the dated ones.
  */
-export async function refuseUnloadable(
+export async function refusalOf(
   warehouse: Warehouse,
   slice: Slice,
   ledger: SliceLedger,
-): Promise<void> {
+): Promise<Failure | null> {
   const { name, grain, weekStartsOn } = slice;
   const stored = tableOf(ledger, fingerprintOf(slice))?.periods.values() ?? [];
   const [week, ...weeks] = grain === 'week' ? stored : [];
@@ -201,7 +282,7 @@ export async function refuseUnloadable(
     const message = `slice ${name}: week_starts_on is ${weekdayNames[weekStartsOn]}, but its loaded weeks begin on ${weekday}.`;
     const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
     const hint = `Set \`week_starts_on: ${weekday}\`, or begin anew: \`ripen drop --slice ${name}\`, then \`${backfill}\`.`;
-    throw new Failure('DATA_MALFORMED', message, { facts: { slice: name }, hint });
+    return new Failure('DATA_MALFORMED', message, { facts: { slice: name }, hint });
   }
   const tables = await readMainTables(warehouse);
   const other = ['_cohorts', '_final', '_maturation', '_projected']
@@ -210,20 +291,20 @@ export async function refuseUnloadable(
   if (other !== undefined) {
     const message = `slice ${name}: a view of it would have the name of the table ${other}, which the warehouse holds.`;
     const hint = `Give the slice another name, or delete the other with \`ripen drop --slice ${other}\`.`;
-    throw new Failure('CONFIG_INVALID', message, { facts: { slice: name }, hint });
+    return new Failure('CONFIG_INVALID', message, { facts: { slice: name }, hint });
   }
   const periods = ledger.live?.periods.size ?? 0;
-  if (grain !== null || periods === 0) return;
+  if (grain !== null || periods === 0) return null;
   const columns = await storedColumnTypes(warehouse, liveTable(name), name);
-  if (![...columns.keys()].some(isDateDimension)) return;
+  if (![...columns.keys()].some(isDateDimension)) return null;
   const message = `slice ${name}: it no longer has a date dimension, and its table has ${periods} periods, which would be lost.`;
   const hint = `Give the report without a date another name, or delete the periods with \`ripen drop --slice ${name}\`.`;
-  throw new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
+  return new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 
-/** Drops the view `_projected`, which may name columns that the table no longer has. The run makes it again at its end. */
-const dropProjected = async (warehouse: Warehouse, { name }: Slice): Promise<number> =>
-  warehouse.alter(`drop view if exists main.${identifier(`${name}_projected`)}`);
+/** The view `_projected` may name columns that the table no longer has. The run makes it again at its end. */
+const dropProjected = ({ name }: Slice): string =>
+  `drop view if exists main.${identifier(`${name}_projected`)}`;
 
 async function deletePeriods(
   warehouse: Warehouse,
@@ -259,15 +340,20 @@ export async function swapTables(
   const { live } = await readSliceLedger(warehouse, slice.name);
   const table = liveTable(slice.name);
   await warehouse.transact(async () => {
-    const moved = `create table ${table} as from ${target.table}`;
-    await warehouse.alter(asScript([`drop table ${table}`, moved, `drop table ${target.table}`]));
-    await dropProjected(warehouse, slice);
+    await warehouse.alter(
+      asScript([
+        `drop table ${table}`,
+        `create table ${table} as from ${target.table}`,
+        `drop table ${target.table}`,
+        dropProjected(slice),
+      ]),
+    );
     if (live !== null) await deleteLedgerEntries(warehouse, slice.name, live.fingerprint);
     await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, table]);
-    await describeSlice(warehouse, { ...target, state: 'live', table });
+    await describeTables(warehouse, [{ ...target, state: 'live', table }]);
     const before = live?.fingerprint ?? null;
-    const change = { name: null, change: 'table swapped', before, after: fingerprint };
-    await recordSchemaChange(warehouse, runId, slice.name, change);
+    const change = { object: slice.name, name: null, change: 'table swapped' };
+    await recordSchemaChanges(warehouse, runId, [{ ...change, before, after: fingerprint }]);
   });
 }
 

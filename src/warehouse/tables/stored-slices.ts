@@ -30,12 +30,13 @@ export async function readLiveSlices(warehouse: Warehouse): Promise<readonly Sto
 
 export const readSliceTables = remembering(async (warehouse): Promise<readonly StoredSlice[]> => {
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
-  const slices: StoredSlice[] = [];
-  for (const { slice, table_name: table, is_live: isLive, ahead_seconds: aheadSeconds } of rows) {
-    const columns = [...(await storedColumnTypes(warehouse, table, slice)).keys()];
-    slices.push({ slice, table, isLive, columns, aheadSeconds });
-  }
-  return slices;
+  // Awaited together, they are read together.
+  return Promise.all(
+    rows.map(async ({ slice, table_name: table, is_live: isLive, ahead_seconds: aheadSeconds }) => {
+      const columns = [...(await storedColumnTypes(warehouse, table, slice)).keys()];
+      return { slice, table, isLive, columns, aheadSeconds };
+    }),
+  );
 });
 
 /**
