@@ -104,7 +104,7 @@ async function publishLoaded(run: Run, factory: SourceFactory): Promise<void> {
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
   const { audits, held } = await auditNight(config, warehouse, {
-    signal,
+    ...run,
     tell: async (message) => warn({ code: 'AUDIT_FAILED', message }, null, run),
   });
   record.audits = audits;

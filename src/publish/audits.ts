@@ -9,6 +9,7 @@ import * as z from 'zod';
 
 import type { Audit, Config } from '../config/config.ts';
 import { Failure, textOf } from '../errors.ts';
+import { warningEvent, type Emit } from '../events.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
 import { count, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -28,6 +29,13 @@ export interface AuditResult {
 const LIMIT_MS = 60_000;
 const SHOWN = 5;
 
+const opening = { mode: 'read', lockWaitMs: 0, emit: () => {}, isConfined: true } as const;
+
+const answerRow = z.object({
+  rows: count,
+  first: jsonOf(z.array(z.record(z.string(), z.string().nullable()))),
+});
+
 /** Asks all audits, one after the other. Throws `STORAGE_FAILED` if there is no room for the copy, or the signal's reason. */
 export async function askAudits(
   { audits, slices }: Pick<Config, 'audits' | 'slices'>,
@@ -45,50 +53,34 @@ export async function askAudits(
   try {
     await warehouse.run('checkpoint');
     await copyDatabase(warehouse.path, copy, signal);
-    return await confined(copy, signal, async (night) => {
+    return await withWarehouse(copy, { ...opening, signal }, async (night) => {
       const results: AuditResult[] = [];
-      for (const audit of audits) {
-        const { name, onFail } = audit;
-        const answer = await limited(night, { signal, limitMs }, async () =>
-          answerTo(night, audit),
-        );
-        const of = { name, on_fail: onFail };
-        if ('answer' in answer) results.push({ ...of, ...answer.answer, reason: null });
+      for (const { name, onFail, sql } of audits) {
+        signal.throwIfAborted();
+        const limit = AbortSignal.timeout(limitMs);
+        const stop = AbortSignal.any([signal, limit]);
+        const interrupt = (): void => night.interrupt();
+        stop.addEventListener('abort', interrupt);
+        let error: unknown = null;
+        const [answer] = await night.rows(countedRows(sql), [], answerRow).catch((thrown) => {
+          const late = new Error(`it took longer than ${limitMs / 1000} s`);
+          error = limit.aborted ? late : thrown;
+          return [];
+        });
+        stop.removeEventListener('abort', interrupt);
+        signal.throwIfAborted();
+        const audit = { name, on_fail: onFail };
+        if (answer !== undefined) results.push({ ...audit, ...answer, reason: null });
         else {
-          const reason = await unanswered(night, slices, { sql: audit.sql, error: answer.error });
-          results.push({ ...of, first: [], ...reason });
+          const unanswered = await meaningOf(error, night, sql, slices);
+          results.push({ ...audit, first: [], ...unanswered });
         }
       }
-      signal.throwIfAborted();
       return results;
     });
   } finally {
     await remove();
   }
-}
-
-const confined = async <T>(
-  path: string,
-  signal: AbortSignal,
-  work: (night: Warehouse) => Promise<T>,
-): Promise<T> =>
-  withWarehouse(
-    path,
-    { mode: 'read', lockWaitMs: 0, emit: () => {}, signal, isConfined: true },
-    work,
-  );
-
-const answerRow = z.object({
-  rows: count,
-  first: jsonOf(z.array(z.record(z.string(), z.string().nullable()))),
-});
-
-async function answerTo(
-  night: Warehouse,
-  { sql }: Audit,
-): Promise<Pick<AuditResult, 'rows' | 'first'>> {
-  const [answer] = await night.rows(countedRows(sql), [], answerRow);
-  return answer ?? { rows: 0, first: [] };
 }
 
 /** The lines of the statement before those of the audit. */
@@ -104,35 +96,14 @@ from (select ${ROW}, row_number() over () as "number," from (select columns(*)::
 ${sql.replace(/[;\s]+$/, '')}
 )) as ${ROW})`;
 
-/** Interrupts `work` at the limit or by the signal, whose reason it throws. */
-async function limited<T>(
-  night: Warehouse,
-  { signal, limitMs }: { readonly signal: AbortSignal; readonly limitMs: number },
-  work: () => Promise<T>,
-): Promise<{ readonly answer: T } | { readonly error: unknown }> {
-  const limit = AbortSignal.timeout(limitMs);
-  const stop = AbortSignal.any([signal, limit]);
-  const interrupt = (): void => night.interrupt();
-  stop.addEventListener('abort', interrupt);
-  try {
-    signal.throwIfAborted();
-    return { answer: await work() };
-  } catch (error) {
-    signal.throwIfAborted();
-    const late = new Error(`it took longer than ${limitMs / 1000} s`);
-    return { error: limit.aborted ? late : error };
-  } finally {
-    stop.removeEventListener('abort', interrupt);
-  }
-}
-
 const columnRow = z.object({ name: z.string() }).transform(({ name }) => name.toLowerCase());
 
 /** Returns what an error means: an audit of a slice, or of a column, that is not loaded yet passes. */
-async function unanswered(
+async function meaningOf(
+  error: unknown,
   night: Warehouse,
+  sql: string,
   slices: Config['slices'],
-  { sql, error }: { readonly sql: string; readonly error: unknown },
 ): Promise<Pick<AuditResult, 'rows' | 'reason'>> {
   const text = textOf(error);
   const table = /Table with name (\S+) does not exist/.exec(text)?.[1]?.toLowerCase();
@@ -151,25 +122,21 @@ async function unanswered(
     if (lacking !== undefined && isLoaded && !columns.includes(lacking.toLowerCase()))
       return { rows: 0, reason: `slice ${name} has no column ${lacking} yet` };
   }
-  return { rows: null, reason: placedText(text) };
+  // DuckDB's words, with the line and column in the audit's own text; both count from 1.
+  const words = (text.split('\n\nLINE ')[0] ?? text).replaceAll(/\s*\n\s*/g, ' ');
+  const place = /LINE (\d+): ([^\n]*)\n( *)\^/.exec(text);
+  if (place === null) return { rows: null, reason: words };
+  const [, line = '', shown = '', indent = ''] = place;
+  const position = indent.length - `LINE ${line}: `.length + 1;
+  // A long line is shown in part, so that its mark says nothing of the column.
+  const inLine = shown.startsWith('...') ? '' : `, column ${position}`;
+  return { rows: null, reason: `${words} (line ${Number(line) - LINES_BEFORE}${inLine})` };
 }
 
 const LIVE_COLUMNS = `select c.column_name as name
 from ripen.slice_tables as t
 join duckdb_columns() as c on c.schema_name = 'main' and c.table_name = t.slice
 where t.slice = $1 and t.state = 'live'`;
-
-/** DuckDB's words, with the line and column in the audit's own text; both count from 1. */
-function placedText(text: string): string {
-  const words = (text.split('\n\nLINE ')[0] ?? text).replaceAll(/\s*\n\s*/g, ' ');
-  const place = /LINE (\d+): ([^\n]*)\n( *)\^/.exec(text);
-  if (place === null) return words;
-  const [, line = '', shown = '', indent = ''] = place;
-  // A long line is shown in part, so that its mark says nothing of the column.
-  const column = indent.length - `LINE ${line}: `.length + 1;
-  const isWhole = !shown.startsWith('...');
-  return `${words} (line ${Number(line) - LINES_BEFORE}${isWhole ? `, column ${column}` : ''})`;
-}
 
 export const isFailedAudit = ({ rows }: AuditResult): boolean => rows !== 0;
 
@@ -191,9 +158,14 @@ export async function auditNight(
   config: Pick<Config, 'audits' | 'slices'>,
   warehouse: Warehouse,
   {
+    emit,
     signal,
-    tell,
-  }: { readonly signal: AbortSignal; readonly tell: (message: string) => Promise<void> | void },
+    tell = (message) => emit(warningEvent('AUDIT_FAILED', message)),
+  }: {
+    readonly emit: Emit;
+    readonly signal: AbortSignal;
+    readonly tell?: (message: string) => Promise<void> | void;
+  },
 ): Promise<{ readonly audits: readonly AuditResult[]; readonly held: readonly Failure[] }> {
   const isHoldable = config.audits.some(({ onFail }) => onFail === 'hold');
   const results = await askAudits(config, warehouse, signal).catch(async (error: unknown) => {
@@ -203,44 +175,36 @@ export async function auditNight(
     await tell(`The audits could not be asked: ${error.message}`);
     return [];
   });
-  const failed = results.filter(isFailedAudit);
-  for (const audit of failed) if (audit.on_fail === 'warn') await tell(auditText(audit));
-  const held = failed.flatMap((audit) => {
-    const facts = { audit: audit.name, rows: audit.rows };
-    const hint =
-      'Nothing was published, and readers keep the last good night. Correct the data or the audit, then run `ripen publish`.';
-    return audit.on_fail === 'hold'
-      ? [new Failure('AUDIT_HELD', auditText(audit), { facts, hint })]
-      : [];
-  });
+  const held: Failure[] = [];
+  for (const audit of results.filter(isFailedAudit)) {
+    const message = auditText(audit);
+    if (audit.on_fail === 'warn') await tell(message);
+    else {
+      const facts = { audit: audit.name, rows: audit.rows };
+      const hint =
+        'Nothing was published, and readers keep the last good night. Correct the data or the audit, then run `ripen publish`.';
+      held.push(new Failure('AUDIT_HELD', message, { facts, hint }));
+    }
+  }
   const audits = results.filter((result) => isFailedAudit(result) || result.reason !== null);
   return { audits, held };
 }
 
-export interface AuditProblem {
-  readonly name: string;
-  readonly message: string;
-  /** Whether it only waits for a slice. */
-  readonly isWaiting: boolean;
-}
-
-/** Prepares each audit against a warehouse that nothing writes to. Returns those that could not be asked. */
+/** Prepares each audit against a warehouse that nothing writes to. Returns those that could not be asked, or wait for a slice. */
 export async function auditProblems(
   { audits, slices }: Pick<Config, 'audits' | 'slices'>,
   path: string,
   signal: AbortSignal,
-): Promise<AuditProblem[]> {
-  return confined(path, signal, async (night) => {
-    const problems: AuditProblem[] = [];
+) {
+  return withWarehouse(path, { ...opening, signal }, async (night) => {
+    const problems: { name: string; message: string; isWaiting: boolean }[] = [];
     for (const { name, sql } of audits) {
-      const explained = `explain ${countedRows(sql)}`;
-      const error = await night.rows(explained, [], z.unknown()).then(
-        () => null,
-        (thrown: unknown) => thrown,
-      );
-      if (error === null) continue;
-      const { rows, reason } = await unanswered(night, slices, { sql, error });
-      problems.push({ name, message: reason ?? '', isWaiting: rows === 0 });
+      try {
+        await night.rows(`explain ${countedRows(sql)}`, [], z.unknown());
+      } catch (error) {
+        const { rows, reason } = await meaningOf(error, night, sql, slices);
+        problems.push({ name, message: reason ?? '', isWaiting: rows === 0 });
+      }
     }
     return problems;
   });

@@ -17,7 +17,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { grainOf, plainType } from './tables.ts';
 import { codeOf, outputAt, replaceShared } from './places/replacement.ts';
 
-const options = {
+const formats = {
   parquet: 'format parquet, compression zstd',
   csv: 'format csv, header true',
   ndjson: 'format json',
@@ -61,8 +61,8 @@ const unusable = (message: string, hint: string): Failure =>
  * Returns the table and the format (default: from the extension, which may precede `.gz`). Throws `USAGE_INVALID` if there is
  * no table, stream or known format, or the last day is before the first.
  */
-export function exportRequest(given: ExportOptions): Pick<Exported, 'slice' | 'format'> {
-  const { slice = '', table = slice, output, stream, from = null, to = null } = given;
+export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 'format'> {
+  const { slice = '', table = slice, output, stream, from = null, to = null } = options;
   if (table === '')
     throw unusable('The export named nothing to write.', 'Give --slice or --table.');
   if (output === '-' && stream === undefined) {
@@ -75,7 +75,7 @@ export function exportRequest(given: ExportOptions): Pick<Exported, 'slice' | 'f
   }
   // No reader takes Parquet in gzip; Parquet is already compressed.
   const [, extension] = /\.(parquet\.gz|[a-z]+)(?:\.gz)?$/i.exec(output) ?? [];
-  const named = given.format ?? extension?.toLowerCase();
+  const named = options.format ?? extension?.toLowerCase();
   const format = exportFormats.find((each) => each === named);
   if (format === undefined) {
     const message = `The export to ${output} had an unknown format: ${named ?? 'no extension'} is none.`;
@@ -89,9 +89,10 @@ export function exportRequest(given: ExportOptions): Pick<Exported, 'slice' | 'f
  * Exports a live table or final view. A reader may close the stream early. Throws the signal's reason, `STORAGE_FAILED`, or
  * `USAGE_INVALID` as `exportRequest` does, or for a slice that is not loaded or has no dates to choose by.
  */
-export async function exportSlice(warehouse: Warehouse, given: ExportOptions): Promise<Exported> {
-  const { output, finalOnly = false, signal = new AbortController().signal } = given;
-  const { slice, format } = exportRequest(given);
+export async function exportSlice(warehouse: Warehouse, options: ExportOptions): Promise<Exported> {
+  const { output, from, to, finalOnly = false, mode = 0o644, stream } = options;
+  const { signal = new AbortController().signal } = options;
+  const { slice, format } = exportRequest(options);
   const relation = finalOnly ? `${slice}_final` : slice;
   const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
   if (columns.length === 0) {
@@ -99,17 +100,47 @@ export async function exportSlice(warehouse: Warehouse, given: ExportOptions): P
       'Run `ripen sync` first, or name a table of schema main, such as partners, links, apps or metrics.';
     throw unusable(`There was no table ${slice} to export.`, hint);
   }
-  if (grainOf(columns) === null && (given.from ?? given.to ?? null) !== null) {
+  if (grainOf(columns) === null && (from ?? to ?? null) !== null) {
     const message = `The slice ${slice} had no date dimension to choose days by.`;
     throw unusable(message, 'Leave out --from and --to.');
   }
   const write = async (path: string): Promise<number> =>
-    warehouse.run(exportStatement(relation, columns, given, { path, format }));
+    warehouse.run(exportStatement(relation, columns, options, { path, format }));
+  const storageFailure = (error: unknown): Failure =>
+    storageFailed(`The export to ${output} failed`, error, {
+      hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
+    });
   const stop = (): void => warehouse.interrupt();
   signal.throwIfAborted();
   signal.addEventListener('abort', stop);
   try {
-    return { slice, output, format, rows: await written({ ...given, signal }, write) };
+    const isStandard = output === '-';
+    const { path, isStream } = isStandard
+      ? { path: output, isStream: true }
+      : await outputAt(resolve(output));
+    if (!isStream) {
+      const rows = await replaceShared(path, mode, async (unfinished) => {
+        const written = await write(unfinished);
+        signal.throwIfAborted();
+        return written;
+      }).catch((error: unknown) => {
+        throw error instanceof Error && 'syscall' in error ? storageFailure(error) : error;
+      });
+      return { slice, output, format, rows };
+    }
+    // DuckDB writes only to files, so the rows for a stream are a private temporary file first.
+    return await inTemporaryFolder(async (folder) => {
+      const file = join(folder, 'rows');
+      const rows = await write(file);
+      const sink = isStandard && stream !== undefined ? stream : createWriteStream(path);
+      const end = sink !== stream;
+      await pipeline(createReadStream(file), sink, { end, signal }).catch((error: unknown) => {
+        signal.throwIfAborted();
+        const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
+        if (!isClosed) throw storageFailure(error);
+      });
+      return { slice, output, format, rows };
+    });
   } finally {
     signal.removeEventListener('abort', stop);
   }
@@ -155,42 +186,5 @@ select
 from main.${identifier(relation)} as s
 where ${conditions.join(' and ')}
 order by ${[...sorted.map(({ name }) => `s.${identifier(name)}`), '1'].join(', ')}
-) to ${literal(path)} (${options[format]}${isCompressed ? ', compression gzip' : ''})`;
-}
-
-/** Lets `write` write to a path, moves that to the output and returns the number of rows. */
-async function written(
-  { output, mode = 0o644, stream, signal }: ExportOptions & { readonly signal: AbortSignal },
-  write: (path: string) => Promise<number>,
-): Promise<number> {
-  const storageFailure = (error: unknown): Failure =>
-    storageFailed(`The export to ${output} failed`, error, {
-      hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
-    });
-  const isStandard = output === '-';
-  const { path, isStream } = isStandard
-    ? { path: output, isStream: true }
-    : await outputAt(resolve(output));
-  if (!isStream) {
-    return replaceShared(path, mode, async (unfinished) => {
-      const rows = await write(unfinished);
-      signal.throwIfAborted();
-      return rows;
-    }).catch((error: unknown) => {
-      throw error instanceof Error && 'syscall' in error ? storageFailure(error) : error;
-    });
-  }
-  // DuckDB writes only to files, so the rows for a stream are a private temporary file first.
-  return inTemporaryFolder(async (folder) => {
-    const rows = await write(join(folder, 'rows'));
-    const sink = isStandard && stream !== undefined ? stream : createWriteStream(path);
-    const end = sink !== stream;
-    const source = createReadStream(join(folder, 'rows'));
-    await pipeline(source, sink, { end, signal }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
-      if (!isClosed) throw storageFailure(error);
-    });
-    return rows;
-  });
+) to ${literal(path)} (${formats[format]}${isCompressed ? ', compression gzip' : ''})`;
 }

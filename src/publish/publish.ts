@@ -48,7 +48,15 @@ export async function publish(
     const row = { number: current.number, published_at: new Date(current.atMs) };
     // Recorded before any copy states it, so that the warehouse knows every copy of its own.
     await insertRows(session, 'ripen_internal.publishes', [row]);
-    const contents = await Contents.read(session);
+    const publishing = {
+      warehouse: session,
+      contents: await Contents.read(session),
+      owner: own.id ?? own.path,
+      publish: current,
+      confirmedNow,
+      emit,
+      signal,
+    };
     for (const target of targets) {
       signal.throwIfAborted();
       const { kind, path } = target;
@@ -60,21 +68,11 @@ export async function publish(
           const message = `${path} was of a state that this warehouse does not have: publish ${origin.number} of ${textOf(origin.atMs)}. The last publish of the warehouse is ${lastNumber} of ${textOf(lastAtMs)}. The copy is now equal to the warehouse.`;
           emit(warningEvent('COPY_LATER', message));
         }
-        const report = await copyAt(target).publish({
-          warehouse: session,
-          contents,
-          owner: own.id ?? own.path,
-          publish: current,
-          isLater,
-          confirmedNow,
-          emit,
-          signal,
-        });
-        const copy = { kind, path, ...report };
+        const copy = { kind, path, ...(await copyAt(target).publish({ ...publishing, isLater })) };
         published.push(copy);
         done(copy);
         const ms = Math.round(performance.now() - startedAt);
-        emit({ type: 'published', kind, path, ms, filesWritten: report.files_written });
+        emit({ type: 'published', kind, path, ms, filesWritten: copy.files_written });
       } catch (error) {
         signal.throwIfAborted();
         const failure = asPublishFailure(target, error);

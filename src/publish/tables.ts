@@ -67,6 +67,14 @@ const cohortCell = z.object({
 
 export type CohortCell = z.infer<typeof cohortCell>;
 
+/** Returns the slices of a ledger, also those no longer configured, and whether each is a cube. */
+export async function slicesIn(
+  database: Pick<Warehouse, 'rows'>,
+): Promise<ReadonlyMap<string, boolean>> {
+  const rows = await database.rows(statement('publish/slices'), [], sliceRow);
+  return new Map(rows.map((row) => [row.slice, row.is_cube]));
+}
+
 /**
  * Returns the slices that have a table, the dimension tables and, last, finality. With `relations` also those beside each slice
  * and the ledger's tables for analysts. Slices no longer configured stay until dropped.
@@ -77,8 +85,7 @@ export async function lakeTables(
 ): Promise<LakeTable[]> {
   const main = await relationsIn(warehouse, 'main');
   const ledger = await relationsIn(warehouse, 'ripen');
-  const sliceRows = await warehouse.rows(statement('publish/slices'), [], sliceRow);
-  const slices = new Map(sliceRows.map((row) => [row.slice, row.is_cube]));
+  const slices = await slicesIn(warehouse);
   const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cohortCell);
   const tables: LakeTable[] = [];
   for (const name of new Set([...slices.keys(), ...dimensionTables])) {

@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
-import { type Emit, failedEvent, warningEvent } from '../events.ts';
+import { type Emit, failedEvent } from '../events.ts';
 import type { AccountLakes } from '../publish/words/ddl.ts';
 import type { Engine } from '../publish/words/engines.ts';
 import type { Exported, ExportOptions } from '../publish/export.ts';
@@ -26,13 +26,9 @@ export const publish = verb(
     await assertWritable(config);
     const resolved = withDefaults(config, options);
     return onWarehouse(config, 'write', resolved, async (warehouse) => {
-      const { planAt } = resolved;
-      await assertNoFutureFetch(warehouse, config.slices, planAt);
+      await assertNoFutureFetch(warehouse, config.slices, resolved.planAt);
       await refreshJoins(warehouse);
-      const { held } = await auditNight(config, warehouse, {
-        signal: resolved.signal,
-        tell: (message) => resolved.emit(warningEvent('AUDIT_FAILED', message)),
-      });
+      const { held } = await auditNight(config, warehouse, resolved);
       if (held.length > 0) return withEvents({ published: [], failures: held }, resolved.emit);
       return withEvents(await publishCopies(config, warehouse, resolved), resolved.emit);
     });
@@ -53,21 +49,17 @@ export const lakeDdl = verb(
     config: Config,
     options: Circumstances & { readonly engine: Engine; readonly others?: readonly Config[] },
   ): Promise<string> => {
-    const { accountsDdl, describedLakes, lakesDdl } = await import('../publish/words/ddl.ts');
+    const { describedLakes, lakesDdl } = await import('../publish/words/ddl.ts');
     const { engine, others = [] } = options;
     const resolved = withDefaults(config, options);
-    if (others.length === 0)
-      return onWarehouse(config, 'read', resolved, async (warehouse) =>
-        lakesDdl(engine, config, warehouse, resolved.signal),
-      );
     const accounts: AccountLakes[] = [];
-    for (const each of [config, ...others]) {
-      const lakes = await onWarehouse(each, 'read', resolved, async (warehouse) =>
-        describedLakes(engine, each, warehouse, resolved.signal),
+    for (const account of [config, ...others]) {
+      const lakes = await onWarehouse(account, 'read', resolved, async (warehouse) =>
+        describedLakes(engine, account, warehouse, resolved.signal),
       );
-      accounts.push({ ...each, lakes });
+      accounts.push({ ...account, lakes });
     }
-    return accountsDdl(engine, accounts);
+    return lakesDdl(engine, accounts);
   },
 );
 

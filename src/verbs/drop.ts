@@ -9,7 +9,6 @@ import { randomUUID } from 'node:crypto';
 import { answersToDrop, dropAnswers } from '../extract/archive.ts';
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { warningEvent } from '../events.ts';
 import { refreshJoins } from '../account/joins.ts';
 import type { Day } from '../model/calendar.ts';
 import { SLICE_NAME } from '../model/slice.ts';
@@ -82,10 +81,7 @@ export async function dropSlice(
     });
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
-    const { held } = await auditNight(config, warehouse, {
-      signal,
-      tell: (message) => emit(warningEvent('AUDIT_FAILED', message)),
-    });
+    const { held } = await auditNight(config, warehouse, { emit, signal });
     if (held.length > 0) return { dropped: loss, published: [], failures: held };
     return {
       dropped: loss,

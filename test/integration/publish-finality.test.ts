@@ -6,9 +6,9 @@ import { expect, onTestFinished, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { DatePeriod } from '../../src/model/slice.ts';
-import { lakesDdl } from '../../src/publish/words/ddl.ts';
 import { query } from '../support/contents.ts';
 import { answersOf } from '../support/delta-reader.ts';
+import { lakesDdl } from '../support/lake-ddl.ts';
 import { smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario } from '../support/scenario.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { lakesDdl } from '../../src/publish/words/ddl.ts';
+import { lakesDdl } from '../support/lake-ddl.ts';
 import { empty } from '../support/ledger-fixtures.ts';
 import { storeRows } from '../support/ledger-rows.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
-import { lakesDdl } from '../../src/publish/words/ddl.ts';
 import {
   comparable,
   openClickHouse,
@@ -13,6 +12,7 @@ import {
 } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
+import { lakesDdl } from '../support/lake-ddl.ts';
 import { heldRows } from '../support/ledger-fixtures.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { lakeDdl, lakesDdl } from '../../src/publish/words/ddl.ts';
+import { lakeDdl } from '../../src/publish/words/ddl.ts';
 import { comparable, openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
+import { lakesDdl } from '../support/lake-ddl.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

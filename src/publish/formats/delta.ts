@@ -132,7 +132,8 @@ async function publishTables(
   };
   const done = await eachAtOnce(store, changes.slice(0, -1), commit);
   for (const finality of changes.slice(-1)) done.push(await commit(finality));
-  const hasCatalog = store.isOnDisk && (await replaceCatalog(store.root, done, target.mode));
+  const isOnDisk = target.store === undefined;
+  const hasCatalog = isOnDisk && (await replaceCatalog(store.root, done, target.mode));
   for (const { stored, now } of done) await sweep(context, { ...stored, table: now }, true);
   const version = `version ${context.version}`;
   return {

@@ -11,7 +11,7 @@ import * as z from 'zod';
 
 import { Failure, storageFailed } from '../../errors.ts';
 import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
-import { identifier, literal, statement } from '../../warehouse/sql.ts';
+import { identifier, literal } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { readOrigin, tablesOf, withDatabase, type Database } from '../places/database.ts';
 import {
@@ -21,7 +21,7 @@ import {
   UNFINISHED,
   unfinishedPath,
 } from '../places/replacement.ts';
-import { dimensionTables } from '../tables.ts';
+import { dimensionTables, slicesIn } from '../tables.ts';
 import type { Copy, CopyReport, DescribedTable, TargetOf } from '../target.ts';
 
 /** The ledger's relations for analysts; the others are bookkeeping. */
@@ -59,8 +59,8 @@ export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
     owner: async (own) => readOrigin(path, own),
     publish: async ({ warehouse, signal }) => publishSnapshot(warehouse, target, signal),
     async describe(warehouse) {
-      const slices = await warehouse.rows(statement('publish/slices'), [], sliceRow);
-      const ofSlices = slices.flatMap(({ slice }) => sliceRelations.map((end) => `${slice}${end}`));
+      const slices = [...(await slicesIn(warehouse)).keys()];
+      const ofSlices = slices.flatMap((slice) => sliceRelations.map((end) => `${slice}${end}`));
       const schemas: Record<string, DescribedTable[]> = { main: [], ripen: [] };
       const names = { main: [...ofSlices, ...dimensionTables], ripen: ledgerRelations };
       for (const [schema, shown] of Object.entries(names)) {
@@ -74,8 +74,6 @@ export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
     },
   };
 }
-
-const sliceRow = z.object({ slice: z.string() });
 
 /** Throws `STORAGE_FAILED`, or the signal's reason. */
 async function publishSnapshot(

@@ -12,7 +12,7 @@ import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { count, statement } from '../../warehouse/sql.ts';
 import { isUnknownToEngine, rowsIn, statementsOn } from '../../warehouse/warehouse.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { dimensionTables } from '../tables.ts';
+import { dimensionTables, slicesIn } from '../tables.ts';
 import type { CopyOrigin, Publisher } from '../target.ts';
 import { ifThere } from './replacement.ts';
 
@@ -50,7 +50,6 @@ export async function withDatabase<T>(
 const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
 const identityRow = z.object({ id: z.string() });
 const publishRow = z.object({ number: count, at_ms: count });
-const sliceRow = z.object({ slice: z.string() });
 
 export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
   return database.rows(statement('publish/tables'), [], tableRow);
@@ -124,10 +123,8 @@ async function ownershipOf(
   const tables = await tablesOf(database);
   const names = tables.map((table) => `${table.schema_name}.${table.table_name}`);
   if (!names.includes('ripen_internal.migrations')) return { origin: null, foreign: names };
-  const slices = await database.rows(statement('publish/slices'), [], sliceRow);
-  const made = new Set(
-    [...dimensionTables, ...slices.map(({ slice }) => slice)].map((name) => `main.${name}`),
-  );
+  const own = [...dimensionTables, ...(await slicesIn(database)).keys()];
+  const made = new Set(own.map((name) => `main.${name}`));
   const foreign = names.filter((name) => !/^ripen(_internal)?\./.test(name) && !made.has(name));
   const { id, publishes } = await publisherOf(database, '');
   const [number, atMs] = [...publishes].at(-1) ?? [];

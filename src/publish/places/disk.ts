@@ -47,7 +47,6 @@ function openDiskStore(root: string, mode: number): LakeStore {
   };
   return {
     root,
-    isOnDisk: true,
     atOnce: AT_ONCE,
     async list(folder) {
       const files = new Map<string, StoredFile>();

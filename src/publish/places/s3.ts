@@ -61,9 +61,9 @@ export async function openS3Store(
   });
   const client = await connectedClient(sdk.S3Client, store);
   const options = { abortSignal: signal };
-  const clear = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
-  // Drafts of a killed run were never put in place.
-  await clear();
+  const removeDrafts = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
+  // A killed run may have left some.
+  await removeDrafts();
   const keyOf = (path: string): string => (prefix === '' ? path : `${prefix}/${path}`);
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
   const draft = async (path: string): Promise<string> => {
@@ -110,8 +110,8 @@ export async function openS3Store(
       } catch (error) {
         if (refusalOf(error).status !== 412) throw error;
         // The response to an earlier try may have been lost: equal bytes are this upload's own.
-        const found = await bytesOf(path);
-        const isOwn = found !== null && (await readFile(file)).equals(found);
+        const stored = await bytesOf(path);
+        const isOwn = stored !== null && (await readFile(file)).equals(stored);
         return isOwn ? { bytes, etag: null, modifiedMs: Infinity } : null;
       } finally {
         if ('destroy' in Body) Body.destroy();
@@ -121,7 +121,6 @@ export async function openS3Store(
   };
   return {
     root,
-    isOnDisk: false,
     atOnce: UPLOADS_AT_ONCE,
     list: async (folder) =>
       requesting(`list ${keyOf(folder)}`, async () => {
@@ -155,7 +154,7 @@ export async function openS3Store(
     },
     async close() {
       client.destroy();
-      await clear();
+      await removeDrafts();
     },
   };
 }
@@ -206,8 +205,7 @@ const errorShape = z.object({
 });
 
 function refusalOf(error: unknown) {
-  const { name, message, code, $metadata, $response } =
-    errorShape.safeParse(error).data ?? errorShape.parse({});
+  const { name, message, code, $metadata, $response } = errorShape.parse(Object(error));
   const status = $metadata?.httpStatusCode ?? $response?.statusCode ?? null;
   const tries = $metadata?.attempts ?? 1;
   return { name: name === 'Error' ? (code ?? name) : name, status, message, tries };
@@ -230,22 +228,17 @@ const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: st
   ],
 ];
 
-const otherRemedy = [
-  /^/,
-  'STORAGE_FAILED',
-  'Run `ripen publish` once the store answers; whole files are in place, it makes the others.',
-] as const;
+const LATER =
+  'Run `ripen publish` once the store answers; whole files are in place, it makes the others.';
 
-function storeFailure(what: string, error: unknown): Failure {
-  const { name, status, message, tries } = refusalOf(error);
+function storeFailure(what: string, cause: unknown): Failure {
+  const { name, status, message, tries } = refusalOf(cause);
   const words = scrub(message).split('\n')[0] ?? '';
   const reason = status === null ? name : `${status} ${name}`;
   const text = status === null ? `${name} ${words}` : reason;
-  const [, code, hint] = remedies.find(([refusal]) => refusal.test(text)) ?? otherRemedy;
+  const [, code = 'STORAGE_FAILED' as const, hint = LATER] =
+    remedies.find(([refusal]) => refusal.test(text)) ?? [];
   const tried = tries === 1 ? '1 try' : `${tries} tries`;
-  return new Failure(code, `The store did not ${what} (${reason}, ${tried}): ${words}`, {
-    facts: { status, name, tries },
-    hint,
-    cause: error,
-  });
+  const told = `The store did not ${what} (${reason}, ${tried}): ${words}`;
+  return new Failure(code, told, { facts: { status, name, tries }, hint, cause });
 }

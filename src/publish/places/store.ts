@@ -16,7 +16,6 @@ export interface StoredFile {
 export interface LakeStore {
   /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
-  readonly isOnDisk: boolean;
   readonly atOnce: number;
   /** Every file below a folder, by path; all files for the empty text. */
   list(folder: string): Promise<ReadonlyMap<string, StoredFile>>;

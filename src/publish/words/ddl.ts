@@ -9,17 +9,6 @@ import { ddlRefusal, type EngineLake, engineText, queryWords } from './engine-te
 import { engines, type Engine } from './engines.ts';
 import { sliceViews } from './slice-views.ts';
 
-/** Returns the statements for every lake that an engine can read. Throws as `describedLakes` does. */
-export async function lakesDdl(
-  engine: Engine,
-  publishing: Pick<Config, 'publish'>,
-  warehouse: Warehouse,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<string> {
-  const lakes = await describedLakes(engine, publishing, warehouse, signal);
-  return lakes.map((lake) => lakeDdl(engine, lake)).join('\n');
-}
-
 /** Returns every lake that an engine can read, each with its own schema. Throws `USAGE_INVALID` if there is none. */
 export async function describedLakes(
   engine: Engine,
@@ -90,10 +79,14 @@ export interface AccountLakes extends Pick<Config, 'name' | 'file' | 'warehouse'
 const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the account' };
 
 /**
- * Returns statements for the Delta tables of every account, and for union views with a column `account`. Throws `USAGE_INVALID`
- * if an account has no name or no Delta tables, or shares its name, warehouse or place with another.
+ * Returns statements for the lakes of an account; for those of several, statements for the Delta tables of each, and for union
+ * views with a column `account`. Throws `USAGE_INVALID` if one of several has no name or no Delta tables, or shares its name,
+ * warehouse or place with another.
  */
-export function accountsDdl(engine: Engine, configured: readonly AccountLakes[]): string {
+export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): string {
+  const [only, ...others] = configured;
+  if (others.length === 0)
+    return (only?.lakes ?? []).map((lake) => lakeDdl(engine, lake)).join('\n');
   const unclear = (reason: string, hint: string): Failure =>
     new Failure('USAGE_INVALID', `The accounts could not be read as one: ${reason}.`, { hint });
   const schemas = new Set<string>();
