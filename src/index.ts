@@ -222,10 +222,14 @@ export const status = verb(
     if (options.output !== undefined)
       await (await import('./publish/places/destinations.ts')).assertOutput(config, options.output);
     const { planAt, emit, signal } = withDefaults(config, options);
-    const report = await statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
+    const { lockWaitMs = null, since = null } = options;
+    const report = await statusOf(config, planAt, lockWaitMs, { emit, signal, since });
+    const isChosen = (name: string): boolean => slices.some((slice) => slice.name === name);
+    const items = report.news.items.filter(({ slice }) => slice === null || isChosen(slice));
     return {
       ...report,
-      slices: report.slices.filter(({ name }) => slices.some((slice) => slice.name === name)),
+      news: { ...report.news, items },
+      slices: report.slices.filter(({ name }) => isChosen(name)),
     };
   },
 );

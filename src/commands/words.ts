@@ -89,11 +89,13 @@ export const verbs = {
   ),
   status: verb('Show what is fresh, final, restated, and last runs', 'status --html status.html', {
     slice: list('Details of these slices'),
+    news: flag('Only show what the last night brought'),
+    since: text('News since this instant, with its offset'),
     html: text('Write one page with pictures to this file'),
     'fail-on': choice(['watch', 'failed'], 'End with 65 if so or worse'),
-    maturation: flag('Show how much of a final value is known at each age'),
-    backtest: flag('Show what projections would have come to'),
-    'lock-wait': text('How long to wait for a run before its snapshot is read'),
+    maturation: flag('Share of a value known at each age'),
+    backtest: flag('How accurate past projections were'),
+    'lock-wait': text('How long to wait before reading the snapshot'),
   }),
   replay: verb('Load again from the archive, without the service', 'replay --slice network_daily', {
     slice: slices,

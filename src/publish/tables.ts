@@ -28,6 +28,7 @@ const ledgerTables = [
   ['periods', 'start_day'],
   ['restatements', 'period'],
   ['projection_errors', null],
+  ['news', null],
 ] as const;
 
 /** The columns have the types of the files. */
@@ -76,8 +77,8 @@ export async function slicesIn(
 }
 
 /**
- * Returns the slices that have a table, the dimension tables and, last, finality. With `relations` also those beside each slice
- * and the ledger's tables for analysts. Slices no longer configured stay until dropped.
+ * Returns the slices that have a table, the dimension tables, news and, last, finality. With `relations` also those beside each
+ * slice and the ledger's tables for analysts. Slices no longer configured stay until dropped.
  */
 export async function lakeTables(
   warehouse: Warehouse,
@@ -118,7 +119,8 @@ export async function lakeTables(
       tables.push({ ...table, grain, dividedBy: grain, slice });
     }
   }
-  for (const [name, dividedBy] of relations ? ledgerTables : []) {
+  for (const [name, dividedBy] of ledgerTables) {
+    if (!relations && name !== 'news') continue;
     const relation = ledger.get(name);
     if (relation === undefined) continue;
     const table = await tableOf(warehouse, 'ripen', relation);

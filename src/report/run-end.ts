@@ -19,6 +19,7 @@ import { readStatus, statusOf } from './status/status.ts';
 import { explained, type PrintedFailure } from './terminal/failure-text.ts';
 import { countText, groupedText, minuteText } from './terminal/measure.ts';
 import { metricsText, type RunEnd } from './terminal/metrics-text.ts';
+import { newsText } from './terminal/news-text.ts';
 import { oneLine } from './terminal/printable.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -190,7 +191,7 @@ async function deliverReport(
     succeeded: summary?.status === 'succeeded',
     recovered: summary?.status === 'succeeded' && hasRecovered,
   };
-  const text = scrub(endText(end));
+  const text = scrub(endText(end, report));
   const addresses = config.notify.filter(({ on }) => on.some((outcome) => isOutcome[outcome]));
   if (addresses.length > 0) {
     // Loaded only here: most runs notify no address, and one with nothing due needs no HTTP client.
@@ -213,7 +214,10 @@ async function deliverReport(
 }
 
 /** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`. */
-function endText({ command, exitCode, summary, failure }: RunEnd): string {
+function endText(
+  { command, exitCode, summary, failure }: RunEnd,
+  report: StatusReport | null,
+): string {
   const who = `ripen ${command} on ${hostname()}`;
   if (summary === null)
     return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
@@ -234,7 +238,15 @@ function endText({ command, exitCode, summary, failure }: RunEnd): string {
       .filter((audit) => isFailedAudit(audit) && audit.on_fail === 'warn')
       .map((audit) => oneLine(auditText(audit)).slice(0, MAX_LETTERS)),
     copies === '' ? 'no copy was published' : `published: ${copies}`,
+    ...(report === null ? [] : newsLines(report)),
   ].join('\n');
+}
+
+/** Audits are told by the summary. */
+function newsLines({ news, ...report }: StatusReport): string[] {
+  const items = news.items.filter(({ kind }) => !kind.startsWith('audit '));
+  const { title, lines } = newsText({ ...report, news: { ...news, items } });
+  return [`${title}:`, ...lines.map((line) => line.slice(0, MAX_LETTERS))];
 }
 
 function linesOf({ code, message, hint }: PrintedFailure): string[] {

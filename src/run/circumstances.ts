@@ -47,6 +47,8 @@ export interface SyncOptions extends Circumstances, SliceChoice, Monitor {
 export interface StatusOptions extends Circumstances {
   /** The file for the report. Throws `USAGE_INVALID` if it is one of the configuration, the warehouse or a copy. */
   readonly output?: string;
+  /** After which instant things are news (default: that of the night before the last). */
+  readonly since?: Date | null;
 }
 
 export interface BackfillOptions extends Circumstances, Monitor {

@@ -41,7 +41,7 @@ test('every table holds every row of the warehouse, and the catalog the same', a
     select 'network_daily' as slice, 'installs' as metric, 1 as age_days, 9 as cohorts, 0.1 as median_abs_error, 'ladder' as basis`);
   const [published] = await sample.publish([target()]);
   expect(published).toMatchObject({
-    files_written: 22,
+    files_written: 23,
     also_written: ['version 0', 'catalog.duckdb'],
   });
   expect(await readDelta(at())).toEqual(await held());
@@ -55,7 +55,7 @@ test('every table holds every row of the warehouse, and the catalog the same', a
     expect(await readDelta(at(`network_daily${ending}`))).toEqual(shown);
     expect(sortedRows(await ask(catalog, `select * from network_daily${ending}`))).toEqual(shown);
   }
-  for (const name of ['loads', 'periods', 'restatements', 'projection_errors']) {
+  for (const name of ['loads', 'periods', 'restatements', 'projection_errors', 'news']) {
     const asText = 'select columns(*)::varchar from';
     const shown = sortedRows(
       await ask(':memory:', `${asText} ${await deltaRows(at(`ripen_${name}`))}`),

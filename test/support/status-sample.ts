@@ -177,6 +177,7 @@ export function sampleReport(
     as_of: AS_OF,
     warehouse: '/srv/warehouse.duckdb',
     snapshot: null,
+    news: { since: '2026-02-13T02:30:00Z', items: [] },
     slices,
     runs: [sampleRun()],
     unconfigured: [],

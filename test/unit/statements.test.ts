@@ -185,7 +185,7 @@ describe('the migrations', () => {
       z.object({ name: z.string() }),
     );
     const forPeople =
-      'catalog control_readings control_totals finality link_crawls loads periods projection_errors rejected_rows restatements runs ' +
+      'catalog control_readings control_totals finality link_crawls loads news periods projection_errors rejected_rows restatements runs ' +
       'schema_changes slice_metrics slice_tables spend warnings';
     expect(rows.map(({ name }) => name)).toEqual(forPeople.split(' '));
   });

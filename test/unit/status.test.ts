@@ -413,7 +413,7 @@ describe('the runs', () => {
       failures: [],
     };
     await warehouse.run('update ripen.runs set summary = $1::json', [JSON.stringify(summary)]);
-    const copy = await readStatus(daily, warehouse, AS_OF, 'copy.duckdb');
+    const copy = await readStatus(daily, warehouse, AS_OF, { snapshot: 'copy.duckdb' });
     expect(copy.runs.map(({ status }) => status)).toEqual(['succeeded', 'running']);
     const own = await readStatus(daily, warehouse, AS_OF);
     expect(own.runs.map(({ status }) => status)).toEqual(['running', 'running']);

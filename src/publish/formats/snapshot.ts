@@ -28,6 +28,7 @@ import type { Copy, CopyReport, DescribedTable, TargetOf } from '../target.ts';
 const ledgerRelations = [
   'finality',
   'loads',
+  'news',
   'periods',
   'projection_errors',
   'restatements',

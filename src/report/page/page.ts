@@ -13,6 +13,7 @@ import {
   sourceText,
 } from '../terminal/status-facts.ts';
 import { html, Markup, name } from './html.ts';
+import { newsSection } from './news.ts';
 import { pageStyle } from './page-style.ts';
 import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
 
@@ -50,7 +51,8 @@ export function statusPage(report: StatusReport): string {
               ${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}
             </p>
           </header>
-          ${healthBanner(report.health)} ${factTable(slicesTable(report), linkOf)}
+          ${healthBanner(report.health)} ${newsSection(report)}
+          ${factTable(slicesTable(report), linkOf)}
           ${report.slices.map((slice) => sliceSection(slice, report.as_of))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>

@@ -177,6 +177,41 @@ export interface SliceStatus {
   readonly ages: readonly PeriodStatus[];
 }
 
+/** Rows of `ripen.news`, the most important first. Of `became final` and `restless total moved`, one for each slice and run. */
+export const newsKinds = [
+  'audit held',
+  'audit warned',
+  'app gone',
+  'app new',
+  'final total moved',
+  'horizon contradicted',
+  'metric kept',
+  'metric gone',
+  'partner gone',
+  'gap filled',
+  'total moved',
+  'metric new',
+  'partner new',
+  'became final',
+  'restless total moved',
+] as const;
+
+export const newsItem = z.object({
+  found_at: z.string(),
+  kind: z.enum(newsKinds),
+  slice: z.string().nullable(),
+  name: z.string().nullable(),
+  label: z.string().nullable(),
+  periods: count.nullable(),
+  first_period: z.string().nullable(),
+  last_period: z.string().nullable(),
+  before: z.number().nullable(),
+  after: z.number().nullable(),
+  share: z.number().nullable(),
+});
+
+export type NewsItem = Readonly<z.infer<typeof newsItem>>;
+
 /** Worst first: `failed` needs attention now, `watch` can wait until morning, `well` needs none. */
 export const healthStates = ['failed', 'watch', 'well'] as const;
 
@@ -243,6 +278,11 @@ export interface StatusReport {
   /** The published copy that was read in place of a locked warehouse. */
   readonly snapshot: string | null;
   readonly health: Health;
+  readonly news: {
+    /** Null if there was no run before. */
+    readonly since: string | null;
+    readonly items: readonly NewsItem[];
+  };
   readonly slices: readonly SliceStatus[];
   /** Stored slices that are no longer configured. */
   readonly unconfigured: readonly string[];

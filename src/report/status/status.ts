@@ -16,13 +16,15 @@ import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { controlEvidence } from '../../warehouse/tables/lost-apps.ts';
-import { instant, statement, timestamp } from '../../warehouse/sql.ts';
+import { instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
 import { readStored, sliceStatus } from './slice-status.ts';
 import {
   comparedTotals,
+  newsItem,
+  newsKinds,
   rejectedRows,
   runStatus,
   runWarning,
@@ -30,12 +32,18 @@ import {
   type StatusReport,
 } from './status-report.ts';
 
-/** Null is an empty warehouse. `snapshot` is the copy read in place of a locked one. */
+/**
+ * Null is an empty warehouse. `snapshot` is the copy read in place of a locked one, `since` the instant after which things are news
+ * (default: that of the night before the last).
+ */
 export async function readStatus(
   config: Config,
   warehouse: Warehouse | null,
   planAt: Date,
-  snapshot: string | null = null,
+  {
+    snapshot = null,
+    since = null,
+  }: { readonly snapshot?: string | null; readonly since?: Date | null } = {},
 ): Promise<StatusReport> {
   const listed =
     warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
@@ -61,7 +69,8 @@ export async function readStatus(
       ? []
       : ((await warehouse?.rows(statement('links/last_crawls'), [], crawlRow)) ?? []);
   const about = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot };
-  const report = { ...about, slices, unconfigured, crawls, ...runs };
+  const news = warehouse === null ? noNews : await readNews(warehouse, planAt, since);
+  const report = { ...about, news, slices, unconfigured, crawls, ...runs };
   const future = warehouse === null ? null : await futureFetch(warehouse, config.slices, planAt);
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
 }
@@ -93,6 +102,25 @@ async function readControls(
   };
 }
 
+const noNews = { since: null, items: [] };
+
+async function readNews(
+  warehouse: Warehouse,
+  planAt: Date,
+  since: Date | null,
+): Promise<StatusReport['news']> {
+  const sinceRow = z.object({ since: instant.nullable() });
+  const [before] =
+    since === null
+      ? await warehouse.rows(statement('status/news_since'), [timestamp(planAt)], sinceRow)
+      : [{ since }];
+  const from = before?.since ?? null;
+  const between = [timestamp(from ?? new Date(0)), timestamp(planAt), JSON.stringify(newsKinds)];
+  const newsRow = z.object({ items: jsonOf(z.array(newsItem)) });
+  const [news] = await warehouse.rows(statement('status/news'), between, newsRow);
+  return { since: from?.toISOString() ?? null, items: news?.items ?? [] };
+}
+
 const crawlRow = z.object({
   app_token: z.string(),
   crawled_at: instant.transform((at) => at.toISOString()),
@@ -120,20 +148,25 @@ export async function statusOf(
   config: Config,
   planAt: Date,
   lockWaitMs: number | null,
-  listening: { readonly emit: Emit; readonly signal?: AbortSignal },
+  {
+    since = null,
+    ...listening
+  }: { readonly emit: Emit; readonly signal?: AbortSignal; readonly since?: Date | null },
 ): Promise<StatusReport> {
   if (!warehouseExists(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = snapshotOf(config);
-  const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
-    withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, ...listening }, async (warehouse) =>
-      readStatus(config, warehouse, planAt, stands),
+  const read = async (waitMs: number, copy: string | null): Promise<StatusReport> => {
+    const options = { mode: 'read', lockWaitMs: waitMs, ...listening } as const;
+    return withWarehouse(copy ?? config.warehouse, options, async (warehouse) =>
+      readStatus(config, warehouse, planAt, { snapshot: copy, since }),
     );
+  };
   try {
-    return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? LOCK_WAIT_MS : 0), null);
+    return await read(lockWaitMs ?? (snapshot === null ? LOCK_WAIT_MS : 0), null);
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'WAREHOUSE_LOCKED' || snapshot === null)
       throw error;
-    return read(snapshot, 0, snapshot);
+    return read(0, snapshot);
   }
 }
 

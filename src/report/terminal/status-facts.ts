@@ -88,7 +88,10 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
 }
 
 /** Returns the sentence that says whether the loaded totals agree with the service. */
-export function agreementText({ control, no_control: reason }: SliceStatus): string[] {
+export function agreementText({
+  control,
+  no_control: reason,
+}: Pick<SliceStatus, 'control' | 'no_control'>): string[] {
   if (control === null)
     return reason === null ? [] : [`no control totals, maturation or projections: ${reason}`];
   const { totals, moved, read_at: readAt } = control;

@@ -7,6 +7,7 @@ import {
   type StatusReport,
 } from '../status/status-report.ts';
 import { countText } from './measure.ts';
+import { newsText } from './news-text.ts';
 import { oneLine } from './printable.ts';
 import {
   agreementText,
@@ -38,6 +39,8 @@ export interface Shown {
   readonly details?: boolean;
   readonly maturation: boolean;
   readonly backtest: boolean;
+  /** News instead of anything else. */
+  readonly news?: boolean;
 }
 
 const shownUsually: Shown = { maturation: false, backtest: false };
@@ -48,6 +51,10 @@ export function statusText(
   shown: Shown = shownUsually,
 ): string {
   const { health, slices, runs } = report;
+  if (shown.news === true) {
+    const { title, lines } = newsText(report);
+    return [oneLine(health.headline), '', `${title}:`, ...lines.map(indented)].join('\n');
+  }
   const hasDetails = shown.details === true || shown.maturation || shown.backtest;
   const warnings = tableLines(warningsTable(report), terminal);
   const body = hasDetails

@@ -1,0 +1,402 @@
+-- Adds what each night brought, from what the ledger holds already.
+create view ripen.news as
+with since as (
+    select max(as_of) - interval 31 day as since from ripen.runs
+),
+
+-- The totals of a period that changed, and when they had been read before.
+changed as (
+    select
+        c.control,
+        c.start_day,
+        c.seen_at,
+        max(r.read_at) as before_at
+    from (
+        select distinct
+            control,
+            starts_at::date as start_day,
+            seen_at
+        from ripen.control_totals
+        where seen_at > (select since from since)
+    ) as c
+    join ripen.control_readings as r
+        on r.control = c.control and r.read_at < c.seen_at and r.start_day <= c.start_day and r.end_day > c.start_day
+    group by c.control, c.start_day, c.seen_at
+),
+
+-- Of values that no longer grow by themselves: their time had come when they were read before.
+cells as (
+    select
+        t.slice,
+        t.control,
+        m.metric,
+        h.start_day,
+        h.seen_at,
+        h.before_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds) as is_final
+    from changed as h
+    join ripen.slice_tables as t on t.control = h.control and t.state = 'live'
+    join ripen.slice_metrics as m on m.slice = t.slice
+    join ripen.periods as p
+        on p.slice = t.slice and p.fingerprint = t.fingerprint and p.start_day = h.start_day and p.age = m.age
+    where
+        p.whole
+        and h.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
+        and exists (
+            select 1
+            from ripen.control_readings as r
+            where
+                r.control = h.control
+                and r.read_at = h.before_at
+                and r.start_day <= h.start_day
+                and r.end_day > h.start_day
+                and list_contains(r.metrics, m.metric)
+        )
+),
+
+-- The total of a day is that of its hours.
+hours as (
+    select
+        c.slice,
+        c.metric,
+        c.start_day,
+        c.seen_at,
+        c.is_final,
+        v.starts_at,
+        arg_max_null(v.value, v.seen_at) filter (v.seen_at < c.seen_at) as before,
+        arg_max_null(v.value, v.seen_at) as after,
+        max(v.seen_at) = c.seen_at as has_changed
+    from cells as c
+    join ripen.control_totals as v
+        on v.control = c.control and v.metric = c.metric and v.starts_at::date = c.start_day and v.seen_at <= c.seen_at
+    group by c.slice, c.metric, c.start_day, c.seen_at, c.is_final, v.starts_at
+),
+
+totals as (
+    select
+        slice,
+        metric,
+        start_day,
+        seen_at,
+        is_final,
+        sum(before) as before,
+        sum(after) as after
+    from hours
+    group by slice, metric, start_day, seen_at, is_final
+    having bool_or(has_changed)
+),
+
+restless as (
+    select distinct
+        slice,
+        unnest(regexp_split_to_array(message, '[, ]+')) as metric
+    from ripen.warnings
+    where code = 'METRIC_RESTLESS'
+),
+
+moved as (
+    select
+        t.seen_at as found_at,
+        case
+            when coalesce(t.is_final, false) and r.slice is not null then 'restless total moved'
+            when coalesce(t.is_final, false) then 'final total moved'
+            else 'total moved'
+        end as kind,
+        t.slice,
+        t.metric as name,
+        count(*) as periods,
+        min(t.start_day) as first_period,
+        max(t.start_day) as last_period,
+        sum(t.before) as before,
+        sum(t.after) as after
+    from totals as t
+    left join restless as r on r.slice = t.slice and r.metric = t.metric
+    where t.before is distinct from t.after
+    group by all
+),
+
+-- The periods loaded lately, with every load that brought them.
+loaded as materialized (
+    select
+        p.slice,
+        p.age,
+        p.start_day,
+        p.end_day,
+        p.ends_at,
+        p.fingerprint,
+        p.trusted_at,
+        p.immature,
+        n.metrics as stored_metrics,
+        l.load_id,
+        l.metrics,
+        l.known_at,
+        l.verdict <> 'unproven' and l.rows_rejected = 0 as is_trusted,
+        r.as_of,
+        r.run_number
+    from ripen.periods as p
+    join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+    join ripen.loads as n on n.load_id = p.load_id
+    join ripen.runs as e on e.run_id = n.run_id and e.as_of > (select since from since)
+    join ripen.loads as l
+        on l.slice = p.slice and l.fingerprint = p.fingerprint and l.start_day <= p.start_day and l.end_day >= p.end_day
+    join ripen.runs as r on r.run_id = l.run_id
+),
+
+became_final as (
+    select
+        l.slice,
+        m.metric,
+        l.start_day,
+        arg_min(l.as_of, l.load_id) as found_at
+    from loaded as l
+    join ripen.slice_metrics as m on m.slice = l.slice and m.age = l.age
+    where
+        l.is_trusted
+        and least(l.known_at, l.trusted_at) >= l.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+        and list_contains(l.metrics, m.metric)
+        and list_contains(l.stored_metrics, m.metric)
+        and not coalesce(list_contains(l.immature, m.metric), false)
+    group by l.slice, m.metric, l.start_day
+),
+
+-- A day that the night after its end did not load, while an earlier run had loaded older ones.
+first_loads as (
+    select
+        slice,
+        fingerprint,
+        start_day,
+        arg_min(as_of, load_id) as found_at,
+        arg_min(run_number, load_id) as run_number,
+        arg_min(known_at, load_id) >= any_value(ends_at) + interval 1 day as is_late
+    from loaded
+    group by slice, fingerprint, start_day
+),
+
+gaps as (
+    select
+        g.found_at,
+        g.slice,
+        g.start_day
+    from first_loads as g
+    where
+        g.is_late
+        and exists (
+            select 1
+            from ripen.loads as l
+            join ripen.runs as r on r.run_id = l.run_id
+            where
+                l.slice = g.slice
+                and l.fingerprint = g.fingerprint
+                and l.start_day < g.start_day
+                and r.run_number < g.run_number
+        )
+),
+
+catalog_changes as (
+    select
+        r.as_of as found_at,
+        c.name,
+        c.before,
+        c.change
+    from ripen.schema_changes as c
+    join ripen.runs as r on r.run_id = c.run_id
+    where c.object = 'catalog' and c.change in ('item appeared', 'item vanished')
+),
+
+-- A metric may move from one list to another.
+metrics as (
+    select
+        found_at,
+        regexp_extract(name, '^[a-z]+_metrics (.+)$', 1) as metric,
+        any_value(change) as change
+    from catalog_changes
+    where regexp_matches(name, '^[a-z]+_metrics ')
+    group by found_at, metric
+    having count(distinct change) = 1
+),
+
+-- Configured metrics stay, and are warned of every night.
+kept_metrics as (
+    select
+        r.as_of as found_at,
+        unnest(string_split(regexp_extract(w.message, 'in full: ([^;]+);', 1), ', ')) as metric
+    from ripen.warnings as w
+    join ripen.runs as r on r.run_id = w.run_id
+    where w.code = 'CATALOG_METRIC_GONE'
+),
+
+partners as (
+    select
+        partner_id,
+        display_name,
+        valid_from,
+        is_listed,
+        coalesce(lag(is_listed) over (partition by partner_id order by valid_from), false) as was_listed,
+        min(valid_from) filter (is_listed) over () as first_list_at
+    from main.partners_history
+),
+
+audits as (
+    select
+        r.as_of as found_at,
+        'audit warned' as kind,
+        w.message
+    from ripen.warnings as w
+    join ripen.runs as r on r.run_id = w.run_id
+    where w.code = 'AUDIT_FAILED'
+    union all
+    select
+        as_of as found_at,
+        'audit held' as kind,
+        failure ->> '$.message' as message
+    from (
+        select
+            as_of,
+            unnest(cast(summary -> '$.failures' as json [])) as failure
+        from ripen.runs
+    )
+    where failure ->> '$.code' = 'AUDIT_HELD'
+),
+
+-- Their day is that of a reading in the offset of the slice.
+horizons as (
+    select
+        t.control,
+        e.slice,
+        e.metric,
+        e.final_moved,
+        e.last_moved_day,
+        m.horizon_seconds / 86400.0 as horizon_days,
+        e.supported_days,
+        (
+            select any_value(p.end_day::timestamp - p.ends_at)
+            from ripen.periods as p
+            where p.slice = e.slice and p.fingerprint = t.fingerprint
+        ) as offset_east
+    from ripen_internal.horizon_evidence as e
+    join ripen.slice_tables as t on t.slice = e.slice and t.state = 'live'
+    join ripen.slice_metrics as m on m.slice = e.slice and m.metric = e.metric
+    where e.final_moved > 0 and e.supported_days > m.horizon_seconds / 86400.0
+),
+
+items as (
+    select
+        found_at,
+        kind,
+        slice,
+        name,
+        null as label,
+        periods,
+        first_period,
+        last_period,
+        before,
+        after
+    from moved
+    union all by name
+    select
+        found_at,
+        'became final' as kind,
+        slice,
+        metric as name,
+        count(*) as periods,
+        min(start_day) as first_period,
+        max(start_day) as last_period
+    from became_final
+    group by found_at, slice, metric
+    union all by name
+    select
+        found_at,
+        'gap filled' as kind,
+        slice,
+        count(*) as periods,
+        min(start_day) as first_period,
+        max(start_day) as last_period
+    from gaps
+    group by found_at, slice
+    union all by name
+    select
+        c.found_at,
+        case c.change when 'item appeared' then 'app new' else 'app gone' end as kind,
+        c.name[6:] as name,
+        coalesce(c.before, a.name) as label
+    from catalog_changes as c
+    left join ripen.catalog as a on a.filter = 'apps' and a.id = c.name[6:]
+    where c.name like 'apps %'
+    union all by name
+    select
+        c.found_at,
+        case c.change when 'item appeared' then 'metric new' else 'metric gone' end as kind,
+        c.metric as name,
+        m.name as label
+    from metrics as c
+    left join main.metrics as m on m.id = c.metric
+    union all by name
+    select
+        k.found_at,
+        'metric kept' as kind,
+        k.metric as name,
+        m.name as label
+    from (
+        from kept_metrics
+        qualify
+            found_at > coalesce(lag(found_at) over (partition by metric order by found_at), timestamp '1970-01-01')
+            + interval 7 day
+    ) as k
+    left join main.metrics as m on m.id = k.metric
+    union all by name
+    select
+        valid_from as found_at,
+        case when is_listed then 'partner new' else 'partner gone' end as kind,
+        partner_id as name,
+        display_name as label
+    from partners
+    where is_listed <> was_listed and valid_from > first_list_at
+    union all by name
+    select
+        (
+            select max(r.read_at)
+            from ripen.control_readings as r
+            where r.control = h.control and (r.read_at + h.offset_east)::date = h.last_moved_day
+        ) as found_at,
+        'horizon contradicted' as kind,
+        h.slice,
+        h.metric as name,
+        h.final_moved as periods,
+        h.horizon_days as before,
+        h.supported_days as after
+    from horizons as h
+    union all by name
+    select
+        found_at,
+        kind,
+        regexp_extract(message, '^The audit (.+?) (?:returned|could)', 1) as name,
+        message as label
+    from audits
+)
+
+select
+    found_at,
+    kind,
+    slice,
+    name,
+    label,
+    periods::bigint as periods,
+    first_period::date as first_period,
+    last_period::date as last_period,
+    before::double as before,
+    after::double as after,
+    case when kind like '%total moved' then ((after - before) / nullif(abs(before), 0))::double end as share
+from items
+where found_at > (select since from since);
+
+comment on view ripen.news is 'What the nights of the last 31 days brought: totals of the service that moved, values that became final, and what came, went or failed an audit';
+comment on column ripen.news.found_at is 'As-of instant of the run that found it (UTC)';
+comment on column ripen.news.kind is 'final total moved, total moved (it may still change), restless total moved (of a metric that moves every night), became final, horizon contradicted, gap filled, app new, app gone, metric new, metric gone, metric kept (configured, and no longer listed in full), partner new, partner gone, audit warned or audit held';
+comment on column ripen.news.slice is 'Name of the slice, null if it concerns none';
+comment on column ripen.news.name is 'Name of the metric or audit, token of the app, id of the partner; null for a gap';
+comment on column ripen.news.label is 'Readable name of the app, metric or partner; what the audit returned';
+comment on column ripen.news.periods is 'How many periods; null if it concerns none';
+comment on column ripen.news.first_period is 'First day of the earliest of these periods';
+comment on column ripen.news.last_period is 'First day of the latest of these periods';
+comment on column ripen.news.before is 'What the service stated before for these periods together; the horizon in days';
+comment on column ripen.news.after is 'What it states since; the horizon in days that the history supports';
+comment on column ripen.news.share is 'The change as a share of the total before; null without one';

@@ -1,0 +1,50 @@
+-- What happened between two instants, of each kind the largest change first. Values that became final, and totals of metrics that move
+-- every night, are only counted, by slice.
+-- $1 after which instant (UTC), $2 until which, $3 the kinds in order (JSON list)
+-- Returns one row: items, a JSON list of rows as in ripen.news.
+with items as (
+    select
+        found_at,
+        kind,
+        slice,
+        case when kind not in ('became final', 'restless total moved') then name end as name,
+        any_value(label) as label,
+        sum(periods)::bigint as periods,
+        min(first_period) as first_period,
+        max(last_period) as last_period,
+        sum(before) as before,
+        sum(after) as after,
+        any_value(share) as share
+    from ripen.news
+    where found_at > $1::timestamp and found_at <= $2::timestamp
+    group by found_at, kind, slice, case when kind not in ('became final', 'restless total moved') then name end
+)
+
+select
+    coalesce(
+        to_json(
+            list(
+                {
+                    found_at: strftime(found_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+                    kind: kind,
+                    slice: slice,
+                    name: name,
+                    label: label,
+                    periods: periods,
+                    first_period: first_period::varchar,
+                    last_period: last_period::varchar,
+                    before: before,
+                    after: after,
+                    share: share
+                }
+                order by
+                    list_position(from_json($3::json, '["VARCHAR"]'), kind),
+                    abs(share) desc nulls first,
+                    periods desc,
+                    slice,
+                    name
+            )
+        ),
+        '[]'
+    )::varchar as items
+from items

@@ -1,0 +1,102 @@
+/** The news of a status report, as sentences for the text, the page and notifications. Pure. */
+
+import type { NewsItem, StatusReport } from '../status/status-report.ts';
+import { amountText, clockText, countText, daysText, minuteText, percentText } from './measure.ts';
+import { oneLine } from './printable.ts';
+import { agreementText } from './status-facts.ts';
+
+/** More would not be read. Audits come on top, as each was asked for. */
+const SHOWN = 5;
+
+/** What a number of items of a kind is called. */
+const counts: Readonly<Record<NewsItem['kind'], readonly [noun: string, verb: string]>> = {
+  'audit held': ['audit', 'held'],
+  'audit warned': ['audit', 'warned'],
+  'app gone': ['app', 'gone'],
+  'app new': ['app', 'new'],
+  'final total moved': ['final total', 'moved'],
+  'horizon contradicted': ['horizon', 'contradicted'],
+  'metric kept': ['metric', 'kept'],
+  'metric gone': ['metric', 'gone'],
+  'partner gone': ['partner', 'gone'],
+  'gap filled': ['missing period', 'loaded'],
+  'total moved': ['total', 'moved'],
+  'metric new': ['metric', 'new'],
+  'partner new': ['partner', 'new'],
+  'became final': ['value', 'became final'],
+  'restless total moved': ['restless total', 'moved'],
+};
+
+/** There are too many every night. */
+const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved']);
+
+/** Returns the most important news, how many more there are, and whether the loaded totals agree with the service. */
+export function newsText({ news, slices }: StatusReport): {
+  readonly title: string;
+  readonly lines: readonly string[];
+} {
+  const { since, items } = news;
+  const shown: NewsItem[] = [];
+  const more = new Map<NewsItem['kind'], number>();
+  let left = SHOWN;
+  for (const item of items) {
+    const { kind, periods } = item;
+    const isAudit = kind.startsWith('audit ');
+    if (isAudit || (left > 0 && !counted.has(kind))) {
+      shown.push(item);
+      if (!isAudit) left -= 1;
+    } else {
+      const number = kind === 'horizon contradicted' ? 1 : (periods ?? 1);
+      more.set(kind, (more.get(kind) ?? 0) + number);
+    }
+  }
+  const others = [...more].map(([kind, number]) => {
+    const [noun, verb] = counts[kind];
+    return `${countText(number, noun)} ${verb}`;
+  });
+  const controls = slices.flatMap(({ control }) => control ?? []);
+  const sum = (of: 'totals' | 'moved'): number => controls.reduce((all, each) => all + each[of], 0);
+  const [readAt] = controls.map(({ read_at: at }) => at).toSorted();
+  const moved = sum('moved');
+  const [agreement = 'there are no control totals to compare with'] = agreementText({
+    control:
+      readAt === undefined
+        ? null
+        : { read_at: readAt, totals: sum('totals'), moved, moved_final: 0 },
+    no_control: null,
+  });
+  const nothing = moved === 0 ? 'nothing moved: ' : 'nothing new: ';
+  return {
+    title: since === null ? 'News' : `News since ${minuteText(since)}`,
+    lines: [
+      ...shown.map((item) => `${clockText(item.found_at)}  ${oneLine(itemText(item))}`),
+      ...(others.length === 0 ? [] : [`${shown.length === 0 ? '' : 'also '}${others.join(', ')}`]),
+      `${items.length === 0 ? nothing : ''}${agreement}`,
+    ],
+  };
+}
+
+function itemText({ kind, slice, name, label, periods, before, after, ...of }: NewsItem): string {
+  const place = slice === null ? '' : `${slice}: `;
+  const many = countText(periods ?? 0, 'period');
+  const days = daysText(of.first_period ?? '', of.last_period ?? '');
+  const time = periods === 1 ? days : `${many} (${days})`;
+  if (kind === 'audit held') return `${label ?? ''}; nothing was published`;
+  if (kind === 'audit warned') return label ?? '';
+  if (kind === 'final total moved' || kind === 'total moved') {
+    const [from, to] = [before, after].map((total) =>
+      total === null ? 'none' : amountText(total),
+    );
+    const share = of.share === null ? '' : ` (${percentText(of.share, 1, 'signed')})`;
+    const final = kind === 'final total moved' ? 'final ' : '';
+    return `${place}${final}${name ?? ''} of ${time} moved from ${from} to ${to}${share}`;
+  }
+  if (kind === 'horizon contradicted')
+    return `${place}${name ?? ''} moved after its horizon of ${before ?? 0}d in ${many}; its history supports ${after ?? 0}d`;
+  if (kind === 'gap filled') return `${place}${time} was missing and is loaded now`;
+  const [noun, verb] = counts[kind];
+  const readable = label === null || label === name ? (name ?? '') : `${label} (${name ?? ''})`;
+  if (kind === 'metric kept')
+    return `${noun} ${readable} is no longer listed in full, and stays as it was`;
+  return `${noun} ${readable} is ${verb === 'gone' ? 'no longer listed' : 'listed now'}`;
+}
