@@ -1,5 +1,5 @@
 -- Adds what each night brought, from what the ledger holds already.
-create view ripen.news as
+create view ripen_internal.moved_totals as
 with since as (
     select max(as_of) - interval 31 day as since from ripen.runs
 ),
@@ -69,20 +69,32 @@ hours as (
     join ripen.control_totals as v
         on v.control = c.control and v.metric = c.metric and v.starts_at::date = c.start_day and v.seen_at <= c.seen_at
     group by c.slice, c.metric, c.start_day, c.seen_at, c.is_final, v.starts_at
-),
+)
 
-totals as (
-    select
-        slice,
-        metric,
-        start_day,
-        seen_at,
-        is_final,
-        sum(before) as before,
-        sum(after) as after
-    from hours
-    group by slice, metric, start_day, seen_at, is_final
-    having bool_or(has_changed)
+select
+    slice,
+    metric,
+    start_day as period,
+    seen_at as found_at,
+    coalesce(is_final, false) as is_final,
+    sum(before) as before,
+    sum(after) as after
+from hours
+group by slice, metric, start_day, seen_at, is_final
+having bool_or(has_changed) and sum(before) is distinct from sum(after);
+
+comment on view ripen_internal.moved_totals is 'Totals of the last 31 days that the service states differently although their time had come';
+comment on column ripen_internal.moved_totals.slice is 'Name of the slice';
+comment on column ripen_internal.moved_totals.metric is 'Name of the metric';
+comment on column ripen_internal.moved_totals.period is 'First day of the period';
+comment on column ripen_internal.moved_totals.found_at is 'When the new total was requested, or the as-of instant of the run (UTC)';
+comment on column ripen_internal.moved_totals.is_final is 'Whether the total before was final';
+comment on column ripen_internal.moved_totals.before is 'The total that the service stated before, null for none';
+comment on column ripen_internal.moved_totals.after is 'The total that it states since, null for none';
+
+create view ripen.news as
+with since as (
+    select max(as_of) - interval 31 day as since from ripen.runs
 ),
 
 restless as (
@@ -95,22 +107,21 @@ restless as (
 
 moved as (
     select
-        t.seen_at as found_at,
+        t.found_at,
         case
-            when coalesce(t.is_final, false) and r.slice is not null then 'restless total moved'
-            when coalesce(t.is_final, false) then 'final total moved'
-            else 'total moved'
+            when not t.is_final then 'total moved'
+            when r.slice is null then 'final total moved'
+            else 'restless total moved'
         end as kind,
         t.slice,
         t.metric as name,
         count(*) as periods,
-        min(t.start_day) as first_period,
-        max(t.start_day) as last_period,
+        min(t.period) as first_period,
+        max(t.period) as last_period,
         sum(t.before) as before,
         sum(t.after) as after
-    from totals as t
+    from ripen_internal.moved_totals as t
     left join restless as r on r.slice = t.slice and r.metric = t.metric
-    where t.before is distinct from t.after
     group by all
 ),
 

@@ -212,6 +212,17 @@ test('the text, the page and the notification have the same five lines, then cou
   expect(page.indexOf('id="news"')).toBeLessThan(page.indexOf('<table'));
 });
 
+test('a slice says for its newest periods when their control totals last moved', async () => {
+  const { printed } = await ripen('status', '--slice', 'daily', '--as-of', SECOND);
+  const lines = printed.split('\n').map((line) => line.trim());
+  const title = lines.findIndex((line) => line.startsWith('control totals moved'));
+  expect(lines.slice(title, title + 3)).toEqual([
+    expect.stringMatching(/^control totals moved +metrics +found \(UTC\)$/),
+    expect.stringMatching(/^2026-02-28 +3 +2026-04-10 06:00$/),
+    expect.stringMatching(/^2026-02-27 +3 +2026-04-10 06:00$/),
+  ]);
+});
+
 test('since the last run nothing moved: one line says that all totals agree, and as of when', async () => {
   const { printed } = await ripen('status', '--news', '--since', SECOND, '--as-of', SECOND);
   expect(printed.split('\n').slice(2)).toEqual([

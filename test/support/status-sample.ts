@@ -70,6 +70,7 @@ export function sampleSlice(given: {
     cells: summedCells(metrics),
     building_periods: null,
     restated: [],
+    moved: [],
     maturation: [],
     backtest: [],
     horizons: [],

@@ -116,6 +116,14 @@ export const metricHorizon = z.object({
   supported_moved: count,
 });
 
+/** The night that a period's control totals last moved. */
+export const movedPeriod = z.object({
+  period: z.string(),
+  moved_at: z.string(),
+  /** How many of its totals moved then. */
+  metrics: count,
+});
+
 /** A row of `status/control`. */
 export const comparedTotals = z.object({
   slice: z.string(),
@@ -171,6 +179,8 @@ export interface SliceStatus {
         readonly moved_final: number;
       })
     | null;
+  /** Over the last 7 days, newest first; at most five. */
+  readonly moved: readonly z.infer<typeof movedPeriod>[];
   /** Of a cube: the first keys whose values add up. */
   readonly curves: readonly CohortCurve[];
   readonly metrics: readonly MetricStatus[];

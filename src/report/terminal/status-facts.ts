@@ -130,6 +130,17 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
   ]),
 });
 
+/** The night that the control totals of periods last moved. */
+export const movedTable = ({ moved }: SliceStatus): FactTable => ({
+  title: '',
+  columns: columnsOf('~control totals moved', '#metrics', 'found (UTC)'),
+  rows: moved.map(({ period, metrics, moved_at: at }) => [
+    period,
+    groupedText(metrics),
+    clockText(at),
+  ]),
+});
+
 /** As many as fit beside a name on a usual terminal. */
 const MAX_AGES = 9;
 
