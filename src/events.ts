@@ -9,7 +9,8 @@ interface EventFields {
   run_started: { runId: string; command: string; asOf: string };
   run_finished: { runId: string; status: string; ms: number };
   lock_waiting: { warehouse: string; holder: string; waitMs: number };
-  slice_planned: { slice: string; windows: number; periods: number };
+  /** The due periods by reason: `new`, `maturing`, … */
+  slice_planned: { slice: string; windows: number; periods: Readonly<Record<string, number>> };
   /** `because` is the status or error code. */
   request_retried: { endpoint: string; attempt: number; because: string; waitMs: number };
   concurrency_changed: { from: number; to: number; because: string };
@@ -17,9 +18,17 @@ interface EventFields {
   breaker_closed: object;
   /** Requests may still wait for their turn in the service client. */
   window_asked: Named & { requests: number };
-  window_fetched: Named & { bytes: number; ms: number };
-  /** Restated by no other window of the run before, as a cube requests a period in several. */
-  window_loaded: Named & { rows: number; restatedPeriods: number };
+  window_fetched: Named & { requests: number; bytes: number; ms: number };
+  /** Without all of its answers. */
+  window_missed: Named & { requests: number; because: string };
+  /** With the first days of restated periods, and stretches of periods without rows, `first:last`. */
+  window_loaded: Named & {
+    rows: number;
+    fetched: number;
+    rejected: number;
+    restated: readonly string[];
+    empty: readonly string[];
+  };
   /** By days into so many windows, or by values into so many parts of one window. */
   window_split: Named & { by: 'days' | 'values'; into: number; because: string };
   window_asked_again: Named & { because: string };
@@ -33,7 +42,10 @@ interface EventFields {
   warning: Placed & { code: WarningCode };
   catalog_loaded: { items: number };
   partners_loaded: { rows: number };
-  links_loaded: { app: string; rows: number; requests: number };
+  /** `removed` links were stored before and are no longer listed. */
+  links_loaded: { app: string; rows: number; requests: number; removed: number };
+  /** How many partners and links are stored at the end of a run; those not configured count as none. */
+  dimensions_stored: { partners: number; links: number };
   /** How many of the due lines of ad spend have an outcome. */
   spend_settled: { settled: number; due: number };
   published: { kind: string; path: string; ms: number; filesWritten: number };
@@ -57,7 +69,7 @@ export function failedEvent(
 }
 
 /** Belongs to no slice and no window. */
-export function warningEvent(code: WarningCode, message: string): RunEvent {
+export function warningEvent(code: WarningCode, message: string): RunEvent<'warning'> {
   return { type: 'warning', code, slice: null, window: null, message };
 }
 

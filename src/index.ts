@@ -11,13 +11,7 @@ import type { ConfigOptions } from './config/read-config.ts';
 import { guarded } from './events.ts';
 import type { Tour, TourOptions } from './verbs/tour.ts';
 import type { FirstFiles, InitOptions } from './verbs/first-files.ts';
-import {
-  checkForced,
-  chosenSlices,
-  withDefaults,
-  simulatedNow,
-  withService,
-} from './run/circumstances.ts';
+import { chosenSlices, withDefaults, simulatedNow, withService } from './run/circumstances.ts';
 import type {
   BackfillOptions,
   Circumstances,
@@ -28,7 +22,7 @@ import type {
 } from './run/circumstances.ts';
 import { verb } from './run/library-verb.ts';
 import type { PlanReport } from './run/plan-report.ts';
-import type { RunRequest } from './run/run.ts';
+import type { RunOptions } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';
 import type * as simulated from './simulator/simulator.ts';
 import type { WorldOptions } from './simulator/world/world.ts';
@@ -147,52 +141,38 @@ export const plan = verb(
  * Loads every due window and publishes. Failures of windows are in the summary; what could be loaded is committed. Throws what
  * kept the run from starting.
  */
-export const sync = verb(
-  async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
-    const { slices = null, deadlineMs = null } = options;
-    const order = { slices, forced: null, acceptLoss: false, deadlineMs };
-    return run(config, options, { command: 'sync', ...order });
-  },
+export const sync = verb(async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> =>
+  run(config, { ...options, command: 'sync' }),
 );
 
 /** Refetches and replaces periods of one slice, whatever their state, and publishes. Resolves as `sync` does. */
 export const backfill = verb(
-  async (config: Config, options: BackfillOptions): Promise<SyncSummary> => {
-    const { slice, days, acceptLoss = false } = options;
-    const order = { slices: [slice], forced: days, acceptLoss, deadlineMs: null };
-    return run(config, options, { command: 'backfill', ...order });
-  },
+  async (config: Config, { slice, days, ...options }: BackfillOptions): Promise<SyncSummary> =>
+    run(config, { ...options, command: 'backfill', slices: [slice], forced: days }),
 );
 
 async function run(
   config: Config,
-  options: Circumstances & Monitor,
-  order: Omit<RunRequest, 'asOf' | 'lockWaitMs'>,
+  options: RunOptions & Circumstances & Monitor,
 ): Promise<SyncSummary> {
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
   const { reportRunEnd } = await import('./report/run-end.ts');
-  const { metricsFile = null, mode = 0o644, signal = new AbortController().signal } = options;
+  const { command, metricsFile = null, mode = 0o644 } = options;
+  const { signal = new AbortController().signal } = options;
   if (metricsFile !== null)
     await (await import('./publish/places/destinations.ts')).assertOutput(config, metricsFile);
   const emit = guarded(options.emit ?? (() => {}));
   const asOf = options.asOf ?? simulatedNow(config);
-  return reportRunEnd(
-    { command: order.command, config, asOf, emit, signal, metricsFile, mode },
-    async (emit, onFinished) => {
-      // A scheduled run with impossible options is a run that could not start, and a monitor must see it.
-      const { planAt, asOf, lockWaitMs } = withDefaults(config, { ...options, emit });
-      chosenSlices(config, order.slices);
-      if (order.forced !== null) checkForced(order.forced);
-      return withService(config, { planAt, emit }, async (service) =>
-        pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromService(service), {
-          emit,
-          signal,
-          onFinished,
-        }),
-      );
-    },
-  );
+  const context = { command, config, asOf, emit, signal, metricsFile, mode };
+  return reportRunEnd(context, async (onFinished) => {
+    // A scheduled run with impossible options is a run that could not start, and a monitor must see it.
+    const { planAt } = withDefaults(config, options);
+    return withService(config, { planAt, emit }, async (service) => {
+      const watched = { emit, signal, onFinished };
+      return pipeline.sync(config, { ...options, asOf }, fromService(service), watched);
+    });
+  });
 }
 
 /** Loads the archived answers again, without the service, and publishes. Resolves as `sync` does. */
@@ -200,15 +180,10 @@ export const replay = verb(
   async (config: Config, options: Circumstances & SliceChoice = {}): Promise<SyncSummary> => {
     const { fromArchive } = await import('./run/archive-source.ts');
     const pipeline = await import('./sync.ts');
-    const { emitMissedFailures } = await import('./report/run-end.ts');
-    const { asOf, emit, signal, lockWaitMs } = withDefaults(config, options);
     const { explained } = await import('./report/terminal/failure-text.ts');
-    const { slices = null } = options;
-    const order = { slices, forced: null, acceptLoss: false, deadlineMs: null };
-    const request: RunRequest = { command: 'replay', ...order, asOf, lockWaitMs };
-    const summary = await emitMissedFailures(emit, async (emit) =>
-      pipeline.sync(config, request, fromArchive(config), { emit, signal }),
-    );
+    const resolved = withDefaults(config, options);
+    const order = { ...options, command: 'replay', asOf: resolved.asOf } as const;
+    const summary = await pipeline.sync(config, order, fromArchive(config), resolved);
     const known = { config, report: null, runId: summary.run_id };
     return { ...summary, failures: await explained(summary.failures, known) };
   },

@@ -11,7 +11,7 @@ import { recordPostponed } from './warehouse/tables/slice-metrics.ts';
 import { auditNight } from './publish/audits.ts';
 import { publish } from './publish/publish.ts';
 import { readControls } from './run/controls.ts';
-import { recordPlan, type Run, type RunRequest, warn } from './run/run.ts';
+import { fail, reportPlan, type Run, type RunOptions, saveWarnings } from './run/run.ts';
 import { executeRun, type RunSteps } from './run/execute-run.ts';
 import type { Source, SourceFactory, Targets } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
@@ -31,7 +31,7 @@ import { loadWindows } from './run/windows.ts';
 /** Throws as `executeRun` does. */
 export async function sync(
   config: Config,
-  request: RunRequest,
+  options: RunOptions,
   factory: SourceFactory,
   {
     emit,
@@ -55,7 +55,7 @@ export async function sync(
     publish: async (run) => publishLoaded(run, factory),
     onFinished,
   };
-  return executeRun({ config, request, emit, signal }, stages, () => factory.statistics());
+  return executeRun({ config, options, emit, signal }, stages, () => factory.statistics());
 }
 
 /** Loads what is due, then deletes what `retain` no longer keeps. */
@@ -70,7 +70,8 @@ async function refresh(
   const controls = await readControls(run, source, targets, catalog);
   const plans = await source.plan([...targets.values()]);
   const prepared = new Map(targets);
-  for (const plan of plans) await recordPlan(plan, run);
+  for (const plan of plans) reportPlan(plan, run);
+  await saveWarnings(run);
   const planned = plans.flatMap(({ slice, windows }) => {
     const target = targets.get(slice.name);
     return target?.state === 'live' ? [{ target, windows }] : [];
@@ -103,16 +104,13 @@ async function publishLoaded(run: Run, factory: SourceFactory): Promise<void> {
   // A replay that loads nothing into a new warehouse must not replace good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
-  const { audits, held } = await auditNight(config, warehouse, {
-    ...run,
-    tell: async (message) => warn({ code: 'AUDIT_FAILED', message }, null, run),
-  });
+  const { audits, held } = await auditNight(config, warehouse, { emit, signal });
   record.audits = audits;
-  for (const failure of held) record.fail(failure);
+  await saveWarnings(run);
+  for (const failure of held) fail(failure, null, run);
   if (held.length > 0) return;
   const publishing = { ...config, confirmedNow: factory.confirmedNow() };
-  // Recorded one by one: if a signal stops this, the copies before it count as published.
-  await publish(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));
+  await publish(publishing, warehouse, { emit, signal });
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean =>

@@ -4,8 +4,8 @@ import * as z from 'zod';
 
 import type { Links } from '../config/config.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import { warningEvent } from '../events.ts';
 import type { Link } from '../model/link.ts';
-import { reportWarning } from '../warehouse/runs.ts';
 import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from '../warehouse/tables/linked-rows.ts';
@@ -15,15 +15,7 @@ import {
   readSliceTables,
   readRowScan,
 } from '../warehouse/tables/stored-slices.ts';
-import { doubtAbout, type Refreshing, replaceStaged, storedRows } from './replace-rows.ts';
-
-export interface RefreshedLinks {
-  readonly rows: number;
-  /** Links that were stored before and are no longer listed. */
-  readonly removed: number;
-  /** One per app whose links stayed as they were. */
-  readonly failures: readonly Failure[];
-}
+import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
 
 /** Failures that concern every app, or that every other app would meet, too. */
 const endsAll: ReadonlySet<FailureCode> = new Set([
@@ -40,16 +32,17 @@ const unknownApp: ReadonlySet<FailureCode> = new Set([
 
 /**
  * Crawls the configured apps without a crawl that counts at the as-of instant. Throws if the credentials or the clock are
- * refused, the database fails or the run is stopped. Nothing else may use the warehouse's session meanwhile.
+ * refused, the database fails or the run is stopped. Nothing else may use the warehouse's session meanwhile. Returns a failure
+ * for each app whose links stayed as they were.
  */
-export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
+export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
   const { apps, left } = await chooseApps(run, links);
-  const refreshed = await crawlApps(run, apps, links.maxLevel);
+  const failures = await crawlApps(run, apps, links.maxLevel);
   if (left.length > 0) {
     const message = `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`;
-    await reportWarning(run, 'LINKS_APPS_LEFT', message);
+    run.emit(warningEvent('LINKS_APPS_LEFT', message));
   }
-  return refreshed;
+  return failures;
 }
 
 /**
@@ -60,7 +53,7 @@ export async function refreshNamedLinks(
   run: Refreshing,
   links: Links,
   failed: ReadonlySet<unknown>,
-): Promise<RefreshedLinks> {
+): Promise<Failure[]> {
   const { warehouse, planAt } = run;
   const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'links');
   const slices = newest <= lastScannedLoad ? [] : await readSliceTables(warehouse);
@@ -90,14 +83,12 @@ async function crawlApps(
   run: Refreshing,
   apps: readonly ChosenApp[],
   maxLevel: number,
-): Promise<RefreshedLinks> {
+): Promise<Failure[]> {
   const failures: Failure[] = [];
-  let removed = 0;
   for (const app of apps) {
     run.signal.throwIfAborted();
     try {
-      const closed = await refreshApp(run, app.token, maxLevel);
-      removed += closed;
+      await refreshApp(run, app.token, maxLevel);
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = asFailure(error);
@@ -105,7 +96,7 @@ async function crawlApps(
       if (endsAll.has(code)) throw failure;
       const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
       if (!app.isNamed && unknownApp.has(code)) {
-        await reportWarning(run, 'LINKS_APP_UNKNOWN', message);
+        run.emit(warningEvent('LINKS_APP_UNKNOWN', message));
         continue;
       }
       failures.push(
@@ -117,7 +108,7 @@ async function crawlApps(
       );
     }
   }
-  return { rows: await storedRows(run.warehouse, 'links'), removed, failures };
+  return failures;
 }
 
 interface ChosenApp {
@@ -163,14 +154,13 @@ interface ListedLink {
   readonly depth: number;
 }
 
-/** Crawls an app down to a level and replaces its links. Returns how many are no longer listed. */
-async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<number> {
+/** Crawls an app down to a level and replaces its links. */
+async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<void> {
   const crawl = await crawlApp(run, appToken, maxLevel);
   run.clock.check();
   const { rows, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
-  if (doubt !== null) await reportWarning(run, 'LIST_SHRUNK', doubt);
-  run.emit({ type: 'links_loaded', app: appToken, rows, requests: crawl.requests });
-  return removed;
+  if (doubt !== null) run.emit(warningEvent('LIST_SHRUNK', doubt));
+  run.emit({ type: 'links_loaded', app: appToken, rows, requests: crawl.requests, removed });
 }
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });

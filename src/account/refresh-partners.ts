@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { reportWarning } from '../warehouse/runs.ts';
+import { warningEvent } from '../events.ts';
 import { count, identifier, insertRows, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
@@ -23,7 +23,8 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   const changed = await changedAt(warehouse);
   if (changed !== null && changed > planAt && changed <= new Date()) {
     const message = `The partners were left as they are: they changed at ${changed.toISOString()}, after the as-of instant.`;
-    return reportWarning(run, 'AS_OF_OLDER', message);
+    run.emit(warningEvent('AS_OF_OLDER', message));
+    return;
   }
   // If a partner is listed twice, the later one counts.
   const listed = new Map<string, object>();
@@ -56,7 +57,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
     doubt = await doubtAbout(warehouse, planAt, { of: 'partners' }, counts);
     await warehouse.run(statement('links/stage_missing_partners'), [doubt !== null]);
   });
-  if (doubt !== null) await reportWarning(run, 'LIST_SHRUNK', doubt);
+  if (doubt !== null) run.emit(warningEvent('LIST_SHRUNK', doubt));
   run.emit({ type: 'partners_loaded', rows });
 }
 

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
-import type { Emit } from '../events.ts';
+import { type Emit, warningEvent } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { type Catalog, catalogFilters } from '../model/catalog.ts';
 import { catalogItem, type CatalogItem } from '../model/catalog-item.ts';
@@ -12,7 +12,6 @@ import { globMatches, isMetricItem, metricItems, metricOf } from '../model/metri
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { hasStars, isStar } from '../model/stars.ts';
 import type { Service } from '../service/service.ts';
-import { reportWarning } from '../warehouse/runs.ts';
 import { insertRows, instant, jsonOf, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -95,7 +94,7 @@ export async function refreshCatalog(
       !signal.aborted;
     if (!isOptional) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
-    await reportWarning(run, 'CATALOG_STALE', message);
+    run.emit(warningEvent('CATALOG_STALE', message));
     return readCatalog(warehouse, slices);
   }
 }
@@ -116,11 +115,11 @@ export async function storeCatalog(
   const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, ids);
   if (emptied.length > 0) {
     const message = `filters-data listed nothing in ${emptied.join(', ')}; the stored lists were kept.`;
-    await reportWarning(run, 'CATALOG_LIST_EMPTY', message);
+    emit(warningEvent('CATALOG_LIST_EMPTY', message));
   }
   if (kept.length > 0) {
     const message = `filters-data no longer lists in full: ${kept.join(', ')}; configured metrics stayed as they were last seen.`;
-    await reportWarning(run, 'CATALOG_METRIC_GONE', message);
+    emit(warningEvent('CATALOG_METRIC_GONE', message));
   }
   emit({ type: 'catalog_loaded', items: catalog.length });
   return catalog;

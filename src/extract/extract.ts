@@ -21,7 +21,6 @@ import {
   subjectOf,
   type Window,
 } from '../model/window.ts';
-import type { Slice } from '../model/slice.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import type { BodyHead } from './columns/reading.ts';
 import { paginationIn, unusable } from './envelope.ts';
@@ -46,8 +45,6 @@ export interface Batch {
   /** Of one slice and the same metrics, or small ones of several such, each slice's together. */
   readonly spooled: readonly Spooled[];
   readonly missed: readonly Missed[];
-  /** Requests since the last batch, whatever their outcome; a slice may occur more than once. */
-  readonly requested: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
 interface Extraction {
@@ -80,23 +77,25 @@ export async function* extract(
   const underWay = new Set<Promise<void>>();
   const spooled: Spooled[] = [];
   const missed: Missed[] = [];
-  const requested: Batch['requested'][number][] = [];
   const settle = async (pending: PendingWindow): Promise<void> => {
     const { window, answers } = pending;
-    const { slice } = window;
+    const names = { slice: window.slice.name, window: labelOf(window) };
     const boxes = [...boxesOf(window), ...controlBoxesOf(window)];
-    extraction.emit({
-      type: 'window_asked',
-      slice: slice.name,
-      window: labelOf(window),
-      requests: boxes.filter((box) => !answers.has(boxId(box))).length,
-    });
-    const count = (requests: number): unknown => requested.push({ slice, requests });
+    const left = boxes.filter((box) => !answers.has(boxId(box))).length;
+    extraction.emit({ type: 'window_asked', ...names, requests: left });
+    let requests = 0;
+    const count = (sent: number): void => void (requests += sent);
     const result = await fetchWindow(pending, { ...extraction, count });
     if ('failure' in result) {
+      const because = result.failure.message;
+      extraction.emit({ type: 'window_missed', ...names, requests, because });
       missed.push(result);
       return;
     }
+    const pages = result.answers.flatMap((answer) => answer.pages);
+    const bytes = pages.reduce((sum, page) => sum + page.bytes, 0);
+    const ms = receivedAtOf(result.answers).getTime() - requestedAtOf(result.answers).getTime();
+    extraction.emit({ type: 'window_fetched', ...names, requests, bytes, ms });
     spooled.push(result);
     extraction.onAnswer(window, plainBytesOf(result.answers));
   };
@@ -122,7 +121,6 @@ export async function* extract(
       yield {
         spooled: takeBatch(spooled),
         missed: missed.splice(0),
-        requested: requested.splice(0),
       };
       continue;
     }
@@ -175,7 +173,7 @@ function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting)
 }
 
 interface WindowExtraction extends Extraction {
-  readonly count: (requests: number) => unknown;
+  readonly count: (requests: number) => void;
 }
 
 /** Requests all boxes of a window that have no answer yet. Returns the answers, or why some are missing. */
@@ -212,7 +210,12 @@ async function fetchWindow(
       return { ...pending, failure, heavy: new Set(heavy.keys()), answers };
     await Promise.all(controlBoxesOf(window).map(fetch));
     giveUp.signal.throwIfAborted();
-    return spooledOf({ ...pending, answers }, controlFailure, extraction);
+    const inOrder = [...boxesOf(window), ...controlBoxesOf(window)].flatMap((box) => {
+      const answer = answers.get(boxId(box));
+      // Its part may have another number now, if another part was divided since.
+      return answer === undefined ? [] : [{ ...answer, box }];
+    });
+    return { ...pending, answers: inOrder, controlFailure };
   } catch (error) {
     await extraction.spool.discard([...answers.values()]);
     return { ...pending, answers: new Map(), failure: asFailure(error), heavy: new Set() };
@@ -273,25 +276,4 @@ async function fetchBox(
       because,
     });
   }
-}
-
-function spooledOf(
-  { answers, ...pending }: PendingWindow,
-  controlFailure: Failure | null,
-  { emit }: Extraction,
-): Spooled {
-  const { window } = pending;
-  const inOrder = [...boxesOf(window), ...controlBoxesOf(window)].flatMap((box) => {
-    const answer = answers.get(boxId(box));
-    // Its part may have another number now, if another part was divided since.
-    return answer === undefined ? [] : [{ ...answer, box }];
-  });
-  emit({
-    type: 'window_fetched',
-    slice: window.slice.name,
-    window: labelOf(window),
-    bytes: inOrder.flatMap(({ pages }) => pages).reduce((sum, { bytes }) => sum + bytes, 0),
-    ms: receivedAtOf(inOrder).getTime() - requestedAtOf(inOrder).getTime(),
-  });
-  return { ...pending, answers: inOrder, controlFailure };
 }

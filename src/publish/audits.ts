@@ -157,28 +157,20 @@ export function auditText({ name, rows, first, reason }: AuditResult): string {
 export async function auditNight(
   config: Pick<Config, 'audits' | 'slices'>,
   warehouse: Warehouse,
-  {
-    emit,
-    signal,
-    tell = (message) => emit(warningEvent('AUDIT_FAILED', message)),
-  }: {
-    readonly emit: Emit;
-    readonly signal: AbortSignal;
-    readonly tell?: (message: string) => Promise<void> | void;
-  },
+  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<{ readonly audits: readonly AuditResult[]; readonly held: readonly Failure[] }> {
   const isHoldable = config.audits.some(({ onFail }) => onFail === 'hold');
-  const results = await askAudits(config, warehouse, signal).catch(async (error: unknown) => {
+  const results = await askAudits(config, warehouse, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     const isOfDisk = error instanceof Failure && error.code === 'STORAGE_FAILED';
     if (isHoldable || !isOfDisk) throw error;
-    await tell(`The audits could not be asked: ${error.message}`);
+    emit(warningEvent('AUDIT_FAILED', `The audits could not be asked: ${error.message}`));
     return [];
   });
   const held: Failure[] = [];
   for (const audit of results.filter(isFailedAudit)) {
     const message = auditText(audit);
-    if (audit.on_fail === 'warn') await tell(message);
+    if (audit.on_fail === 'warn') emit(warningEvent('AUDIT_FAILED', message));
     else {
       const facts = { audit: audit.name, rows: audit.rows };
       const hint =

@@ -5,7 +5,7 @@
 
 import type { Config, PublishTarget } from '../config/config.ts';
 import type { Failure } from '../errors.ts';
-import { warningEvent, type Emit } from '../events.ts';
+import { failedEvent, warningEvent, type Emit } from '../events.ts';
 import { insertRows } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { Contents } from './contents.ts';
@@ -25,9 +25,8 @@ export interface Publication {
 }
 
 /**
- * Publishes to all targets in order, despite failures; passes each outcome to `done` at once. `confirmedNow` is the current
- * instant if the service's responses agree with this machine's clock; otherwise nothing is removed for its age. Throws the
- * signal's reason.
+ * Publishes to all targets in order, despite failures, and emits each outcome at once. `confirmedNow` is the current instant if
+ * the service's responses agree with this machine's clock. Otherwise nothing is removed for its age. Throws the signal's reason.
  */
 export async function publish(
   {
@@ -36,7 +35,6 @@ export async function publish(
   }: Pick<Config, 'publish'> & { readonly confirmedNow?: Date | null },
   warehouse: Warehouse,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
-  done: (outcome: Published | Failure) => void = () => {},
 ): Promise<Publication> {
   const published: Published[] = [];
   const failures: Failure[] = [];
@@ -70,14 +68,13 @@ export async function publish(
         }
         const copy = { kind, path, ...(await copyAt(target).publish({ ...publishing, isLater })) };
         published.push(copy);
-        done(copy);
         const ms = Math.round(performance.now() - startedAt);
         emit({ type: 'published', kind, path, ms, filesWritten: copy.files_written });
       } catch (error) {
         signal.throwIfAborted();
         const failure = asPublishFailure(target, error);
         failures.push(failure);
-        done(failure);
+        emit(failedEvent(failure));
       }
     }
   });

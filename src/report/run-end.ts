@@ -43,9 +43,9 @@ type OnFinished = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 /** Reports how a run ended, or that it did not start. The failures of both are explained. */
 export async function reportRunEnd(
   context: ReportContext,
-  run: (emit: Emit, onFinished: OnFinished) => Promise<SyncSummary>,
+  run: (onFinished: OnFinished) => Promise<SyncSummary>,
 ): Promise<SyncSummary> {
-  const { config, emit, signal, metricsFile } = context;
+  const { config, signal, metricsFile } = context;
   const startedMs = performance.now();
   const latest: { report: StatusReport | null } = { report: null };
   const isSilent = metricsFile === null && config.notify.length === 0;
@@ -55,7 +55,7 @@ export async function reportRunEnd(
     latest.report = await readStatus(config, warehouse, new Date(asOf)).catch(unreadBy(context));
   };
   try {
-    const summary = await emitMissedFailures(emit, async (emit) => run(emit, readReport));
+    const summary = await run(readReport);
     const failures = await explained(summary.failures, {
       config,
       report: latest.report,
@@ -113,26 +113,6 @@ function unreadBy({ emit }: ReportContext): (error: unknown) => null {
     emit(warningEvent('STATUS_UNREAD', message));
     return null;
   };
-}
-
-/** Emits failures at the end that the run did not emit itself, such as its own. */
-export async function emitMissedFailures(
-  emit: Emit,
-  run: (emit: Emit) => Promise<SyncSummary>,
-): Promise<SyncSummary> {
-  const emitted: RunEvent<'failed'>[] = [];
-  const summary = await run((event) => {
-    if (event.type === 'failed') emitted.push(event);
-    emit(event);
-  });
-  for (const failure of summary.failures) {
-    const { code, slice, window } = failure;
-    const isEmitted = emitted.some(
-      (each) => each.code === code && each.slice === slice && each.window === window,
-    );
-    if (!isEmitted) emit({ type: 'failed', ...failure });
-  }
-  return summary;
 }
 
 /**

@@ -27,7 +27,7 @@ import type { SlicePlan } from '../plan/plan.ts';
 import { noRequests } from '../service/service.ts';
 import type { Spooled } from '../extract/spool.ts';
 import { tolerated } from '../warehouse/ledger.ts';
-import { recordFailed, type Run, warn } from './run.ts';
+import { fail, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';
 import { planTargets } from './tables.ts';
 
@@ -68,13 +68,11 @@ function openSource(run: Run): Source {
         const { slice, table } = plan;
         const own = await loadable(entries.get(slice.name) ?? [], slice, run);
         const { windows, damages } = await newestWhole(own, slice, table);
-        for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
+        for (const damage of damages) fail(damaged(damage), slice.name, run);
         if (windows.length === 0 && damages.length === 0) {
-          await tellEmpty(
-            'The archive had nothing that the warehouse does not have from a later fetch.',
-            slice,
-            run,
-          );
+          const message =
+            'The archive had nothing that the warehouse does not have from a later fetch.';
+          warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
         }
         const all = windows.map((window) => ({
           spooled: spooledFrom(window, slice),
@@ -105,10 +103,12 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
     const future = futureDamages(windows, run);
-    for (const damage of [...damages, ...future]) recordFailed(damaged(damage), slice.name, run);
+    for (const damage of [...damages, ...future]) fail(damaged(damage), slice.name, run);
     const past = windows.filter(({ path }) => !future.some((damage) => damage.path === path));
-    if (past.length === 0)
-      await tellEmpty('The archive had no answer that could be loaded.', slice, run);
+    if (past.length === 0) {
+      const message = 'The archive had no answer that could be loaded.';
+      warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
+    }
     const meaning = fingerprintOf(slice);
     return await keeping(past, 'carried another meaning than the slice has now', slice, {
       run,
@@ -117,7 +117,7 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
   } catch (error) {
     const failure = asFailure(error);
     if (failure.kind === 'bug') throw failure;
-    recordFailed(failure, slice.name, run);
+    fail(failure, slice.name, run);
     return [];
   }
 }
@@ -154,7 +154,7 @@ async function loadable(
   const left = [...starts].filter((start) => start < first).length;
   if (left > 0) {
     const message = `${left} archived periods before ${first} were not loaded: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
-    await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+    warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   }
   return ofWeeks.flatMap((window) =>
     keepPeriods(window, ({ period }) => period.bucket.start >= first),
@@ -171,12 +171,9 @@ async function keeping(
   const kept = entries.filter(isKept);
   const skipped = entries.length - kept.length;
   const message = `${skipped} archived answers ${because}, and were skipped.`;
-  if (skipped > 0) await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+  if (skipped > 0) warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   return kept;
 }
-
-const tellEmpty = async (message: string, slice: Slice, run: Run): Promise<void> =>
-  warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
 
 function damaged({ path, because }: Damage): Failure {
   return new Failure(
@@ -194,7 +191,7 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readArchivedCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
-  if (kept !== null && 'because' in kept) run.record.fail(damaged(kept));
+  if (kept !== null && 'because' in kept) fail(damaged(kept), null, run);
   else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
     return storeCatalog(kept.items, kept.seenAt, run);
   }

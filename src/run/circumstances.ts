@@ -14,35 +14,32 @@ import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Optional, RunRequest } from './run.ts';
 
-export interface Circumstances {
-  /** The instant to plan for, which also counts as the fetch. By default a simulator's fixed clock, otherwise now. */
+export interface Circumstances extends Optional<Pick<RunRequest, 'lockWaitMs'>> {
+  /** The instant to plan for, which also counts as the fetch (default: a simulator's fixed clock, or now). */
   readonly asOf?: Date | null;
   /** Called with each event, not awaited. An error it throws changes nothing and is reported once, as a warning. */
   readonly emit?: Emit;
   /** Stops the work: nothing new is started, and the open transaction is finished or rolled back. */
   readonly signal?: AbortSignal;
-  /** How long to wait for another run to release the warehouse; a minute by default. */
-  readonly lockWaitMs?: number | null;
 }
 
-/** Names of the slices a verb works on; all by default. */
-export interface SliceChoice {
-  readonly slices?: readonly string[] | undefined;
-}
+export type SliceChoice = Optional<Pick<RunRequest, 'slices'>>;
 
 /** How a monitor learns of a run's end, besides the addresses of `notify`. */
 export interface Monitor {
   /** Metrics for Prometheus are written to this file. */
   readonly metricsFile?: string | null;
-  /** Permissions of that file; 0o644 by default. */
+  /** Permissions of that file (default: 0o644). */
   readonly mode?: number;
 }
 
-export interface SyncOptions extends Circumstances, SliceChoice, Monitor {
-  /** Nothing new is requested after this long; null means no deadline. */
-  readonly deadlineMs?: number | null;
-}
+export interface SyncOptions
+  extends
+    Circumstances,
+    Monitor,
+    Optional<Omit<RunRequest, 'command' | 'asOf' | 'forced' | 'acceptLoss'>> {}
 
 export interface StatusOptions extends Circumstances {
   /** The file for the report. Throws `USAGE_INVALID` if it is one of the configuration, the warehouse or a copy. */
@@ -51,17 +48,16 @@ export interface StatusOptions extends Circumstances {
   readonly since?: Date | null;
 }
 
-export interface BackfillOptions extends Circumstances, Monitor {
+export interface BackfillOptions
+  extends Circumstances, Monitor, Optional<Pick<RunRequest, 'acceptLoss'>> {
   readonly slice: string;
   /** The days to fetch again, half-open; every period they touch is replaced. */
   readonly days: DayInterval;
-  /** Also loads an answer that would remove more than half of the rows. */
-  readonly acceptLoss?: boolean;
 }
 
-/** All circumstances, as stated or by default. */
+/** Circumstances with defaults filled in. */
 export interface ResolvedOptions {
-  /** The stated instant, or a simulator's fixed clock; null if there is neither. */
+  /** The chosen instant, or a simulator's fixed clock; null: now. */
   readonly asOf: Date | null;
   readonly planAt: Date;
   readonly emit: Emit;

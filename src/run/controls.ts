@@ -26,7 +26,7 @@ import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { RESTLESS_NIGHTS } from '../warehouse/evidence.ts';
 import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
-import { type Run, warn } from './run.ts';
+import { type Run, saveWarnings, warn } from './run.ts';
 import type { Source, Targets } from './source.ts';
 import { readControlWindows } from './windows.ts';
 
@@ -210,7 +210,8 @@ async function warnUnread(run: Run, slices: readonly Slice[], because: string): 
   if (first === undefined || slices.some(({ name }) => warned.has(name))) return;
   const names = slices.map(({ name }) => name).join(', ');
   const message = `The control totals of ${names} could not be read, so that these are loaded without them: ${because}`;
-  await warn({ code: 'CONTROL_UNREAD', message }, first.name, run);
+  warn({ code: 'CONTROL_UNREAD', message }, first.name, run);
+  await saveWarnings(run);
 }
 
 type Reading = z.infer<typeof tonightRow>;
@@ -287,5 +288,5 @@ export async function reportMoved(
   );
   if (news.length === 0) return;
   const text = `Most final totals of ${news.join(', ')} moved in each of the last ${RESTLESS_NIGHTS} nights, as if money were converted at the rate of the day: they make no period due, and final periods are loaded again because of them once a week at most.`;
-  await warn({ code: 'METRIC_RESTLESS', message: text }, slice.name, run);
+  warn({ code: 'METRIC_RESTLESS', message: text }, slice.name, run);
 }

@@ -3,18 +3,23 @@
 import { randomUUID } from 'node:crypto';
 
 import { scrubbedJson } from '../config/secret.ts';
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, exitCodeOf, Failure, failureCodes } from '../errors.ts';
+import type { Emit } from '../events.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
-import { checkAsOf, chosenSlices } from './circumstances.ts';
-import type { Run } from './run.ts';
+import { checkAsOf, checkForced, chosenSlices } from './circumstances.ts';
+import { fail, type Run, type RunOptions, runRequest, saveWarnings } from './run.ts';
 import { RunRecord, type SyncSummary } from './summary.ts';
 import { assertOwnCopies } from '../publish/copies.ts';
 import { assertWritable } from '../publish/places/destinations.ts';
+
+interface Started extends Pick<Run, 'config' | 'emit' | 'signal'> {
+  readonly options: RunOptions;
+}
 
 /** What a run does while it holds the warehouse. */
 export interface RunSteps {
@@ -29,59 +34,82 @@ export interface RunSteps {
  * every failure and the final `statistics`. Throws only the error that kept the run from starting; nothing was requested then.
  */
 export async function executeRun(
-  from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
+  { config, options, emit: listen, signal }: Started,
   { refresh, publish, onFinished }: RunSteps,
   statistics: () => ServiceStatistics,
 ): Promise<SyncSummary> {
-  const { config, request, emit, signal } = from;
-  checkAsOf(request.asOf, new Date());
+  const request = runRequest(options);
+  const { command, deadlineMs, lockWaitMs, forced, asOf } = request;
+  checkAsOf(asOf, new Date());
+  if (forced !== null) checkForced(forced);
   const slices = chosenSlices(config, request.slices);
   await assertWritable(config);
-  const { command, deadlineMs, lockWaitMs } = request;
   const runId = randomUUID();
   const deadline = deadlineMs === null ? [] : [timeoutSignal(deadlineMs)];
   const stop = AbortSignal.any([signal, ...deadline]);
-  const warehouse = await openWarehouse(config.warehouse, {
-    mode: 'write',
-    lockWaitMs,
-    emit,
-    signal,
-  });
+  const opening = { mode: 'write', lockWaitMs, emit: listen, signal } as const;
+  const warehouse = await openWarehouse(config.warehouse, opening);
   // After the wait: nothing that the run before stored is newer than this run.
   const startedAt = new Date();
   const startedMs = performance.now();
-  const planAt = request.asOf ?? startedAt;
-  const record = new RunRecord({ runId, command, planAt, startedAt });
-  const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
+  const planAt = asOf ?? startedAt;
+  const start = { runId, command, planAt, startedAt };
+  const record = new RunRecord();
+  const emit: Emit = (event) => {
+    record.add(event);
+    listen(event);
+  };
+  const run: Run = {
+    config,
+    request,
+    warehouse,
+    slices,
+    record,
+    runId,
+    planAt,
+    emit,
+    signal: stop,
+  };
   try {
     await assertOwnCopies(config, warehouse, signal);
     await assertNoFutureFetch(warehouse, config.slices, planAt);
-    await startRun(warehouse, record.identity);
+    await startRun(warehouse, start);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
-    const isCut = await recordingFailure(run, async () => refresh(run));
+    const isCut = await reportingFailure(run, async () => refresh(run));
     if (!signal.aborted && stop.aborted && (isCut || record.hasUnfinished)) {
-      record.fail(deadlineFailure(deadlineMs, statistics()));
+      fail(deadlineFailure(deadlineMs, statistics()), null, run);
     }
     const publishing = { ...run, signal };
     if (!signal.aborted) {
-      await recordingFailure(publishing, async () => {
+      await reportingFailure(publishing, async () => {
+        await saveWarnings(run);
         // Stored first, so that a copy of the ledger states what the run that made it did.
         await recordSummary(
           warehouse,
           runId,
-          scrubbedJson(record.summary(new Date(), statistics())),
+          scrubbedJson(record.summary(start, new Date(), false, statistics())),
         );
         await publish(publishing);
       });
     }
-    if (signal.aborted) record.interrupt();
-    const summary = await finish(run, statistics, signal.aborted);
-    emit({
-      type: 'run_finished',
-      runId,
-      status: summary.status,
-      ms: Math.round(performance.now() - startedMs),
-    });
+    const finishedAt = new Date();
+    const isInterrupted = signal.aborted;
+    const finalSummary = (): SyncSummary =>
+      record.summary(start, finishedAt, isInterrupted, statistics());
+    try {
+      await saveWarnings(run);
+      const exitCode = isInterrupted ? null : exitCodeOf(record.failures);
+      const end = { finishedAt, status: finalSummary().status, exitCode };
+      await finishRun(warehouse, runId, end, scrubbedJson(finalSummary()));
+    } catch (error) {
+      const failure = asFailure(error);
+      // A disk or database that failed the run also fails its ledger entry; that failure is already reported.
+      const isReported = record.failures.some(({ code }) => failureCodes[code] === 'storage');
+      if (!isReported || failure.kind !== 'storage') fail(failure, null, run);
+    }
+    const summary = finalSummary();
+    const ms = Math.round(performance.now() - startedMs);
+    emit({ type: 'run_finished', runId, status: summary.status, ms });
     await onFinished(warehouse, summary);
     return summary;
   } finally {
@@ -89,44 +117,14 @@ export async function executeRun(
   }
 }
 
-/** Stores the summary in the ledger too. A ledger that cannot be written is a failure of the run like any other. */
-async function finish(
-  { warehouse, record, runId }: Run,
-  statistics: () => ServiceStatistics,
-  isInterrupted: boolean,
-): Promise<SyncSummary> {
-  const finishedAt = new Date();
-  const summary = record.summary(finishedAt, statistics());
-  const end = {
-    finishedAt,
-    status: summary.status,
-    exitCode: isInterrupted ? null : record.exitCode,
-  };
-  try {
-    await finishRun(warehouse, runId, end, scrubbedJson(summary));
-    return summary;
-  } catch (error) {
-    const failure = asFailure(error);
-    // A disk or database that failed the run also fails its ledger entry; that failure is already reported.
-    const isReported = record.failures.some(
-      ({ kind }) => kind === 'storage' && failure.kind === kind,
-    );
-    if (!isReported) record.fail(failure);
-    return record.summary(finishedAt, statistics());
-  }
-}
-
-/** Records the failure of a stage. Returns whether the stage was cut by the signal, which is no failure of its own. */
-async function recordingFailure(
-  { record, signal }: Run,
-  stage: () => Promise<void>,
-): Promise<boolean> {
+/** Reports the failure of a stage. Returns whether the stage was cut by the signal, which is no failure of its own. */
+async function reportingFailure(run: Run, stage: () => Promise<void>): Promise<boolean> {
   try {
     await stage();
     return false;
   } catch (error) {
-    const isCut = signal.aborted && asFailure(error, signal).code === 'INTERRUPTED';
-    if (!isCut) record.fail(asFailure(error));
+    const isCut = run.signal.aborted && asFailure(error, run.signal).code === 'INTERRUPTED';
+    if (!isCut) fail(asFailure(error), null, run);
     return isCut;
   }
 }

@@ -1,32 +1,48 @@
-/** One run: what it was started with, and how its results are recorded and reported. Decides nothing. */
+/** One run: what it was asked for, what it works on, and how it reports what happens. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
+import { type Emit, warningEvent } from '../events.ts';
 import type { LoadWarning } from '../load/answer-pages.ts';
-import type { Loaded } from '../load/outcome.ts';
 import type { DayInterval } from '../model/calendar.ts';
+import { LOCK_WAIT_MS } from '../model/duration.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
-import { saveSize } from '../warehouse/ledger.ts';
-import { recordWarning } from '../warehouse/runs.ts';
+import { recordWarnings } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { namesOf, type RunRecord } from './summary.ts';
+import type { RunRecord } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
-  /** The stated instant to plan for, which also counts as the fetch; null: plan for now, and count the actual fetch. */
+  /** The instant to plan for, which also counts as the fetch; null: plan for now, and count the actual fetch. */
   readonly asOf: Date | null;
   /** Names of the slices in the run; null: all. */
   readonly slices: readonly string[] | null;
+  /** How long to wait for another run to release the warehouse (default: a minute). */
   readonly lockWaitMs: number;
-  /** Nothing new begins after this long; null: no deadline. */
+  /** Nothing new is requested after this long; null: no deadline. */
   readonly deadlineMs: number | null;
-  /** For `backfill`: exactly the periods that touch these days, whatever their state. */
+  /** Exactly the periods that touch these days are requested, whatever their state; null: the due ones. */
   readonly forced: DayInterval | null;
+  /** Also loads an answer that would remove more than half of the rows. */
   readonly acceptLoss: boolean;
 }
+
+/** Options that may be left out or null, which both mean the default. */
+export type Optional<T> = { readonly [K in keyof T]?: T[K] | null | undefined };
+
+export type RunOptions = Pick<RunRequest, 'command'> & Optional<RunRequest>;
+
+export const runRequest = (options: RunOptions): RunRequest => ({
+  command: options.command,
+  asOf: options.asOf ?? null,
+  slices: options.slices ?? null,
+  lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS,
+  deadlineMs: options.deadlineMs ?? null,
+  forced: options.forced ?? null,
+  acceptLoss: options.acceptLoss ?? false,
+});
 
 /** What a run was started with, and what everything in it works on. */
 export interface Run {
@@ -34,83 +50,70 @@ export interface Run {
   readonly request: RunRequest;
   readonly warehouse: Warehouse;
   readonly slices: readonly Slice[];
+  /** What `emit` was called with. */
   readonly record: RunRecord;
   readonly runId: string;
   readonly planAt: Date;
+  /** Tells what happens: to the record, and to who listens to the run. */
   readonly emit: Emit;
   /** Aborted by a signal or the deadline. */
   readonly signal: AbortSignal;
 }
 
-/** Counts and reports the windows planned for a slice, and the periods left as they are because a later fetch is stored. */
-export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
-  const { record, emit } = run;
-  record.plan(plan);
-  const periods = Object.values(periodsByReason(plan.windows)).reduce((sum, each) => sum + each, 0);
-  if (plan.storedNewer > 0) {
-    const message = `${plan.storedNewer} periods were fetched after the as-of instant and were left as they are.`;
-    await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
+/** Reports the windows planned for a slice, and the periods left as they are because a later fetch is stored. */
+export function reportPlan({ slice, windows, storedNewer }: SlicePlan, run: Run): void {
+  const { forced } = run.request;
+  if (storedNewer > 0) {
+    const message = `${storedNewer} periods were fetched after the as-of instant and were left as they are.`;
+    warn({ code: 'AS_OF_OLDER', message }, slice.name, run);
   }
-  emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
-  if (run.request.forced !== null && plan.storedNewer === 0)
-    await recordForced(plan, run.request.forced, run);
-}
-
-/** Reports which of the days to load again are not requested; records a failure if none are. */
-async function recordForced(
-  { slice, windows }: SlicePlan,
-  forced: DayInterval,
-  run: Run,
-): Promise<void> {
-  const because =
+  const periods = periodsByReason(windows);
+  run.emit({ type: 'slice_planned', slice: slice.name, windows: windows.length, periods });
+  if (forced === null || storedNewer > 0) return;
+  const reason =
     slice.grain === null
       ? 'lie outside its date period'
       : 'have not begun, or are older than `retain` allows';
   const [first, last] = [windows.at(0)?.requested.start, windows.at(-1)?.requested.end];
   const days = labelOf({ requested: forced });
   if (first === undefined || last === undefined) {
-    const message = `slice ${slice.name}: the days ${days} were not requested: they ${because}.`;
+    const message = `slice ${slice.name}: the days ${days} were not requested: they ${reason}.`;
     const hint = 'Give days that the date period of the slice covers, and `retain` keeps.';
-    recordFailed(new Failure('USAGE_INVALID', message, { hint }), slice.name, run);
+    fail(new Failure('USAGE_INVALID', message, { hint }), slice.name, run);
   } else if (forced.start < first || last < forced.end) {
     const requested = labelOf({ requested: { start: first, end: last } });
-    const message = `Of the days ${days} only ${requested} were requested: the others ${because}.`;
-    await warn({ code: 'BACKFILL_CUT', message }, slice.name, run);
+    const message = `Of the days ${days} only ${requested} were requested: the others ${reason}.`;
+    warn({ code: 'BACKFILL_CUT', message }, slice.name, run);
   }
 }
 
-/** Counts and reports a loaded window, and remembers the parts it had to be divided into, unless they did not help. */
-export async function recordLoaded(result: Loaded, run: Run): Promise<void> {
-  const { window, rows, warnings } = result;
-  const { name } = window.slice;
-  const restatedPeriods = run.record.load(result);
-  if (window.parts.length > 1 && warnings.every(({ code }) => code !== 'UNPROVEN')) {
-    const { fingerprint, parts } = window;
-    await saveSize(run.warehouse, { slice: name, fingerprint }, { parts }, run.planAt);
-  }
-  run.emit({ type: 'window_loaded', slice: name, window: labelOf(window), rows, restatedPeriods });
-  for (const warning of warnings) await warn(warning, window, run);
-}
+/** A window, a slice by its name, or the whole run. */
+type Subject = Window | string | null;
 
-/** Counts and reports a failure of a window, or of a slice by its name. */
-export function recordFailed(
-  failure: Failure,
-  about: Window | string,
+/** Reports a failure. Several of the whole run with one message, as of refused credentials, count once. */
+export function fail(
+  { code, message, hint }: Failure,
+  about: Subject,
   { record, emit }: Pick<Run, 'record' | 'emit'>,
 ): void {
-  const { code, message, hint } = failure;
-  record.fail(failure, about);
+  if (about === null && record.failures.some((failure) => failure.message === message)) return;
   emit({ type: 'failed', code, ...namesOf(about), message, hint });
 }
 
-/** Records and reports a warning about a window, about a slice by its name, or about the whole run (null). */
-export async function warn(
+export function warn(
   { code, message }: LoadWarning,
-  about: Window | string | null,
-  { warehouse, runId, emit }: Pick<Run, 'warehouse' | 'runId' | 'emit'>,
-): Promise<void> {
-  const names = namesOf(about);
-  const days = about === null || typeof about === 'string' ? null : about.requested;
-  await recordWarning(warehouse, { runId, slice: names.slice, days, code, message });
-  emit({ type: 'warning', code, ...names, message });
+  about: Subject,
+  { emit }: Pick<Run, 'emit'>,
+): void {
+  emit({ ...warningEvent(code, message), ...namesOf(about) });
+}
+
+function namesOf(about: Subject) {
+  if (about === null || typeof about === 'string') return { slice: about, window: null };
+  return { slice: about.slice.name, window: labelOf(about) };
+}
+
+/** Stores the warnings that came since the last time. A kill loses the later ones. */
+export async function saveWarnings({ warehouse, runId, record }: Run): Promise<void> {
+  await recordWarnings(warehouse, runId, record.takeWarnings());
 }

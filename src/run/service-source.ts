@@ -20,14 +20,14 @@ import type { Outcome } from '../load/outcome.ts';
 import { withMetrics } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Window } from '../model/window.ts';
-import { type RefreshedLinks, refreshLinks, refreshNamedLinks } from '../account/refresh-links.ts';
+import { refreshLinks, refreshNamedLinks } from '../account/refresh-links.ts';
 import { refreshPartners } from '../account/refresh-partners.ts';
 import type { Refreshing } from '../account/replace-rows.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../extract/spool.ts';
 import { hasPartnersOf } from '../warehouse/runs.ts';
-import { type Run, warn } from './run.ts';
+import { fail, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';
 import { planTargets } from './tables.ts';
 
@@ -55,6 +55,8 @@ function openSource(run: Run, service: Service): Source {
     );
   let catalog: Promise<Catalog> = Promise.resolve([]);
   let crawled: Promise<void> = Promise.resolve();
+  /** Whose links could not be crawled in this run. */
+  const failedApps = new Set<unknown>();
   /** Removes answers together with what was read of them. */
   const discard: Spool['discard'] = async (answers) => {
     await columns.pages.discard(answers);
@@ -67,7 +69,9 @@ function openSource(run: Run, service: Service): Source {
     async begin() {
       const stored = await sufficientCatalog(run);
       catalog = beside(async (crawl) => nightCatalog(crawl, stored));
-      crawled = catalog.then(async () => beside(refreshDimensions));
+      crawled = catalog.then(async () =>
+        beside(async (crawl) => refreshDimensions(crawl, failedApps)),
+      );
       // Whoever waits for them learns why they failed; if the run ends early, nobody does.
       crawled.catch(() => null);
       return { catalog: stored ?? (await catalog), slices: run.slices };
@@ -104,7 +108,7 @@ function openSource(run: Run, service: Service): Source {
     discard,
     async finish() {
       await crawled;
-      await refreshNamed({ ...run, service, clock });
+      await refreshNamed({ ...run, service, clock }, failedApps);
       // With a wrong clock, answers that must be kept would be removed.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;
@@ -188,48 +192,48 @@ async function orWarn(
     const failure = asFailure(error);
     if (failure.code !== 'STORAGE_FAILED') throw failure;
     const message = `${what}: ${failure.message}`;
-    await warn({ code: 'ARCHIVE_FAILED', message }, window, run);
+    warn({ code: 'ARCHIVE_FAILED', message }, window, run);
   }
 }
 
 /**
- * Requests partners and links as configured, except those stored by an earlier run of the same instant. A failure is recorded
+ * Requests partners and links as configured, except those stored by an earlier run of the same instant. A failure is reported
  * and leaves the stored ones as they were. Refused credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
  */
-async function refreshDimensions(crawl: Crawl): Promise<void> {
+async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>): Promise<void> {
   const { partners, links } = crawl.config;
   if (crawl.request.command !== 'sync') return;
   const isStored = await hasPartnersOf(crawl.warehouse, crawl.planAt);
-  if (partners && !isStored) await orRecord(crawl, async () => refreshPartners(crawl));
-  if (links !== null)
-    await orRecord(crawl, async () => recordLinks(crawl, await refreshLinks(crawl, links)));
+  if (partners && !isStored) await orReport(crawl, async () => refreshPartners(crawl));
+  if (links === null) return;
+  await orReport(crawl, async () => {
+    for (const failure of await refreshLinks(crawl, links)) {
+      fail(failure, null, crawl);
+      failedApps.add(failure.facts['app_token']);
+    }
+  });
 }
 
 /** Crawls the apps whose loaded rows name unknown links. Fails as `refreshDimensions` does. */
-async function refreshNamed(crawl: Crawl): Promise<void> {
-  const { config, request, record, signal } = crawl;
+async function refreshNamed(crawl: Crawl, failedApps: ReadonlySet<unknown>): Promise<void> {
+  const { config, request, signal } = crawl;
   const { links } = config;
   if (request.command !== 'sync' || links === null || signal.aborted) return;
-  const failed = new Set(record.failures.map(({ facts }) => facts['app_token']));
-  await orRecord(crawl, async () =>
-    recordLinks(crawl, await refreshNamedLinks(crawl, links, failed)),
-  );
-}
-
-function recordLinks({ record }: Run, { rows, removed, failures }: RefreshedLinks): void {
-  record.links = { rows, removed: record.links.removed + removed };
-  for (const failure of failures) record.fail(failure);
+  await orReport(crawl, async () => {
+    for (const failure of await refreshNamedLinks(crawl, links, failedApps))
+      fail(failure, null, crawl);
+  });
 }
 
 const endsRun: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
-async function orRecord(run: Run, act: () => Promise<unknown>): Promise<void> {
+async function orReport(run: Run, act: () => Promise<unknown>): Promise<void> {
   try {
     await act();
   } catch (error) {
     const failure = asFailure(error, run.signal);
     if (endsRun.has(failure.code) || failure.kind === 'storage' || run.signal.aborted)
       throw failure;
-    run.record.fail(failure);
+    fail(failure, null, run);
   }
 }

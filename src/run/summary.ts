@@ -1,15 +1,11 @@
-/** What a run did so far, and its summary as `--json` prints it (its shape is public interface). Decides nothing. */
+/** Folds the events of a run into its summary, whose shape, as `--json` prints it, is public interface. */
 
-import { exitCodeOf, Failure, type FailureCode } from '../errors.ts';
-import type { Loaded } from '../load/outcome.ts';
+import type { FailureCode } from '../errors.ts';
+import type { RunEvent } from '../events.ts';
 import { addDays, day, type Day } from '../model/calendar.ts';
-import type { Slice } from '../model/slice.ts';
-import { labelOf, type Window } from '../model/window.ts';
-import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
 import type { AuditResult } from '../publish/audits.ts';
-import type { Published } from '../publish/publish.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import type { RunStart } from '../warehouse/runs.ts';
+import type { RunStart, SeenWarning } from '../warehouse/runs.ts';
 
 export interface SliceSummary {
   readonly name: string;
@@ -58,153 +54,130 @@ export interface SyncSummary {
   readonly failures: readonly FailureSummary[];
 }
 
-/** The counts of a slice before anything is done; the usual reasons are listed even at zero. */
-function nothingDone(name: string) {
-  const periods: Record<string, number> = { new: 0, maturing: 0, missing: 0 };
-  return {
-    name,
-    windows: { planned: 0, loaded: 0, failed: 0 },
-    requests: 0,
-    rows: { fetched: 0, loaded: 0, rejected: 0 },
-    periods,
-    restated_periods: 0,
-    empty_periods: new Array<string>(),
-  };
+interface SliceCounts {
+  readonly name: string;
+  readonly windows: { planned: number; loaded: number; failed: number };
+  requests: number;
+  readonly rows: { fetched: number; loaded: number; rejected: number };
+  readonly periods: Record<string, number>;
+  restated_periods: number;
+  empty_periods: string[];
 }
 
+/** Counts the events of a run. The summary, the exit code and the progress display are read from it. */
 export class RunRecord {
-  readonly identity: RunStart;
-  readonly #slices = new Map<string, ReturnType<typeof nothingDone>>();
-  readonly #failures: {
-    readonly slice: string | null;
-    readonly window: string | null;
-    readonly failure: Failure;
-  }[] = [];
-  /** `slice start` of each restated period. */
+  readonly #slices = new Map<string, SliceCounts>();
+  /** `slice start` of each restated period: a cube requests a period in several windows. */
   readonly #restated = new Set<string>();
-  #interrupted = false;
-  #hasUnfinished = false;
-  partnerRows = 0;
-  links = { rows: 0, removed: 0 };
+  readonly #failures: FailureSummary[] = [];
+  readonly #published: SyncSummary['published'][number][] = [];
+  #warnings: SeenWarning[] = [];
+  #partners = 0;
+  readonly #links = { rows: 0, removed: 0 };
   audits: readonly AuditResult[] = [];
-  readonly #published: Published[] = [];
 
-  constructor(identity: RunStart) {
-    this.identity = identity;
-  }
-
-  plan({ slice, windows }: SlicePlan): void {
-    Object.assign(this.#of(slice.name).periods, periodsByReason(windows));
-  }
-
-  /** Counts a window that was neither loaded nor failed when the run ended. */
-  leave({ slice }: Window): void {
-    this.#of(slice.name).windows.planned += 1;
-    this.#hasUnfinished = true;
-  }
-
-  countRequests(slice: Slice, requests: number): void {
-    this.#of(slice.name).requests += requests;
-  }
-
-  /** Returns how many periods it restated that no other window of the run had restated before. */
-  load({ window, fetched, rows, rejected, restated, empty }: Loaded): number {
-    const { name } = window.slice;
-    const counts = this.#of(name);
-    const before = this.#restated.size;
-    for (const start of restated) this.#restated.add(`${name} ${start}`);
-    const restatedPeriods = this.#restated.size - before;
-    counts.windows.planned += 1;
-    counts.windows.loaded += 1;
-    counts.rows.fetched += fetched;
-    counts.rows.loaded += rows;
-    counts.rows.rejected += rejected;
-    counts.restated_periods += restatedPeriods;
-    counts.empty_periods = mergeRanges([...counts.empty_periods, ...empty]);
-    return restatedPeriods;
-  }
-
-  /** Records a failure of a window, of a slice by its name, or once of the whole run (credentials, deadline). */
-  fail(failure: Failure, about: Window | string | null = null): void {
-    if (about !== null && typeof about !== 'string') {
-      const { windows } = this.#of(about.slice.name);
-      windows.planned += 1;
-      windows.failed += 1;
+  add(event: RunEvent): void {
+    const { type } = event;
+    if (type === 'slice_planned') {
+      const { windows, periods } = this.#of(event.slice);
+      windows.planned += event.windows;
+      Object.assign(periods, event.periods);
+    } else if (type === 'window_split') {
+      // Values divide a window into parts of one.
+      if (event.by === 'days') this.#of(event.slice).windows.planned += event.into - 1;
+    } else if (type === 'windows_regrouped') {
+      this.#of(event.slice).windows.planned += event.into - event.from;
+    } else if (type === 'window_fetched' || type === 'window_missed') {
+      this.#of(event.slice).requests += event.requests;
+    } else if (type === 'window_loaded') {
+      const counts = this.#of(event.slice);
+      counts.windows.loaded += 1;
+      counts.rows.fetched += event.fetched;
+      counts.rows.loaded += event.rows;
+      counts.rows.rejected += event.rejected;
+      const restatedBefore = this.#restated.size;
+      for (const start of event.restated) this.#restated.add(`${event.slice} ${start}`);
+      counts.restated_periods += this.#restated.size - restatedBefore;
+      counts.empty_periods = mergeRanges([...counts.empty_periods, ...event.empty]);
+    } else if (type === 'failed') {
+      const { code, slice, window, message, hint } = event;
+      if (slice !== null && window !== null) this.#of(slice).windows.failed += 1;
+      this.#failures.push({ code, slice, window, message, hint });
+    } else if (type === 'warning') {
+      this.#warnings.push({ ...event, seenAt: new Date() });
+    } else if (type === 'links_loaded') {
+      this.#links.removed += event.removed;
+    } else if (type === 'dimensions_stored') {
+      this.#partners = event.partners;
+      this.#links.rows = event.links;
+    } else if (type === 'published') {
+      const { kind, path, filesWritten } = event;
+      this.#published.push({ kind, path, files_written: filesWritten });
     }
-    if (about === null && this.#failures.some((known) => known.failure.message === failure.message))
-      return;
-    this.#failures.push({ ...namesOf(about), failure });
   }
 
-  /** Records a published copy, or the failure to publish it. */
-  published(outcome: Published | Failure): void {
-    if (outcome instanceof Failure) this.fail(outcome);
-    else this.#published.push(outcome);
+  get slices(): readonly SliceSummary[] {
+    return [...this.#slices.values()];
   }
 
-  interrupt(): void {
-    this.#interrupted = true;
+  get failures(): readonly FailureSummary[] {
+    return this.#failures;
   }
 
   /** Whether a planned window was neither loaded nor failed. */
   get hasUnfinished(): boolean {
-    return this.#hasUnfinished;
+    return this.slices.some(({ windows }) => windows.loaded + windows.failed < windows.planned);
   }
 
   get hasLoaded(): boolean {
-    return [...this.#slices.values()].some(({ windows }) => windows.loaded > 0);
+    return this.slices.some(({ windows }) => windows.loaded > 0);
   }
 
-  get failures(): readonly Failure[] {
-    return this.#failures.map(({ failure }) => failure);
+  /** Returns the warnings since the last call. */
+  takeWarnings(): readonly SeenWarning[] {
+    const warnings = this.#warnings;
+    this.#warnings = [];
+    return warnings;
   }
 
-  get exitCode(): number {
-    return exitCodeOf(this.failures);
-  }
-
-  summary(finishedAt: Date, service: ServiceStatistics): SyncSummary {
-    const { runId, planAt, startedAt } = this.identity;
+  summary(
+    { runId, planAt, startedAt }: RunStart,
+    finishedAt: Date,
+    isInterrupted: boolean,
+    { requests, retries, peakConcurrency, bytes }: ServiceStatistics,
+  ): SyncSummary {
+    const outcome = this.hasLoaded ? 'partial' : 'failed';
+    const ended = this.#failures.length === 0 ? 'succeeded' : outcome;
     return {
       run_id: runId,
-      status: this.#status(),
+      status: isInterrupted ? 'interrupted' : ended,
       as_of: planAt.toISOString(),
       started_at: startedAt.toISOString(),
       finished_at: finishedAt.toISOString(),
-      slices: [...this.#slices.values()],
-      partners: { rows: this.partnerRows },
-      links: this.links,
-      service: {
-        requests: service.requests,
-        retries: service.retries,
-        peak_concurrency: service.peakConcurrency,
-        bytes: service.bytes,
-      },
+      slices: this.slices,
+      partners: { rows: this.#partners },
+      links: this.#links,
+      service: { requests, retries, peak_concurrency: peakConcurrency, bytes },
       published: this.#published,
       audits: this.audits,
-      failures: this.#failures.map(({ slice, window, failure: { code, message, hint } }) => {
-        return { code, slice, window, message, hint };
-      }),
+      failures: this.#failures,
     };
   }
 
-  #status(): SyncSummary['status'] {
-    if (this.#interrupted) return 'interrupted';
-    if (this.#failures.length === 0) return 'succeeded';
-    return this.hasLoaded ? 'partial' : 'failed';
-  }
-
-  #of(slice: string): ReturnType<typeof nothingDone> {
-    const counts = this.#slices.get(slice) ?? nothingDone(slice);
-    this.#slices.set(slice, counts);
+  #of(name: string): SliceCounts {
+    const counts = this.#slices.get(name) ?? {
+      name,
+      windows: { planned: 0, loaded: 0, failed: 0 },
+      requests: 0,
+      rows: { fetched: 0, loaded: 0, rejected: 0 },
+      // The usual reasons are listed even at zero.
+      periods: { new: 0, maturing: 0, missing: 0 },
+      restated_periods: 0,
+      empty_periods: [],
+    };
+    this.#slices.set(name, counts);
     return counts;
   }
-}
-
-/** The slice and window named by an event about a window, a slice by its name (no window), or the whole run (neither). */
-export function namesOf(about: Window | string | null): Pick<FailureSummary, 'slice' | 'window'> {
-  if (about === null || typeof about === 'string') return { slice: about, window: null };
-  return { slice: about.slice.name, window: labelOf(about) };
 }
 
 /** Stretches of days, `first:last`, in order; adjacent and overlapping ones are joined, whichever windows they are from. */

@@ -17,7 +17,7 @@ import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { starsOf, twinsText, withStars } from '../model/stars.ts';
 import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
-import { recordFailed, type Run, warn } from './run.ts';
+import { fail, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { refreshJoins } from '../account/joins.ts';
 import { completePartners } from '../account/refresh-partners.ts';
@@ -44,13 +44,12 @@ export async function starredSlices(
     const refusal = sliceRefusal(slice, catalog);
     if (refusal !== null) {
       const message = `slice ${slice.name}: ${refusal.message}.`;
-      recordFailed(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);
+      fail(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);
       continue;
     }
     const loaded = recorded[at];
     const twins = twinsText(starsOf(slice, listed, loaded));
-    if (twins !== null)
-      await warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
+    if (twins !== null) warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
     starred.push(withStars(slice, listed, loaded));
   }
   return starred;
@@ -71,7 +70,7 @@ export async function prepareTargets(
     const target = prepared.get(slice.name);
     if (target === undefined || target instanceof Failure) {
       targets.delete(slice.name);
-      if (target !== undefined) recordFailed(target, slice.name, run);
+      if (target !== undefined) fail(target, slice.name, run);
       continue;
     }
     targets.set(slice.name, target);
@@ -79,7 +78,7 @@ export async function prepareTargets(
     const added = target.columns.metrics.filter(({ id }) => recorded[at]?.has(id) === false);
     const message = unknownFormsText(added, slice);
     if (message !== null)
-      await warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
+      warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
   }
 }
 
@@ -186,7 +185,7 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
   if (reason === null) await swapTables(run.warehouse, target, run.runId);
   if (reason === null || ledger.live === null) return;
   const message = `The changed meaning is not served yet: ${reason}. Until then readers see the rows of the old one, which are not refreshed.`;
-  await warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
+  warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 
 /**
@@ -234,7 +233,7 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
   for (const { slice, metric, periods, newest, horizon_days: horizon, last_age: age } of changed) {
     const days = newest.join(', ') + (periods > newest.length ? ', …' : '');
     const message = `${periods} final ${periods === 1 ? 'total' : 'totals'} of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}: ${days}.`;
-    await warn({ code: 'FINAL_CHANGED', message }, slice, run);
+    warn({ code: 'FINAL_CHANGED', message }, slice, run);
   }
 }
 
@@ -251,23 +250,15 @@ export async function warnOfLostApps(
   }
   for (const [app, names] of slices) {
     const message = `filters-data no longer lists the app ${app}, and no answer named it: its stored values were kept in ${names.join(', ')}.`;
-    await warn({ code: 'ACCESS_LOST', message }, null, run);
+    warn({ code: 'ACCESS_LOST', message }, null, run);
   }
 }
 
 /** Adds partners that only loaded rows name, if partners are configured; rebuilds the joining views. Requests nothing. */
-export async function completeDimensions({
-  config,
-  warehouse,
-  record,
-  planAt,
-}: Run): Promise<void> {
+export async function completeDimensions({ config, warehouse, emit, planAt }: Run): Promise<void> {
   if (config.partners) await completePartners(warehouse, planAt);
-  record.partnerRows = await storedRows(warehouse, 'partners');
-  if (config.links !== null) {
-    // Counted even if the run had no links to request.
-    const rows = await storedRows(warehouse, 'links');
-    record.links = { ...record.links, rows };
-  }
+  const partners = await storedRows(warehouse, 'partners');
+  const links = config.links === null ? 0 : await storedRows(warehouse, 'links');
+  emit({ type: 'dimensions_stored', partners, links });
   await refreshJoins(warehouse);
 }

@@ -10,7 +10,6 @@ import { lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts'
 import type { LostApps } from '../warehouse/tables/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
-import type { LoadWarning } from '../load/answer-pages.ts';
 import type { NightControl } from '../load/night-totals.ts';
 import { loadBatches } from '../load/load.ts';
 import type { Loaded, Outcome, Split } from '../load/outcome.ts';
@@ -26,7 +25,7 @@ import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';
-import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
+import { fail, type Run, saveWarnings, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
 
 /** Loads the windows of all plans in their order, from the run's source. */
@@ -63,7 +62,9 @@ export async function readControlWindows(
   const none = { targets, lost: async () => new Map(), controls: new Map() };
   const signal = AbortSignal.any([run.signal, limit]);
   // They are not windows of the run.
-  const emit: Emit = (event) => void (event.type === 'warning' && run.emit(event));
+  const emit: Emit = (event) => {
+    if (event.type === 'warning' || event.type === 'failed') run.emit(event);
+  };
   const loader = new WindowLoader({ ...run, emit, signal }, source, none, []);
   await loader.load(byPriority(plans));
   const { failures, unread } = loader;
@@ -88,7 +89,7 @@ class WindowLoader {
   readonly #controls: Map<string, NightControl>;
   /** Of control totals. */
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
-  /** Windows of control totals that were left. */
+  /** Windows that were neither loaded nor failed. */
   readonly unread: Window[] = [];
   /** The waiting windows, the next one first; the source takes them off. */
   readonly #waiting: PendingWindow[] = [];
@@ -114,7 +115,7 @@ class WindowLoader {
   }
 
   async load(windows: readonly Window[]): Promise<void> {
-    const { record, signal } = this.#run;
+    const { signal } = this.#run;
     const begun = new Set<string>();
     for (const window of windows) {
       const { name } = window.slice;
@@ -132,13 +133,12 @@ class WindowLoader {
         until,
         onAnswer,
       )) {
-        for (const { slice, requests } of batch.requested)
-          if (slice.control === undefined) record.countRequests(slice, requests);
         const pending: PendingWindow[] = [];
         for (const missed of batch.missed) pending.push(...(await this.#afterMiss(missed)));
         const outcomes = await this.#loadBatch(batch);
         for (const outcome of outcomes) pending.push(...(await this.#afterLoad(outcome)));
         await this.#source.archive(batch.spooled, outcomes);
+        await saveWarnings(this.#run);
         if (batch.spooled.some(({ window }) => this.#cured.has(window)))
           this.#omitLost(await this.#lost());
         this.#waiting.unshift(...pending);
@@ -156,20 +156,14 @@ class WindowLoader {
     } finally {
       // After a disk failure, requests still under way would be written for nothing.
       this.#stop.abort();
-      for (const { window } of this.#waiting) this.#leave(window);
-      for (const { held } of this.#unsized.values()) for (const window of held) this.#leave(window);
+      this.unread.push(...this.#waiting.map(({ window }) => window));
     }
-  }
-
-  #leave(window: Window): void {
-    if (window.slice.control === undefined) this.#run.record.leave(window);
-    else this.unread.push(window);
   }
 
   /** Returns no windows to request in place of the failed one. */
   #fail(failure: Failure, window: Window): readonly PendingWindow[] {
     const { slice } = window;
-    if (slice.control === undefined) recordFailed(failure, window, this.#run);
+    if (slice.control === undefined) fail(failure, window, this.#run);
     else this.failures.push({ failure, slice });
     return [];
   }
@@ -185,7 +179,7 @@ class WindowLoader {
       const ofSlice = bySlice.get(name);
       if (ofSlice !== undefined) ofSlice.push(answered);
       else if (this.#targets.has(name) && !signal.aborted) bySlice.set(name, [answered]);
-      else this.#leave(answered.window);
+      else this.unread.push(answered.window);
     }
     const batches = [...bySlice].flatMap(([name, answers]) => {
       const [target, [first]] = [this.#targets.get(name), answers];
@@ -222,15 +216,14 @@ class WindowLoader {
   /** Returns the windows to request in place of one without all of its answers. */
   async #afterMiss(missed: Missed): Promise<readonly PendingWindow[]> {
     const { window, failure, heavy } = missed;
-    const { signal, record } = this.#run;
-    if (signal.aborted || this.#stop.signal.aborted) {
-      this.#leave(window);
+    if (this.#run.signal.aborted || this.#stop.signal.aborted) {
+      this.unread.push(window);
       return [];
     }
     if (failure.code === 'CREDENTIALS_REFUSED') {
-      for (const waiting of [missed, ...this.#waiting.splice(0)]) this.#leave(waiting.window);
+      this.unread.push(window, ...this.#waiting.splice(0).map((waiting) => waiting.window));
       this.#stop.abort(failure);
-      record.fail(failure);
+      fail(failure, null, this.#run);
       return [];
     }
     this.#release(window);
@@ -272,7 +265,7 @@ class WindowLoader {
   async #afterLoad(outcome: Outcome): Promise<readonly PendingWindow[]> {
     const { window } = outcome;
     if (outcome.kind === 'loaded') {
-      if (window.slice.control === undefined) await this.#recordLoaded(outcome);
+      if (window.slice.control === undefined) await this.#reportLoaded(outcome);
       return [];
     }
     let step = next(outcome, this.#source.canRequest);
@@ -293,14 +286,22 @@ class WindowLoader {
     return [step.pending];
   }
 
-  /** Records a loaded window. Of a slice whose rows differ from its control totals, one window says so. */
-  async #recordLoaded(loaded: Loaded): Promise<void> {
-    const { name } = loaded.window.slice;
-    const isDifferent = ({ code }: LoadWarning): boolean => code === 'CONTROL_DIFFERS';
-    const isNews = this.#controls.has(name);
-    const warnings = loaded.warnings.filter((warning) => isNews || !isDifferent(warning));
-    if (warnings.some(isDifferent)) this.#controls.delete(name);
-    await recordLoaded({ ...loaded, warnings }, this.#run);
+  /** Reports a loaded window, and saves the parts it had to be divided into, unless they did not help. */
+  async #reportLoaded(loaded: Loaded): Promise<void> {
+    const { window, rows, fetched, rejected, restated, empty } = loaded;
+    const { slice, fingerprint, parts } = window;
+    const names = { slice: slice.name, window: labelOf(window) };
+    const counts = { rows, fetched, rejected, restated, empty };
+    this.#run.emit({ type: 'window_loaded', ...names, ...counts });
+    if (parts.length > 1 && loaded.warnings.every(({ code }) => code !== 'UNPROVEN')) {
+      const { warehouse, planAt } = this.#run;
+      await saveSize(warehouse, { slice: slice.name, fingerprint }, { parts }, planAt);
+    }
+    for (const warning of loaded.warnings) {
+      // Of a slice whose rows differ from its control totals, one window says so.
+      const isNews = warning.code !== 'CONTROL_DIFFERS' || this.#controls.delete(slice.name);
+      if (isNews) warn(warning, window, this.#run);
+    }
   }
 
   #emitAgain(window: Window, because: string): void {
@@ -381,7 +382,7 @@ class WindowLoader {
     for (const metric of metrics) {
       const message = `The rows' ${metric} did not add up to the service's total, and smaller requests returned no more rows: it is not additive here and no longer summed.`;
       if (window.slice.control === undefined)
-        await warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
+        warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
     }
     const shown = { notAdditive: metrics, addsUp: [] };
     const seenAt = requestedAtOf(answers);

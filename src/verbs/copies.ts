@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
-import { type Emit, failedEvent } from '../events.ts';
+import { failedEvent } from '../events.ts';
 import type { AccountLakes } from '../publish/words/ddl.ts';
 import type { Engine } from '../publish/words/engines.ts';
 import type { Exported, ExportOptions } from '../publish/export.ts';
@@ -13,7 +13,7 @@ import {
   onWarehouse,
   type Circumstances,
 } from '../run/circumstances.ts';
-import { resultOf, verb } from '../run/library-verb.ts';
+import { verb } from '../run/library-verb.ts';
 
 /** A target that fails does not stop the others; one that cannot be written at all does. */
 export const publish = verb(
@@ -29,16 +29,12 @@ export const publish = verb(
       await assertNoFutureFetch(warehouse, config.slices, resolved.planAt);
       await refreshJoins(warehouse);
       const { held } = await auditNight(config, warehouse, resolved);
-      if (held.length > 0) return withEvents({ published: [], failures: held }, resolved.emit);
-      return withEvents(await publishCopies(config, warehouse, resolved), resolved.emit);
+      for (const failure of held) resolved.emit(failedEvent(failure));
+      if (held.length > 0) return { published: [], failures: held };
+      return publishCopies(config, warehouse, resolved);
     });
   },
 );
-
-function withEvents<P extends Publication>(done: P, emit: Emit): P {
-  for (const failure of done.failures) emit(failedEvent(failure));
-  return done;
-}
 
 /**
  * Returns the statements with which an engine reads the lakes; with `others` also those of other accounts, and views of all
@@ -82,14 +78,8 @@ export const drop = verb(async (config: Config, options: DropOptions): Promise<D
   const { dropSlice } = await import('./drop.ts');
   const { slice, before = null, agree } = options;
   const resolved = withDefaults(config, options);
-  // Callers without types may return anything, such as the text 'false'.
-  const isAgreed = async (loss: Loss): Promise<boolean> =>
-    agree === true ||
-    (await resultOf<unknown>('agree', resolved.signal, async () => agree(loss))) === true;
-  return withEvents(
-    await dropSlice(config, { ...resolved, slice, before }, isAgreed),
-    resolved.emit,
-  );
+  const isAgreed = agree === true ? async () => agree : agree;
+  return dropSlice(config, { ...resolved, slice, before }, isAgreed);
 });
 
 /** Returns what `drop` would delete. Throws as `drop` does. */

@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { answersToDrop, dropAnswers } from '../extract/archive.ts';
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
+import { failedEvent } from '../events.ts';
 import { refreshJoins } from '../account/joins.ts';
 import type { Day } from '../model/calendar.ts';
 import { SLICE_NAME } from '../model/slice.ts';
@@ -26,7 +27,7 @@ export interface DropOptions extends Circumstances {
   readonly slice: string;
   /** Only the periods that ended by the start of this day; null (the default) for all. */
   readonly before?: Day | null;
-  /** A function receives what would be deleted; nothing is, unless it returns true. It may throw. */
+  /** A function receives what would be deleted. Nothing is, unless it returns true. */
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
@@ -56,14 +57,14 @@ export interface Dropped extends Publication {
 export async function dropSlice(
   config: Config,
   request: DropRequest,
-  agree: (loss: Loss) => Promise<boolean>,
+  agree: (loss: Loss) => Promise<unknown>,
 ): Promise<Dropped> {
   await assertWritable(config);
   const { slice, before, emit, signal } = request;
   return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
     await assertOwnCopies(config, warehouse, signal);
     const { tables, answers, loss } = await measure(config, warehouse, request);
-    if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
+    if ((await agree(loss)) !== true) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
       if (before === null) await deleteSlice(warehouse, slice, tables);
@@ -82,6 +83,7 @@ export async function dropSlice(
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
     const { held } = await auditNight(config, warehouse, { emit, signal });
+    for (const failure of held) emit(failedEvent(failure));
     if (held.length > 0) return { dropped: loss, published: [], failures: held };
     return {
       dropped: loss,

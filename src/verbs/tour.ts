@@ -139,13 +139,12 @@ async function runNights(
       world.setNow(night);
       const nightly = configOf(night, config, nights);
       const slices = nightly.slices.map(({ name }) => name);
-      const order = { slices, forced: null, acceptLoss: false, deadlineMs: null };
-      const request = { command: 'sync', ...order, asOf: night, lockWaitMs: LOCK_WAIT_MS } as const;
+      const options = { command: 'sync', slices, asOf: night } as const;
       summaries.push(
         await connected(world.service, watched.emit, async (service) => {
           const whole = fromService(service);
           const source = nightly.slices === config.slices ? whole : reportsAlone(whole);
-          return sync(nightly, request, source, watched);
+          return sync(nightly, options, source, watched);
         }),
       );
     }

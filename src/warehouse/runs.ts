@@ -5,9 +5,8 @@ import { hostname } from 'node:os';
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import type { WarningCode } from '../errors.ts';
-import type { Emit } from '../events.ts';
-import type { DayInterval } from '../model/calendar.ts';
+import type { RunEvent } from '../events.ts';
+import { addDays, day } from '../model/calendar.ts';
 import { version } from '../config/version.ts';
 import { count, insertRows, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
@@ -58,34 +57,31 @@ export async function recordSummary(
   await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
 }
 
-/** About days of a slice, about a slice (`days` null), or about the whole run (both null). */
-interface Warning {
-  readonly runId: string;
-  readonly slice: string | null;
-  readonly days: DayInterval | null;
-  readonly code: WarningCode;
-  readonly message: string;
+/** A warning of a run, and when it was found. */
+export interface SeenWarning extends RunEvent<'warning'> {
+  readonly seenAt: Date;
 }
 
-export async function recordWarning(warehouse: Warehouse, warning: Warning): Promise<void> {
-  const { runId, slice, days, code, message } = warning;
-  const { start: start_day = null, end: end_day = null } = days ?? {};
-  const row = { run_id: runId, slice, start_day, end_day, code, message: scrub(message) };
-  await insertRows(warehouse, 'ripen.warnings', [{ ...row, seen_at: new Date() }]);
-}
-
-/** Records and reports a warning about a whole run. */
-export async function reportWarning(
-  {
-    warehouse,
-    runId,
-    emit,
-  }: { readonly warehouse: Warehouse; readonly runId: string; readonly emit: Emit },
-  code: WarningCode,
-  message: string,
+export async function recordWarnings(
+  warehouse: Warehouse,
+  runId: string,
+  warnings: readonly SeenWarning[],
 ): Promise<void> {
-  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
-  emit({ type: 'warning', code, slice: null, window: null, message });
+  if (warnings.length === 0) return;
+  const rows = warnings.map(({ slice, window, code, message, seenAt }) => {
+    const [start_day = null, last = null] = window?.split(':') ?? [];
+    const end_day = last === null ? null : addDays(day(last), 1);
+    return {
+      run_id: runId,
+      slice,
+      start_day,
+      end_day,
+      code,
+      message: scrub(message),
+      seen_at: seenAt,
+    };
+  });
+  await insertRows(warehouse, 'ripen.warnings', rows);
 }
 
 /** A change of a slice's table, or of its column `name`, which is null if the table itself changed. */

@@ -20,7 +20,6 @@ import { countSteps } from '../support/failing-step.ts';
 import { contentsOf, differences, everythingIn } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
 import { drawSteps } from '../support/kill-moments.ts';
-import { plainRequest } from '../support/plain-request.ts';
 
 const PART = process.env['RIPEN_FAILING_STEPS']?.split('/').map(Number) ?? null;
 const DRAWN = 8;
@@ -98,7 +97,7 @@ async function runNight(night: number): Promise<FailureKind[]> {
   const service = connect(config.service, () => {});
   const asOf = new Date(nights[night] ?? 0);
   try {
-    const request = { ...plainRequest, command: 'sync', asOf } as const;
+    const request = { command: 'sync', lockWaitMs: 0, asOf } as const;
     const { failures } = await sync(config, request, fromService(service), {
       emit: () => {},
       signal: AbortSignal.timeout(MS_PER_STEP),

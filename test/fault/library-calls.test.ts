@@ -145,19 +145,13 @@ describe('functions of the caller that fail', () => {
     expect(warned).toMatchObject([{ code: 'LISTENER_FAILED', message: textWith(words) }]);
   });
 
-  test('only true agrees to a drop, and an `agree` or a stream that fails is for its caller to mend', async () => {
+  test('only true agrees to a drop, and a stream that fails is for its caller to mend', async () => {
     const held = (await ripen.dropLoss(config, { slice: 'daily' })).rows;
     for (const answer of ['false', 'yes', 1, {}, undefined]) {
       const dropping = call('drop', config, { slice: 'daily', agree: async () => answer });
       expect(await dropping).toMatchObject({ dropped: null });
     }
     expect((await ripen.dropLoss(config, { slice: 'daily' })).rows).toBe(held);
-    const agree = async (): Promise<boolean> => Promise.reject(new Error('nobody there'));
-    const failure = await failureOf(ripen.drop(config, { slice: 'daily', agree }));
-    expect(failure).toMatchObject({
-      code: 'USAGE_INVALID',
-      hint: 'Correct the function given as agree.',
-    });
     const stream = new Writable({
       write: (_chunk, _encoding, done) => done(new Error('sink broke')),
     });

@@ -48,7 +48,7 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
   });
 
   const result = await scene.crawl(secondNight);
-  expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
+  expect(result.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
     ['SOURCE_REFUSED', broken],
   ]);
   const stored = await storedTree(scene);
@@ -61,7 +61,7 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
 
   stop();
   scene.simulator.requested.reset();
-  expect((await scene.crawl(secondNight)).failures).toEqual([]);
+  expect(await scene.crawl(secondNight)).toEqual([]);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
   expect(scene.simulator.requested.requests.every(({ path }) => path.includes(broken))).toBe(true);
 });
@@ -109,7 +109,7 @@ test('of 12 links and 12 partners, one that slips to a page that was read, as an
   const night = async (day: number, service = scene.service): Promise<readonly unknown[]> => {
     const run = { ...scene.run(`2026-06-0${day}T02:30:00Z`), service };
     await refreshPartners(run);
-    return (await refreshLinks(run, links)).failures;
+    return refreshLinks(run, links);
   };
   const closed = (): Promise<unknown> =>
     scene.rows(
@@ -158,10 +158,10 @@ test('a link that vanishes between the list it is in and its own list leaves its
     times: 2,
     fault: { kind: 'status', status: 404, message: 'no such link' },
   });
-  const { failures } = await scene.crawl(secondNight);
+  const failures = await scene.crawl(secondNight);
   expect(failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
     ['SOURCE_UNAVAILABLE', broken],
   ]);
-  expect((await scene.crawl(secondNight)).failures).toEqual([]);
+  expect(await scene.crawl(secondNight)).toEqual([]);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
 });

@@ -24,7 +24,6 @@ import {
   startScriptedServer,
   useService,
 } from '../support/scripted-server.ts';
-import { plainRequest } from '../support/plain-request.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ripen-interface-'));
 
@@ -49,8 +48,8 @@ async function synced(
     environment: {},
   });
   const request = {
-    ...plainRequest,
     command: 'sync',
+    lockWaitMs: 0,
     asOf: new Date('2026-02-10T00:00:00Z'),
   } as const;
   const summary = await sync(config, request, fromService(service), { emit: () => {}, signal });

@@ -4,7 +4,7 @@
  * in batches of metrics, in parts of values and in pages at once.
  */
 
-import type { RunRequest } from '../../src/run/run.ts';
+import type { RunOptions } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { isDateDimension } from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
@@ -104,7 +104,7 @@ export interface AnsweringWorld extends Behaviour {
     number: number,
     change?: {
       readonly slices?: readonly Slice[];
-      readonly request?: Partial<RunRequest>;
+      readonly request?: Partial<RunOptions>;
       readonly config?: Partial<Config>;
       readonly requestTimeoutMs?: number;
       readonly signal?: AbortSignal;

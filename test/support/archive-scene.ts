@@ -7,24 +7,23 @@ import { gunzipSync } from 'node:zlib';
 import type { Config } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { fromArchive } from '../../src/run/archive-source.ts';
-import type { RunRequest } from '../../src/run/run.ts';
+import type { RunOptions } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { sync } from '../../src/sync.ts';
 import { query } from './contents.ts';
 import type { Scenario } from './scenario.ts';
-import { plainRequest } from './plain-request.ts';
 
 export const DAY_MS = 86_400_000;
 export const archived = { archiveMs: 30 * DAY_MS } as const;
 
 /** A replay of everything, as of now. */
-export const replayRequest: RunRequest = { ...plainRequest, command: 'replay' };
+export const replayRequest: RunOptions = { command: 'replay', lockWaitMs: 0 };
 
 /** Replays into the scenario's warehouse; the clock decides unless told otherwise. */
 export async function replayInto(
   scenario: Scenario,
   change: Partial<Config> = {},
-  request: Partial<RunRequest> = {},
+  request: Partial<RunOptions> = {},
   signal: AbortSignal = AbortSignal.timeout(60_000),
   told: (event: RunEvent) => void = () => {},
 ): Promise<SyncSummary> {

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import type { HttpService } from '../../src/config/config.ts';
+import type { Failure } from '../../src/errors.ts';
 import type { RunEvent } from '../../src/events.ts';
-import { refreshLinks, type RefreshedLinks } from '../../src/account/refresh-links.ts';
+import { refreshLinks } from '../../src/account/refresh-links.ts';
 import type { Refreshing } from '../../src/account/replace-rows.ts';
 import { connect } from '../../src/service/connect.ts';
 import { machineClock } from '../../src/service/machine-clock.ts';
@@ -27,7 +28,7 @@ export interface LinksScene {
   /** What a stage is called with at an instant. */
   run(asOf: string, signal?: AbortSignal): Refreshing;
   /** Crawls every app of the world. */
-  crawl(asOf: string, maxLevel?: number): Promise<RefreshedLinks>;
+  crawl(asOf: string, maxLevel?: number): Promise<readonly Failure[]>;
   rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import type { RunSteps } from '../../src/run/execute-run.ts';
-import type { RunRequest } from '../../src/run/run.ts';
+import type { RunOptions } from '../../src/run/run.ts';
 import { type Clock, realClock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { FaultedRequest } from './simulator/faults.ts';
@@ -22,7 +22,6 @@ import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { httpService, type Scenario } from './scenario.ts';
 import { swiftClock } from './scripted-server.ts';
-import { plainRequest } from './plain-request.ts';
 
 /** Some ten rows a day by app and system: enough to lose one, few enough to read. */
 export const smallWorld: Partial<WorldOptions> = {
@@ -35,7 +34,7 @@ export const smallWorld: Partial<WorldOptions> = {
 export interface NightOptions {
   readonly slices?: readonly Slice[];
   readonly service?: Partial<HttpService>;
-  readonly request?: Partial<RunRequest>;
+  readonly request?: Partial<RunOptions>;
   readonly signal?: AbortSignal;
   /** In place of one whose waits take no time, or of the real one. */
   readonly clock?: Clock;
@@ -64,7 +63,7 @@ export async function runNight(
   try {
     return await sync(
       { ...config, slices: slices ?? config.slices },
-      { ...plainRequest, command: 'sync', asOf: asOf === 'now' ? null : asOf, ...request },
+      { command: 'sync', lockWaitMs: 0, asOf: asOf === 'now' ? null : asOf, ...request },
       fromService(service),
       {
         emit,

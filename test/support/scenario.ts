@@ -9,7 +9,7 @@ import type { Config, HttpService } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { RunRequest } from '../../src/run/run.ts';
+import type { RunOptions } from '../../src/run/run.ts';
 import { connect } from '../../src/service/connect.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
@@ -18,7 +18,6 @@ import { sync } from '../../src/sync.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { closedOnce } from './closing.ts';
-import { plainRequest } from './plain-request.ts';
 
 export interface Scenario {
   readonly simulator: Simulator;
@@ -26,7 +25,7 @@ export interface Scenario {
   readonly directory: string;
   readonly events: RunEvent[];
   /** Syncs at an instant, which is also the simulated one. */
-  night(asOf: Date, change?: Partial<Config>, request?: Partial<RunRequest>): Promise<SyncSummary>;
+  night(asOf: Date, change?: Partial<Config>, request?: Partial<RunOptions>): Promise<SyncSummary>;
   inWarehouse<T>(use: (warehouse: Warehouse) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -92,7 +91,7 @@ export async function openScenario(
         (event) => events.push(event),
       );
       try {
-        const defaults = { ...plainRequest, command: 'sync', asOf } as const;
+        const defaults = { command: 'sync', lockWaitMs: 0, asOf } as const;
         const emit = (event: RunEvent): void => void events.push(event);
         return await sync(changed, { ...defaults, ...request }, fromService(service), {
           emit,

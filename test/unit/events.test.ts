@@ -25,7 +25,12 @@ const events: ByType = {
     holder: 'node (process 7)',
     waitMs: 60_000,
   },
-  slice_planned: { type: 'slice_planned', slice: 'network_daily', windows: 3, periods: 15 },
+  slice_planned: {
+    type: 'slice_planned',
+    slice: 'network_daily',
+    windows: 3,
+    periods: { new: 1, maturing: 14 },
+  },
   request_retried: {
     type: 'request_retried',
     endpoint: 'report',
@@ -37,8 +42,17 @@ const events: ByType = {
   breaker_opened: { type: 'breaker_opened', waitMs: 30_000 },
   breaker_closed: { type: 'breaker_closed' },
   window_asked: { type: 'window_asked', ...window, requests: 2 },
-  window_fetched: { type: 'window_fetched', ...window, bytes: 1536, ms: 340 },
-  window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
+  window_fetched: { type: 'window_fetched', ...window, requests: 2, bytes: 1536, ms: 340 },
+  window_missed: { type: 'window_missed', ...window, requests: 1, because: 'SOURCE_TOO_HEAVY' },
+  window_loaded: {
+    type: 'window_loaded',
+    ...window,
+    rows: 18_234,
+    fetched: 18_240,
+    rejected: 6,
+    restated: ['2026-01-03', '2026-01-04'],
+    empty: ['2026-01-09:2026-01-09'],
+  },
   window_split: {
     type: 'window_split',
     ...window,
@@ -82,7 +96,8 @@ const events: ByType = {
   },
   catalog_loaded: { type: 'catalog_loaded', items: 6170 },
   partners_loaded: { type: 'partners_loaded', rows: 1 },
-  links_loaded: { type: 'links_loaded', app: 'abc123def456', rows: 340, requests: 12 },
+  links_loaded: { type: 'links_loaded', app: 'abc123def456', rows: 340, requests: 12, removed: 3 },
+  dimensions_stored: { type: 'dimensions_stored', partners: 13, links: 120 },
   spend_settled: { type: 'spend_settled', settled: 1200, due: 4800 },
   published: { type: 'published', kind: 'parquet', path: '/lake', ms: 65_000, filesWritten: 15 },
   run_finished: { type: 'run_finished', runId: 'r1', status: 'partial', ms: 3_780_000 },
@@ -103,7 +118,7 @@ describe('an event as a sentence', () => {
     ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KB in 340 ms'],
     [
       'window_loaded',
-      'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated',
+      'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 2 periods restated',
     ],
     ['windows_regrouped', 'network_daily: 12 windows became 3'],
     [
@@ -122,6 +137,8 @@ describe('an event as a sentence', () => {
     ['warning', 'warning: CLOCK_OFF: the clock was 6 minutes behind'],
     ['catalog_loaded', 'catalog: 6,170 items'],
     ['partners_loaded', 'partners: 1 row'],
+    ['window_missed', 'network_daily 2026-01-03:2026-01-09: not fetched: SOURCE_TOO_HEAVY'],
+    ['dimensions_stored', 'stored: 13 partners, 120 links'],
     ['links_loaded', 'links of abc123def456: 340 rows in 12 requests'],
     ['spend_settled', 'ad spend: 1,200 of 4,800 lines'],
     ['published', 'published parquet /lake: 15 files in 1 min 05 s'],
@@ -180,7 +197,7 @@ function shownOf(options: Parameters<typeof openProgress>[0], isTerminal = false
 describe('who listens', () => {
   const text = { log: 'text' } as const;
 
-  test('--quiet silences every event in text, and leaves failures in JSON lines, 1 of 22 events', () => {
+  test('--quiet silences every event in text, and leaves failures in JSON lines, 1 of 25 events', () => {
     const silent = shownOf({ ...text, quiet: true }, true);
     expect([...silent.told, ...silent.painted]).toStrictEqual([]);
     const { told } = shownOf({ log: 'json', quiet: true });
@@ -213,7 +230,7 @@ describe('who listens', () => {
     progress.close();
     expect(shell.told).toHaveLength(14);
     expect(shell.told[1]).toBe(
-      '2026-02-14T02:30:00Z slice_0: 9 windows loaded, 164,106 rows, 54 periods restated',
+      '2026-02-14T02:30:00Z slice_0: 9 windows loaded, 164,106 rows, 2 periods restated',
     );
   });
 
@@ -230,7 +247,7 @@ describe('who listens', () => {
     for (let count = 0; count < 4; count += 1) progress.emit(loaded);
     progress.close();
     expect(shell.told.map((line) => line.slice(21))).toStrictEqual([
-      'network_daily: 6 windows loaded, 109,404 rows, 36 periods restated',
+      'network_daily: 6 windows loaded, 109,404 rows, 2 periods restated',
     ]);
   });
 

@@ -5,6 +5,7 @@
  */
 
 import type { Emit, EventType, RunEvent } from '../../events.ts';
+import { RunRecord, type SliceSummary } from '../../run/summary.ts';
 import { countText, elapsedText, groupedText } from './measure.ts';
 import { JsonLine, oneLine, snakeCased } from './printable.ts';
 import { sentenceOf } from './sentence.ts';
@@ -139,23 +140,9 @@ export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
   };
 }
 
-const none = { planned: 0, loaded: 0, failed: 0, rows: 0, restated: 0 };
-
-type Counts = Readonly<typeof none>;
-
-const sum = (one: Counts, other: Partial<Counts>): Counts => ({
-  planned: one.planned + (other.planned ?? 0),
-  loaded: one.loaded + (other.loaded ?? 0),
-  failed: one.failed + (other.failed ?? 0),
-  rows: one.rows + (other.rows ?? 0),
-  restated: one.restated + (other.restated ?? 0),
-});
-
+/** What an event changes in what the run is doing; a step is empty for windows. */
 interface Change {
-  readonly slice?: string | null;
-  readonly counts?: Partial<Counts>;
   readonly inFlight?: 1 | -1;
-  /** What the run is doing, empty for windows; unchanged if missing. */
   readonly step?: string;
 }
 
@@ -164,22 +151,10 @@ const changes: { readonly [T in EventType]?: (event: RunEvent<T>) => Change } = 
   lock_waiting: () => ({ step: 'waiting for the warehouse' }),
   catalog_loaded: () => ({ step: 'partners and links' }),
   links_loaded: ({ app }) => ({ step: `links of ${app}` }),
-  slice_planned: ({ slice, windows }) => ({ slice, counts: { planned: windows }, step: '' }),
+  slice_planned: () => ({ step: '' }),
   window_asked: () => ({ inFlight: 1, step: '' }),
   window_fetched: () => ({ inFlight: -1, step: '' }),
-  window_loaded: ({ slice, rows, restatedPeriods: restated }) => ({
-    slice,
-    counts: { loaded: 1, rows, restated },
-  }),
-  window_split: ({ slice, by, into }) => ({
-    slice,
-    counts: { planned: by === 'days' ? into - 1 : 0 },
-    inFlight: -1,
-    step: '',
-  }),
-  windows_regrouped: ({ slice, from, into }) => ({ slice, counts: { planned: into - from } }),
-  failed: ({ slice, window }) =>
-    window === null ? {} : { slice, counts: { failed: 1 }, inFlight: -1, step: '' },
+  window_missed: () => ({ inFlight: -1, step: '' }),
   breaker_opened: () => ({ step: 'the service keeps failing' }),
   breaker_closed: () => ({ step: '' }),
   spend_settled: ({ settled, due }) => ({
@@ -191,13 +166,14 @@ const changes: { readonly [T in EventType]?: (event: RunEvent<T>) => Change } = 
 const changeOf = <T extends EventType>(type: T, event: RunEvent<T>): Change =>
   changes[type]?.(event) ?? {};
 
-const isFinished = ({ planned, loaded, failed }: Counts): boolean => loaded + failed >= planned;
+const isFinished = ({ windows }: Pick<SliceSummary, 'windows'>): boolean =>
+  windows.loaded + windows.failed >= windows.planned;
 
 const GAP = ' · ';
 const BAR_COLUMNS = 10;
 
 class RunProgress {
-  readonly #slices = new Map<string, Counts>();
+  #record = new RunRecord();
   #command = 'ripen';
   #startedMs: number;
   #inFlight = 0;
@@ -210,40 +186,42 @@ class RunProgress {
   /** Adds an event. Returns a sentence about its slice once no window of the slice is left to load. */
   add(event: RunEvent, atMs: number): string | null {
     if (event.type === 'run_started') {
-      this.#slices.clear();
+      this.#record = new RunRecord();
       [this.#command, this.#startedMs, this.#inFlight] = [event.command, atMs, 0];
     }
-    const {
-      slice = null,
-      counts: adds = {},
-      inFlight = 0,
-      step = this.#step,
-    } = changeOf(event.type, event);
-    this.#inFlight = Math.max(0, this.#inFlight + inFlight);
+    this.#record.add(event);
+    const { inFlight = 0, step = this.#step } = changeOf(event.type, event);
+    this.#inFlight += inFlight;
     this.#step = step;
-    if (slice === null) return null;
-    const counts = sum(this.#slices.get(slice) ?? none, adds);
-    this.#slices.set(slice, counts);
-    const isEnd = ['window_loaded', 'windows_regrouped', 'slice_planned', 'failed'].includes(
-      event.type,
-    );
-    return isEnd && isFinished(counts) ? finishedText(oneLine(slice), counts) : null;
+    const isOutcome =
+      event.type === 'slice_planned' ||
+      event.type === 'windows_regrouped' ||
+      event.type === 'window_loaded' ||
+      (event.type === 'failed' && event.window !== null);
+    if (!isOutcome) return null;
+    const slice = this.#record.slices.find(({ name }) => name === event.slice);
+    return slice !== undefined && isFinished(slice) ? finishedText(slice) : null;
   }
 
   /** Narrower than the terminal, so that it can be repainted. The least important parts drop out. */
   line(nowMs: number, columns: number): string {
-    const all = [...this.#slices.values()].reduce(sum, none);
-    const planned = Math.max(all.planned, all.loaded + all.failed);
-    const full =
-      planned === 0 ? 0 : Math.floor((BAR_COLUMNS * (all.loaded + all.failed)) / planned);
+    let [planned, loaded, failed, rows] = [0, 0, 0, 0];
+    for (const slice of this.#record.slices) {
+      planned += slice.windows.planned;
+      loaded += slice.windows.loaded;
+      failed += slice.windows.failed;
+      rows += slice.rows.loaded;
+    }
+    const full = planned === 0 ? 0 : Math.floor((BAR_COLUMNS * (loaded + failed)) / planned);
+    const isDone = planned > 0 && loaded + failed >= planned;
     const parts = [
       `${this.#command} ${elapsedText(nowMs - this.#startedMs)}`,
       planned === 0 ? '' : '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full),
-      planned === 0 ? '' : `${all.loaded}/${countText(planned, 'window')}`,
-      all.failed === 0 ? '' : `${all.failed} failed`,
-      this.#step === '' && planned > 0 && isFinished(all) ? 'publishing' : this.#step,
+      planned === 0 ? '' : `${loaded}/${countText(planned, 'window')}`,
+      failed === 0 ? '' : `${failed} failed`,
+      this.#step === '' && isDone ? 'publishing' : this.#step,
       this.#inFlight === 0 ? '' : `${this.#inFlight} in flight`,
-      all.rows === 0 ? '' : countText(all.rows, 'row'),
+      rows === 0 ? '' : countText(rows, 'row'),
     ].filter((part) => part !== '');
     const line = (): string => oneLine(parts.join(GAP));
     // One column stays free: many terminals wrap when the last one is written.
@@ -252,9 +230,11 @@ class RunProgress {
   }
 }
 
-function finishedText(slice: string, { loaded, failed, rows, restated }: Counts): string {
+function finishedText({ name, windows, rows, restated_periods: periods }: SliceSummary): string {
+  const slice = oneLine(name);
+  const { loaded, failed } = windows;
   if (loaded + failed === 0) return `${slice}: nothing due`;
   const failures = failed === 0 ? '' : `, ${groupedText(failed)} failed`;
-  const changed = restated === 0 ? '' : `, ${countText(restated, 'period')} restated`;
-  return `${slice}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows, 'row')}${changed}`;
+  const changed = periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
+  return `${slice}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows.loaded, 'row')}${changed}`;
 }

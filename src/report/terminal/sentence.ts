@@ -24,6 +24,9 @@ const at = ({
   return words.length === 0 ? '' : `${words.join(' ')}: `;
 };
 
+const sumOf = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
 const restated = (periods: number): string =>
   periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
 
@@ -33,7 +36,7 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
   lock_waiting: (event) =>
     `waiting up to ${durationText(event.waitMs)} for ${event.warehouse}, held by ${event.holder}`,
   slice_planned: (event) =>
-    `${at(event)}${countText(event.periods, 'period')} due in ${countText(event.windows, 'window')}`,
+    `${at(event)}${countText(sumOf(event.periods), 'period')} due in ${countText(event.windows, 'window')}`,
   request_retried: ({ endpoint, attempt, because, waitMs }) =>
     `${endpoint}: attempt ${attempt} ended with ${because}, next in ${elapsedText(waitMs)}`,
   concurrency_changed: ({ from, to, because }) =>
@@ -44,8 +47,9 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
   window_asked: (event) => `${at(event)}requested in ${countText(event.requests, 'part')}`,
   window_fetched: (event) =>
     `${at(event)}fetched ${sizeText(event.bytes)} in ${elapsedText(event.ms)}`,
+  window_missed: (event) => `${at(event)}not fetched: ${event.because}`,
   window_loaded: (event) =>
-    `${at(event)}loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`,
+    `${at(event)}loaded ${countText(event.rows, 'row')}${restated(event.restated.length)}`,
   window_split: (event) =>
     `${at(event)}split by ${event.by} into ${event.into}, because of ${event.because}`,
   window_asked_again: (event) => `${at(event)}requested again, because of ${event.because}`,
@@ -61,6 +65,8 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
   partners_loaded: ({ rows }) => `partners: ${countText(rows, 'row')}`,
   links_loaded: ({ app, rows, requests }) =>
     `links of ${app}: ${countText(rows, 'row')} in ${countText(requests, 'request')}`,
+  dimensions_stored: ({ partners, links }) =>
+    `stored: ${countText(partners, 'partner')}, ${countText(links, 'link')}`,
   spend_settled: ({ settled, due }) =>
     `ad spend: ${groupedText(settled)} of ${countText(due, 'line')}`,
   published: ({ kind, path, filesWritten, ms }) =>
