@@ -54,40 +54,35 @@ function openSource(run: Run): Source {
     catalog,
     async begin() {
       const stored = await catalog();
-      for (const slice of run.slices) {
-        if (!run.signal.aborted) entries.set(slice.name, await entriesOf(slice, run));
-      }
-      return {
-        catalog: stored,
-        slices: run.slices.filter(({ name }) => (entries.get(name) ?? []).length > 0),
-      };
+      for (const slice of run.slices)
+        if (!run.signal.aborted) entries.set(slice.name, await readEntries(slice, run));
+      const slices = run.slices.filter(({ name }) => (entries.get(name) ?? []).length > 0);
+      return { catalog: stored, slices };
     },
     async plan(targets) {
       const plans: SlicePlan[] = [];
       for (const plan of await planTargets(run, targets)) {
         const { slice, table } = plan;
-        const own = await loadable(entries.get(slice.name) ?? [], slice, run);
-        const { windows, damages } = await newestWhole(own, slice, table);
+        const candidates = keptEntries(entries.get(slice.name) ?? [], slice, run);
+        const { windows, damages } = await newestWhole(candidates, slice, table);
         for (const damage of damages) fail(damaged(damage), slice.name, run);
-        if (windows.length === 0 && damages.length === 0) {
+        if (windows.length + damages.length === 0) {
           const message =
             'The archive had nothing that the warehouse does not have from a later fetch.';
           warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
         }
-        const all = windows.map((window) => ({
-          spooled: spooledFrom(window, slice),
-          asOf: window.entry.asOf,
-        }));
-        for (const each of all) chosen.set(each.spooled.window.id, each);
-        plans.push({ ...plan, storedNewer: 0, windows: all.map(({ spooled }) => spooled.window) });
+        const answers = windows.map((window) => spooledFrom(window, slice));
+        for (const [index, spooled] of answers.entries())
+          chosen.set(spooled.window.id, { spooled, asOf: windows[index]?.entry.asOf ?? null });
+        plans.push({ ...plan, storedNewer: 0, windows: answers.map(({ window }) => window) });
       }
       return plans;
     },
     async *answers(queue, _, signal) {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
-        const found = chosen.get(next.window.id);
-        if (found === undefined) continue;
-        yield { spooled: [found.spooled], missed: [], requested: [], fetchedAt: found.asOf };
+        const answer = chosen.get(next.window.id);
+        if (answer === undefined) continue;
+        yield { spooled: [answer.spooled], missed: [], fetchedAt: answer.asOf };
       }
     },
     archive: async () => {},
@@ -98,22 +93,25 @@ function openSource(run: Run): Source {
   };
 }
 
-/** The archived answers with a slice's current meaning, in the order of their fetches; none if reading fails (recorded). */
-async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
+/** Reads the archived answers with a slice's current meaning, in the order of their fetches. Reports what cannot be read. */
+async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
-    const future = futureDamages(windows, run);
+    const now = new Date(Math.max(Date.now(), run.planAt.getTime()));
+    const isFuture = ({ entry }: ArchivedWindow): boolean => fetchedAtOf(entry) > tolerated(now);
+    const because = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
+    const future = windows.filter(isFuture).map(({ path }) => ({ path, because }));
     for (const damage of [...damages, ...future]) fail(damaged(damage), slice.name, run);
-    const past = windows.filter(({ path }) => !future.some((damage) => damage.path === path));
+    const past = windows.filter((window) => !isFuture(window));
     if (past.length === 0) {
       const message = 'The archive had no answer that could be loaded.';
       warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
     }
     const meaning = fingerprintOf(slice);
-    return await keeping(past, 'carried another meaning than the slice has now', slice, {
-      run,
-      isKept: ({ entry }) => entry.fingerprint === meaning,
-    });
+    const current = past.filter(({ entry }) => entry.fingerprint === meaning);
+    const skipped = past.length - current.length;
+    warnSkipped(skipped, 'carried another meaning than the slice has now', slice, run);
+    return current;
   } catch (error) {
     const failure = asFailure(error);
     if (failure.kind === 'bug') throw failure;
@@ -122,27 +120,19 @@ async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindo
   }
 }
 
-/** Reports as damaged the answers recorded as fetched later than now; the fetch times of the others are known. */
-function futureDamages(windows: readonly ArchivedWindow[], { planAt }: Run): Damage[] {
-  const now = new Date(Math.max(Date.now(), planAt.getTime()));
-  const because = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
-  const future = windows.filter(({ entry }) => fetchedAtOf(entry) > tolerated(now));
-  return future.map(({ path }) => ({ path, because }));
-}
-
-/** The entries with the periods that may be loaded into a slice's table: those of its weeks that `retain` keeps. */
-async function loadable(
+/** Returns the entries of a slice's weeks, with the periods that `retain` keeps. */
+function keptEntries(
   entries: readonly ArchivedWindow[],
   slice: Slice,
   run: Run,
-): Promise<readonly ArchivedWindow[]> {
+): readonly ArchivedWindow[] {
   const newest = entries.at(-1);
   if (newest === undefined) return [];
-  const ofWeeks = await keeping(entries, 'had weeks that do not begin on week_starts_on', slice, {
-    run,
-    isKept: ({ entry }) =>
-      slice.grain !== 'week' || weekdayOf(entry.replaced.start) === slice.weekStartsOn,
-  });
+  const ofWeeks = entries.filter(
+    ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === slice.weekStartsOn,
+  );
+  const skipped = entries.length - ofWeeks.length;
+  warnSkipped(skipped, 'had weeks that do not begin on week_starts_on', slice, run);
   // `retain` counts from the newest fetch, whatever the clock says now: what it had deleted by then stays deleted.
   const fetchedAt = fetchedAtOf(newest.entry);
   const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
@@ -151,9 +141,9 @@ async function loadable(
   const starts = new Set(
     ofWeeks.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)),
   );
-  const left = [...starts].filter((start) => start < first).length;
-  if (left > 0) {
-    const message = `${left} archived periods before ${first} were not loaded: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
+  const removed = [...starts].filter((start) => start < first).length;
+  if (removed > 0) {
+    const message = `${removed} archived periods before ${first} were not loaded: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
     warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   }
   return ofWeeks.flatMap((window) =>
@@ -161,40 +151,27 @@ async function loadable(
   );
 }
 
-/** Returns the entries that are kept; warns how many are skipped, and why. */
-async function keeping(
-  entries: readonly ArchivedWindow[],
-  because: string,
-  slice: Slice,
-  { run, isKept }: { readonly run: Run; readonly isKept: (entry: ArchivedWindow) => boolean },
-): Promise<readonly ArchivedWindow[]> {
-  const kept = entries.filter(isKept);
-  const skipped = entries.length - kept.length;
-  const message = `${skipped} archived answers ${because}, and were skipped.`;
-  if (skipped > 0) warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
-  return kept;
+function warnSkipped(count: number, reason: string, slice: Slice, run: Run): void {
+  const message = `${count} archived answers ${reason}, and were skipped.`;
+  if (count > 0) warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
 }
 
 function damaged({ path, because }: Damage): Failure {
-  return new Failure(
-    'DATA_MALFORMED',
-    `${basename(path)} in the archive was skipped: ${because}.`,
-    {
-      facts: { path },
-      hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to stop this warning.',
-    },
-  );
+  const message = `${basename(path)} in the archive was skipped: ${because}.`;
+  return new Failure('DATA_MALFORMED', message, {
+    facts: { path },
+    hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to stop this warning.',
+  });
 }
 
-/** The newer of the warehouse's and archive's catalogs; adopts the archive's as a listing. Throws `STORAGE_FAILED` if none. */
+/** Returns the newer of the warehouse's and archive's catalogs. Throws `STORAGE_FAILED` if there is none. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
-  const kept = await readArchivedCatalog(warehouse.path);
+  const archived = await readArchivedCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
-  if (kept !== null && 'because' in kept) fail(damaged(kept), null, run);
-  else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
-    return storeCatalog(kept.items, kept.seenAt, run);
-  }
+  if (archived !== null && 'because' in archived) fail(damaged(archived), null, run);
+  else if (archived !== null && (seenAt === null || archived.seenAt > seenAt))
+    return storeCatalog(archived.items, archived.seenAt, run);
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure(
     'STORAGE_FAILED',

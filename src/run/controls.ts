@@ -20,7 +20,7 @@ import { sizesKeptSince, storedPeriods } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
 import { periodsOf } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
-import { type DuePeriod, windowOf } from '../model/window.ts';
+import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
@@ -48,73 +48,85 @@ export async function readControls(
   catalog: Catalog,
 ): Promise<Map<string, NightControl>> {
   const { warehouse, config, planAt } = run;
+  const { service } = config;
   const slices = [...targets.values()].map(({ slice }) => slice);
-  await recordMembers(run, slices);
-  if (config.controlMs === null || !source.canRequest) return new Map();
-  const controls = controlsOf(slices);
-  for (const { slice } of controls)
-    await warehouse.run(statement('control/record_control'), [slice.name, fingerprintOf(slice)]);
-  const kept = [timestamp(sizesKeptSince(planAt))];
-  const sizes = await warehouse.rows(statement('control/sizes'), kept, sizeRow);
-  const tonight = await readTonight(run);
-  const plans: SlicePlan[] = [];
-  for (const control of controls) {
-    const size = sizes.find((each) => each.control === control.slice.name);
-    const plan = await planControl(run, targets, control, size?.max_days ?? null);
-    // What another run read as of this instant or later stays.
-    const read = daysRead(tonight, control.slice.name, control.slice.metrics);
-    const windows = plan?.windows.filter(({ requested }) => !isCovered(requested, read)) ?? [];
-    if (plan !== null && windows.length > 0) plans.push({ ...plan, windows });
-  }
-  const limit = AbortSignal.timeout(limitOf(config));
-  const into = { targets: controlTargets(plans, catalog, targets), limit };
-  const failures = await readControlWindows(plans, run, source, into);
-  // A metric that the service refuses must not cost the others their control totals.
-  const refused = failures.filter(({ failure }) => failure.code === 'SOURCE_REFUSED');
-  const alone = [...new Set(refused.map(({ slice }) => slice.name))].flatMap((name) => {
-    const control = controls.find((each) => each.slice.name === name);
-    const plan = plans.find((each) => each.slice.name === name);
-    return control === undefined || plan === undefined || control.members.length < 2
-      ? []
-      : control.members.map((member): SlicePlan => memberPlan(plan, member));
-  });
-  const left =
-    alone.length === 0
-      ? []
-      : await readControlWindows(alone, run, source, {
-          targets: controlTargets(alone, catalog, targets),
-          limit,
-        });
-  const retried = new Set(alone.map(({ slice }) => slice.control));
-  for (const { failure, slice } of [
-    ...failures.filter((each) => !retried.has(each.slice.control)),
-    ...left,
-  ]) {
-    if (failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage') throw failure;
-    const members = slices.filter(
-      (member) =>
-        controlName(member) === slice.control &&
-        (slice.name === slice.control || slice.name === memberName(slice.control, member)),
-    );
-    await warnUnread(run, members, failure.message);
-  }
-  return nightControls(run, slices);
-}
-
-/** Control totals are light. Those of a service that hangs must not keep a night waiting. */
-const MAX_MS = 300_000;
-
-const limitOf = ({ service }: Run['config']): number =>
-  service.kind === 'http' ? Math.min(MAX_MS, 5 * service.requestTimeoutMs) : MAX_MS;
-
-/** Records which control totals the rows of each slice are compared with. */
-async function recordMembers({ warehouse, config }: Run, slices: readonly Slice[]): Promise<void> {
   const members = slices.map((slice) => {
     const control = config.controlMs === null ? null : controlName(slice);
     return { slice: slice.name, fingerprint: fingerprintOf(slice), control };
   });
   await warehouse.run(statement('control/record_members'), [JSON.stringify(members)]);
+  if (config.controlMs === null || !source.canRequest) return new Map();
+  const controls = controlsOf(slices);
+  for (const { slice } of controls)
+    await warehouse.run(statement('control/record_control'), [slice.name, fingerprintOf(slice)]);
+  const since = [timestamp(sizesKeptSince(planAt))];
+  const sizes = await warehouse.rows(statement('control/sizes'), since, sizeRow);
+  const tonight = await readTonight(run);
+  const plans: SlicePlan[] = [];
+  for (const control of controls) {
+    const { name, metrics } = control.slice;
+    const maxDays = sizes.find((size) => size.control === name)?.max_days ?? null;
+    const plan = await planControl(run, targets, control, maxDays);
+    // What another run read as of this instant or later stays.
+    const read = joined(daysRead(tonight, name, metrics));
+    const isRead = ({ requested }: Window): boolean =>
+      read.some(({ start, end }) => start <= requested.start && requested.end <= end);
+    const windows = plan?.windows.filter((window) => !isRead(window)) ?? [];
+    if (plan !== null && windows.length > 0) plans.push({ ...plan, windows });
+  }
+  const maxMs = service.kind === 'http' ? Math.min(MAX_MS, 5 * service.requestTimeoutMs) : MAX_MS;
+  const limit = AbortSignal.timeout(maxMs);
+  const into = { targets: controlTargets(plans, catalog, targets), limit };
+  const failures = await readControlWindows(plans, run, source, into);
+  // A metric that the service refuses must not cost the others their control totals.
+  const refused = failures.filter(({ failure }) => failure.code === 'SOURCE_REFUSED');
+  const alone = [...new Set(refused.map(({ slice }) => slice.name))].flatMap((name) => {
+    const control = controls.find(({ slice }) => slice.name === name);
+    const plan = plans.find(({ slice }) => slice.name === name);
+    if (plan === undefined || control === undefined || control.members.length < 2) return [];
+    return control.members.map((member) => planAlone(plan, member));
+  });
+  const unread = failures.filter(
+    ({ slice }) => !alone.some((plan) => plan.slice.control === slice.control),
+  );
+  if (alone.length > 0) {
+    const aloneInto = { targets: controlTargets(alone, catalog, targets), limit };
+    unread.push(...(await readControlWindows(alone, run, source, aloneInto)));
+  }
+  for (const { failure, slice } of unread) {
+    if (failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage') throw failure;
+    const names = slices
+      .filter(
+        (member) =>
+          controlName(member) === slice.control &&
+          (slice.name === slice.control || slice.name === memberName(slice.control, member)),
+      )
+      .map(({ name }) => name);
+    const warned = await warnedSlices(run, 'CONTROL_UNREAD');
+    const [first] = names;
+    if (first === undefined || names.some((name) => warned.has(name))) continue;
+    const message = `The control totals of ${names.join(', ')} could not be read, so that these are loaded without them: ${failure.message}`;
+    warn({ code: 'CONTROL_UNREAD', message }, first, run);
+    await saveWarnings(run);
+  }
+  const readings = await readTonight(run);
+  const different = await warnedSlices(run, 'CONTROL_DIFFERS');
+  const nightControls = new Map<string, NightControl>();
+  for (const control of controls) {
+    const { name, metrics } = control.slice;
+    const shared =
+      control.members.length === 1 ? null : { metrics, days: daysRead(readings, name, []) };
+    for (const slice of control.members) {
+      const days = daysRead(readings, name, slice.metrics);
+      if (days.length > 0 && !different.has(slice.name))
+        nightControls.set(slice.name, { name, days, shared });
+    }
+  }
+  return nightControls;
 }
+
+/** Control totals are light. Those of a service that hangs must not keep a night waiting. */
+const MAX_MS = 300_000;
 
 /** Plans the windows of control totals, as few as earlier requests that were too heavy allow. */
 async function planControl(
@@ -161,29 +173,24 @@ async function planControl(
   };
 }
 
-const memberName = (control: string | undefined, { name }: Slice): string => `${control}-${name}`;
-
-/** The same for the metrics of one slice alone. */
-function memberPlan(plan: SlicePlan, member: Slice): SlicePlan {
-  const slice = {
-    ...plan.slice,
-    name: memberName(plan.slice.name, member),
-    metrics: member.metrics,
-  };
+/** The same for the metrics of one member alone. */
+function planAlone(plan: SlicePlan, member: Slice): SlicePlan {
+  const { metrics } = member;
+  const slice = { ...plan.slice, name: memberName(plan.slice.name, member), metrics };
   const windows = plan.windows.map((window) => windowOf(slice, window.fingerprint, window.periods));
   return { ...plan, slice, windows };
 }
 
+const memberName = (control: string | undefined, { name }: Slice): string => `${control}-${name}`;
+
 /** A metric that does not add up in one of the slices is not summed. */
 function controlTargets(plans: readonly SlicePlan[], catalog: Catalog, members: Targets): Targets {
-  const notAdditive = new Set(
-    [...members.values()].flatMap(({ columns }) =>
-      columns.metrics.filter(({ additive }) => !additive).map(({ id }) => id),
-    ),
+  const metrics = [...members.values()].flatMap(({ columns }) => columns.metrics);
+  const additive = Object.fromEntries(
+    metrics.filter((metric) => !metric.additive).map(({ id }) => [id, false]),
   );
   return new Map(
     plans.map(({ slice, fingerprint }): [string, Target] => {
-      const additive = Object.fromEntries([...notAdditive].map((id) => [id, false]));
       const summed = { ...slice, additive: { ...slice.additive, ...additive } };
       const columns = { dimensions: slice.dimensions, metrics: metricsOf(summed, catalog) };
       const table = liveTable(slice.name);
@@ -196,22 +203,11 @@ function controlTargets(plans: readonly SlicePlan[], catalog: Catalog, members: 
 const UNCOMPARED_MS = 7 * MS_PER_DAY;
 
 async function warnedSlices(
-  { warehouse, planAt }: Pick<Run, 'warehouse' | 'planAt'>,
+  { warehouse, planAt }: Run,
   code: 'CONTROL_DIFFERS' | 'CONTROL_UNREAD',
 ): Promise<ReadonlySet<string>> {
   const request = [code, timestamp(new Date(planAt.getTime() - UNCOMPARED_MS))];
   return new Set(await warehouse.rows(statement('control/warned_slices'), request, slicesRow));
-}
-
-/** Warns of slices whose control totals could not be read, unless one of them was named lately. */
-async function warnUnread(run: Run, slices: readonly Slice[], because: string): Promise<void> {
-  const warned = await warnedSlices(run, 'CONTROL_UNREAD');
-  const [first] = slices;
-  if (first === undefined || slices.some(({ name }) => warned.has(name))) return;
-  const names = slices.map(({ name }) => name).join(', ');
-  const message = `The control totals of ${names} could not be read, so that these are loaded without them: ${because}`;
-  warn({ code: 'CONTROL_UNREAD', message }, first.name, run);
-  await saveWarnings(run);
 }
 
 type Reading = z.infer<typeof tonightRow>;
@@ -221,43 +217,17 @@ async function readTonight({ warehouse, runId, planAt }: Run): Promise<Reading[]
 }
 
 /** Returns the days of which one reading has all metrics. */
-const daysRead = (
+function daysRead(
   readings: readonly Reading[],
   name: string,
   metrics: readonly string[],
-): DayInterval[] =>
-  readings
+): DayInterval[] {
+  return readings
     .filter(
       (reading) =>
         reading.control === name && metrics.every((metric) => reading.metrics.includes(metric)),
     )
     .map(({ start_day: start, end_day: end }) => ({ start, end }));
-
-const isCovered = (days: DayInterval, read: readonly DayInterval[]): boolean =>
-  joined(read).some(({ start, end }) => start <= days.start && days.end <= end);
-
-async function nightControls(
-  run: Run,
-  slices: readonly Slice[],
-): Promise<Map<string, NightControl>> {
-  const readings = await readTonight(run);
-  const different = await warnedSlices(run, 'CONTROL_DIFFERS');
-  const controls = new Map<string, NightControl>();
-  for (const {
-    slice: { name, metrics },
-    members,
-  } of controlsOf(slices)) {
-    const all = readings.flatMap(({ control, start_day: start, end_day: end }) =>
-      control === name ? [{ start, end }] : [],
-    );
-    const shared = members.length === 1 ? null : { metrics, days: all };
-    for (const slice of members) {
-      const days = daysRead(readings, name, slice.metrics);
-      if (days.length > 0 && !different.has(slice.name))
-        controls.set(slice.name, { name, days, shared });
-    }
-  }
-  return controls;
 }
 
 /** Reports what the control totals added to a plan, with totals before and after; a restless metric is told once. */

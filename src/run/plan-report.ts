@@ -5,7 +5,6 @@ import { Failure } from '../errors.ts';
 import { readCatalog } from '../account/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import type { ControlEvidence } from '../model/control.ts';
 import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
@@ -15,7 +14,7 @@ import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { type Star, starsOf, withStars } from '../model/stars.ts';
-import { boxesOf, controlBoxesOf, type DueReason, type Window } from '../model/window.ts';
+import { boxesOf, controlBoxesOf, type DueReason } from '../model/window.ts';
 import { periodsByReason, planSlice, type SlicePlan } from '../plan/plan.ts';
 import {
   chosenSlices,
@@ -88,93 +87,81 @@ export async function explainPlan(
   config: Config,
   request: Omit<ResolvedOptions, 'asOf'> & { readonly slices: readonly string[] | null },
 ): Promise<PlanReport> {
-  const slices = chosenSlices(config, request.slices);
+  const chosen = chosenSlices(config, request.slices);
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
     await assertNoFutureFetch(warehouse, config.slices, planAt);
-    const evidence = await controlEvidence(config, warehouse, slices, planAt);
-    const explained = await explainedPlans(warehouse, slices, planAt, evidence);
-    return explained.map(describePlan);
+    const evidence = await controlEvidence(config, warehouse, chosen, planAt);
+    const stored = readCatalog(warehouse, chosen);
+    await Promise.allSettled([stored, readAhead(warehouse, chosen)]);
+    const catalog = await stored;
+    const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+    const cost = await requestCost(warehouse);
+    const planned: PlannedSlice[] = [];
+    for (const configured of chosen) {
+      const refusal = sliceRefusal(configured, catalog);
+      if (refusal !== null)
+        throw new Failure(
+          'CONFIG_INVALID',
+          `slice ${configured.name}: ${refusal.message}.`,
+          refusal,
+        );
+      const loaded = await loadedMetrics(warehouse, configured.name);
+      const slice = withStars(configured, listed, loaded);
+      const ledger = await readSliceLedger(warehouse, slice.name);
+      const refused = await refusalOf(warehouse, slice, ledger);
+      if (refused !== null) throw refused;
+      const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
+      const control = evidence.get(slice.name) ?? null;
+      const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control, cost });
+      const stars = listed.length === 0 ? [] : starsOf(configured, listed, loaded);
+      planned.push(describePlan(plan, ledger.live, stars));
+    }
+    return planned;
   };
-  const planned = warehouseExists(config.warehouse)
+  const slices = warehouseExists(config.warehouse)
     ? await onWarehouse(config, 'read', request, explain)
     : await onScratchWarehouse(config, request, explain);
-  const rowsExpected = sumOf(planned.map((slice) => slice.rows_expected ?? 0));
-  const refetchAllRows = sumOf(planned.map((slice) => slice.refetch_all_rows ?? 0));
+  const rowsExpected = sumOf(slices.map((slice) => slice.rows_expected ?? 0));
+  const refetchAllRows = sumOf(slices.map((slice) => slice.refetch_all_rows ?? 0));
   return {
     as_of: planAt.toISOString(),
-    slices: planned,
-    requests: sumOf(planned.map((slice) => slice.requests)),
+    slices,
+    requests: sumOf(slices.map((slice) => slice.requests)),
     rows_expected: rowsExpected,
     refetch_all_rows: refetchAllRows,
     saved_rows: Math.max(0, refetchAllRows - rowsExpected),
   };
 }
 
-interface ExplainedPlan {
-  readonly plan: SlicePlan;
-  /** The served table, of this meaning or the previous one; null if there is none. */
-  readonly live: SliceTable | null;
-  readonly stars: readonly PlannedStar[];
-}
-
-async function explainedPlans(
-  warehouse: Warehouse,
-  slices: readonly Slice[],
-  planAt: Date,
-  evidence: ReadonlyMap<string, ControlEvidence>,
-): Promise<ExplainedPlan[]> {
-  const stored = readCatalog(warehouse, slices);
-  await Promise.allSettled([stored, readAhead(warehouse, slices)]);
-  const catalog = await stored;
-  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-  const cost = await requestCost(warehouse);
-  const explained: ExplainedPlan[] = [];
-  for (const stated of slices) {
-    const refusal = sliceRefusal(stated, catalog);
-    if (refusal !== null)
-      throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
-    const loaded = await loadedMetrics(warehouse, stated.name);
-    const slice = withStars(stated, listed, loaded);
-    const ledger = await readSliceLedger(warehouse, slice.name);
-    const refused = await refusalOf(warehouse, slice, ledger);
-    if (refused !== null) throw refused;
-    const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-    const control = evidence.get(slice.name) ?? null;
-    const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control, cost });
-    const { live } = ledger;
-    const stars = listed.length === 0 ? [] : plannedStars(starsOf(stated, listed, loaded), live);
-    explained.push({ plan, live, stars });
-  }
-  return explained;
-}
-
-function plannedStars(stars: readonly Star[], live: SliceTable | null): PlannedStar[] {
+/** `live` is the served table, of this meaning or the previous one. */
+function describePlan(
+  plan: SlicePlan,
+  live: SliceTable | null,
+  stars: readonly Star[],
+): PlannedSlice {
+  const { slice, periods, planAt, table } = plan;
   const loaded = new Set([...(live?.periods.values() ?? [])].flatMap(({ metrics }) => metrics));
-  return stars.map(({ pattern, metrics }) => ({
-    pattern,
-    metrics,
-    new_metrics: metrics.filter((metric) => !loaded.has(metric)),
-  }));
-}
-
-function unfinalPeriods({ slice, metrics, periods, table }: SlicePlan): Period[] {
-  const ages = metricsByAge(slice, metrics);
-  return periods.filter((period) =>
-    [...ages].some(([age, some]) => {
-      const loaded = storedAt(table, age, period.bucket.start);
-      return loaded === undefined || stateOf({ ...loaded, ...period }, some, slice) !== 'final';
+  const ages = metricsByAge(slice, plan.metrics);
+  const unfinal = periods.filter((period) =>
+    [...ages].some(([age, metrics]) => {
+      const record = storedAt(table, age, period.bucket.start);
+      return record === undefined || stateOf({ ...record, ...period }, metrics, slice) !== 'final';
     }),
   );
-}
-
-function describePlan({ plan, live, stars }: ExplainedPlan): PlannedSlice {
-  const { slice, periods, planAt } = plan;
-  const unfinal = unfinalPeriods(plan);
-  const rowsOf = expectingRows(plan, plan.table) ?? expectingRows(plan, live);
-  const windows = plan.windows.map((window) => {
-    const requests = boxesOf(window).length + controlBoxesOf(window).length;
-    return describeWindow(window, requests, rowsOf);
+  const rowsOf = expectedRows(slice, table) ?? expectedRows(slice, live);
+  const windows = plan.windows.map((window): PlannedWindow => {
+    const { requested } = window;
+    const requestedPeriods = window.periods.map(({ period }) => period);
+    return {
+      ...(slice.cube === undefined ? {} : { metrics: window.slice.metrics.length }),
+      first_day: requested.start,
+      last_day: lastDay(requested),
+      periods: requestedPeriods.length,
+      reasons: periodsByReason([window]),
+      requests: boxesOf(window).length + controlBoxesOf(window).length,
+      rows_expected: rowsOf?.(requestedPeriods, window.slice.metrics) ?? null,
+    };
   });
   const due = new Set(
     plan.windows.flatMap((window) => window.periods.map(({ period }) => period.bucket.start)),
@@ -182,48 +169,37 @@ function describePlan({ plan, live, stars }: ExplainedPlan): PlannedSlice {
   const reversed = reversedAt(slice, planAt);
   return {
     name: slice.name,
-    ...(stars.length === 0 ? {} : { stars }),
+    ...(stars.length === 0
+      ? {}
+      : {
+          stars: stars.map(({ pattern, metrics }) => ({
+            pattern,
+            metrics,
+            new_metrics: metrics.filter((metric) => !loaded.has(metric)),
+          })),
+        }),
     windows,
     reasons: periodsByReason(plan.windows),
     requests: sumOf(windows.map((window) => window.requests)),
-    rows_expected:
-      rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
-    refetch_all_rows: rowsOf === null ? null : rowsOf(unfinal, slice),
-    reversed_period:
-      reversed === null ? null : { first_day: reversed.first, last_day: reversed.last },
+    rows_expected: rowsOf && sumOf(windows.map((window) => window.rows_expected ?? 0)),
+    refetch_all_rows: rowsOf && rowsOf(unfinal, slice.metrics),
+    reversed_period: reversed && { first_day: reversed.first, last_day: reversed.last },
     periods: periods.length,
     unfinal_periods: unfinal.length,
     saved_periods: unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
   };
 }
 
-function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null): PlannedWindow {
-  const { requested, periods } = window;
-  const rows = rowsOf?.(
-    periods.map(({ period }) => period),
-    window.slice,
-  );
-  return {
-    ...(window.slice.cube === undefined ? {} : { metrics: window.slice.metrics.length }),
-    first_day: requested.start,
-    last_day: lastDay(requested),
-    periods: periods.length,
-    reasons: periodsByReason([window]),
-    requests,
-    rows_expected: rows ?? null,
-  };
-}
-
-type RowsOf = (periods: readonly Period[], slice: Slice) => number;
+type ExpectedRows = (periods: readonly Period[], metrics: readonly string[]) => number;
 
 /** Estimates the rows of periods: those of their last load, otherwise the average per day. null before the first load. */
-function expectingRows({ slice: { metrics } }: SlicePlan, table: SliceTable | null): RowsOf | null {
+function expectedRows(slice: Slice, table: SliceTable | null): ExpectedRows | null {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;
-  return (periods, slice) => {
+  return (periods, metrics) => {
     // The rows of a cube are values, so fewer metrics mean fewer rows.
-    const share = slice.cube === undefined ? 1 : slice.metrics.length / metrics.length;
-    const ages = new Set(slice.metrics.map(ageIn(slice)));
+    const share = slice.cube === undefined ? 1 : metrics.length / slice.metrics.length;
+    const ages = new Set(metrics.map(ageIn(slice)));
     const rowsOf = ({ bucket, requested }: Period): number => {
       const loaded = sumOf([...ages].map((age) => storedAt(table, age, bucket.start)?.rows ?? 0));
       return loaded > 0 ? loaded : share * perDay * daysBetween(requested.start, requested.end);
@@ -232,6 +208,5 @@ function expectingRows({ slice: { metrics } }: SlicePlan, table: SliceTable | nu
   };
 }
 
-function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
-}
+const sumOf = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, number) => sum + number, 0);
