@@ -2,7 +2,7 @@
 -- $1 how many
 -- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
 -- summary covers what it did before it published, null before that; failures is a JSON list, without those of audits that held
--- it back if something was published later.
+-- it back if something was published later; audits, a JSON list, are those that failed or wait for a slice.
 select
     run_id,
     command,
@@ -25,7 +25,8 @@ select
             else summary -> '$.failures'
         end,
         '[]'
-    )::varchar as failures
+    )::varchar as failures,
+    coalesce(summary -> '$.audits', '[]')::varchar as audits
 from ripen.runs
 order by run_number desc nulls last
 limit $1

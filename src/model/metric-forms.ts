@@ -44,7 +44,11 @@ export interface DocumentedMetric {
   /** In the service's words. */
   readonly unit: string;
   readonly age: CohortAge | null;
+  /** What an amount that adds up is; null for other metrics, and for one of both, such as a profit. */
+  readonly flow: MoneyFlow | null;
 }
+
+export type MoneyFlow = 'spend' | 'revenue';
 
 interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
   /** Parts, separated by `; `, or in a ratio by ` / `, which a factor may precede. */
@@ -118,6 +122,7 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
   const comparable = found.map((documented) => documented.comparableDays ?? Infinity);
   return {
     ...latestOf(first, others),
+    flow: others.every(({ flow }) => flow === first.flow) ? first.flow : null,
     addsUp: found.every(({ addsUp }) => addsUp),
     comparableDays: finite(Math.max(...comparable)),
   };
@@ -150,6 +155,7 @@ function inForm(
     addsUp,
     unit,
     age,
+    flow: null,
   };
   const names = filled(computedFrom, match)
     .replace(FACTOR, '')
@@ -159,8 +165,26 @@ function inForm(
   if (known.length < parts.length) return null;
   const { horizonDays: lastDays, latest } = latestOf(own, known);
   const comparable = [own, ...known].map((part) => part.comparableDays ?? Infinity);
-  return { ...own, horizonDays: lastDays, latest, comparableDays: finite(Math.max(...comparable)) };
+  const [flow = null, ...others] = new Set(
+    kind === 'computed' ? known.map((part) => part.flow) : [kindFlows[kind]],
+  );
+  return {
+    ...own,
+    horizonDays: lastDays,
+    latest,
+    comparableDays: finite(Math.max(...comparable)),
+    flow: unit.startsWith('money') && addsUp && others.length === 0 ? flow : null,
+  };
 }
+
+/** What money of a kind is. Frameworks state both, in estimates. */
+const kindFlows = {
+  plain: 'revenue',
+  cohort: 'revenue',
+  lifetime: 'revenue',
+  spend: 'spend',
+  framework: null,
+} as const;
 
 const filled = (text: string, match: RegExpExecArray): string =>
   text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');

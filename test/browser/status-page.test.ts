@@ -48,6 +48,8 @@ beforeAll(async () => {
     }),
   );
   await writeFile(installation.path('large.html'), statusPage(sampleReport(slices, { runs })));
+  const many = Array.from({ length: 120 }, (_, index) => ripenedSlice(`daily_${index}`, 400));
+  await writeFile(installation.path('many.html'), statusPage(sampleReport(many)));
 });
 afterAll(async () => {
   await browser.close();
@@ -76,14 +78,40 @@ describe.each([
   );
 });
 
-test('the overview of the slices has its last column in view at 900, 1060 and 1200 px', async () => {
-  for (const width of [900, 1060, 1200]) {
+test('120 slices are shown soon, and nothing of their overview is cut at 400 px', async () => {
+  const url = pathToFileURL(installation.path('many.html')).href;
+  const page = await browser.open(url, { width: 400, scheme: 'light' });
+  const shownMs = await page.value(
+    `performance.getEntriesByType('paint').find(({ name }) => name === 'first-contentful-paint').startTime`,
+  );
+  const cut = await page.value(
+    `[...document.querySelectorAll('.overview tr')].filter((row) => row.getBoundingClientRect().right > innerWidth).length`,
+  );
+  await page.close();
+  expect(Number(shownMs)).toBeLessThan(MAX_MS);
+  expect(cut).toBe(0);
+});
+
+test('a keyboard reaches every link, every list that opens and every table that scrolls', async () => {
+  const url = pathToFileURL(installation.path('large.html')).href;
+  const page = await browser.open(url, { width: 400, scheme: 'light' });
+  await page.value('for (const each of document.querySelectorAll("details")) each.open = true');
+  const unreached = await page.value(`[...document.querySelectorAll('*')].filter((each) => {
+    const isWider = each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(each).overflowX);
+    return (isWider || ['A', 'SUMMARY'].includes(each.tagName)) && each.tabIndex < 0;
+  }).map((each) => each.outerHTML.slice(0, 80))`);
+  await page.close();
+  expect(unreached).toStrictEqual([]);
+});
+
+test('the overview of the slices has its last column in view at 400, 900, 1060 and 1200 px', async () => {
+  for (const width of [400, 900, 1060, 1200]) {
     const page = await browser.open(pathToFileURL(installation.path('large.html')).href, {
       width,
       scheme: 'light',
     });
     const hidden = await page.value(
-      `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('main > :not(header) table').parentElement)`,
+      `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.overview').parentElement)`,
     );
     expect([width, hidden]).toStrictEqual([width, 0]);
     await page.close();

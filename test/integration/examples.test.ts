@@ -161,6 +161,41 @@ test('the status tells of each metric as many final days as the ledger has, and 
   expect(report.health.state).toBe('well');
 });
 
+test('the status has spend and revenue of the newest 60 days, what is final of them, and the projections of the view', async () => {
+  const asOf = new Date('2026-06-02T10:30:00Z');
+  const { report, shown } = await scenario.inWarehouse(async (warehouse) => {
+    await warehouse.run(
+      `update ripen_internal.projections set factor = 2, factor_low = 1.5, factor_high = 3 where metric = 'cost'`,
+    );
+    return {
+      report: await readStatus(scenario.config, warehouse, asOf),
+      shown: await warehouse.rows(
+        `select d.day::varchar as first_day, sum(d.cost)::double as value, bool_and(f.is_final) as is_final,
+            any_value(p.projected) as projected, any_value(p.low) as low, any_value(p.high) as high
+         from network_daily as d
+         join ripen.finality as f on f.slice = 'network_daily' and f.metric = 'cost' and f.period = d.day
+         left join (select day, sum(projected) as projected, sum(low) as low, sum(high) as high
+            from network_daily_projected where metric = 'cost' group by day) as p on p.day = d.day
+         group by d.day order by d.day desc limit 60`,
+        [],
+        anyRow,
+      ),
+    };
+  });
+  const [spend, revenue] = report.slices[0]?.money ?? [];
+  expect(spend).toMatchObject({ flow: 'spend', metric: 'cost', currency: 'USD' });
+  expect(revenue).toMatchObject({ flow: 'revenue', metric: 'all_revenue_total_d7' });
+  const rounded = (rows: readonly object[] = []): string[] =>
+    rows.map((row) =>
+      JSON.stringify(row, (_, value: unknown) =>
+        typeof value === 'number' ? value.toFixed(6) : value,
+      ),
+    );
+  expect(rounded(spend?.periods)).toStrictEqual(rounded(shown.toReversed()));
+  expect(spend?.periods.filter((period) => period.is_final)).toHaveLength(46);
+  expect(spend?.periods.filter(({ projected }) => projected !== null)).toHaveLength(14);
+});
+
 test.each([
   ['+14:00', '2026-05-31T10:30:00Z', '2026-06-01T10:30:00Z'],
   ['+00:00', '2026-06-01T02:30:00Z', '2026-06-02T02:30:00Z'],

@@ -11,6 +11,7 @@ import {
   summedCells,
 } from '../../src/report/status/slice-status.ts';
 import type {
+  MoneySeries,
   PeriodStatus,
   RunStatus,
   SliceStatus,
@@ -65,6 +66,7 @@ export function sampleSlice(given: {
     next_refresh_at: '2026-02-15T00:00:00.000Z',
     unproven_periods: 0,
     curves: [],
+    money: [],
     rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     periods: periodCounts(ages),
     cells: summedCells(metrics),
@@ -101,10 +103,34 @@ export function ripenedSlice(name: string, days: number): SliceStatus {
   return {
     ...base,
     restated: seen.map((metric) => ({ metric, ...moved, change: -10_000 })),
+    money: moneyOf(base),
+    control: { read_at: '2026-02-14T02:30:00Z', totals: 14_040, moved: 2, moved_final: 1 },
     // A browser takes no picture of a page much longer than ten of these.
     ...ripeningOf(seen.slice(0, 1)),
     maturation: ripeningOf(seen.slice(0, 5)).maturation,
   };
+}
+
+/** Spend and revenue of the newest 60 periods, of which the last 14 may still change and those after the first are projected. */
+export function moneyOf({ ages }: SliceStatus): MoneySeries[] {
+  return (['spend', 'revenue'] as const).map((flow, index) => ({
+    flow,
+    metric: ['network_cost', 'all_revenue_total_with_a_long_name_d0'][index] ?? '',
+    currency: index === 0 ? 'USD' : null,
+    periods: ages.slice(-60).map(({ first_day: day, age_days: age }) => {
+      const value = 4000 + 1500 * Math.sin(age / 3 + index) - (age === 20 ? 6000 : 0);
+      const known = age > 14 ? 1 : age / 15;
+      const isProjected = age <= 14 && age > 1;
+      return {
+        first_day: day,
+        value: value * known,
+        is_final: age > 14,
+        projected: isProjected ? value : null,
+        low: isProjected ? value * 0.9 : null,
+        high: isProjected ? value * 1.2 : null,
+      };
+    }),
+  }));
 }
 
 /** What is measured of metrics whose values ripen over two weeks, none of them projected. */
@@ -165,6 +191,7 @@ export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {
     requests: 65,
     retries: 2,
     failures: [],
+    audits: [],
     ...change,
   };
 }

@@ -8,16 +8,24 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { statusPage } from '../../src/report/page/page.ts';
 import { Secret } from '../../src/config/secret.ts';
 import type { SliceStatus, StatusReport } from '../../src/report/status/status-report.ts';
-import { ripeningOf, sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
+import {
+  moneyOf,
+  ripenedSlice,
+  ripeningOf,
+  sampleReport,
+  sampleRun,
+  sampleSlice,
+} from '../support/status-sample.ts';
 import { carriedOut, recordedShell } from './cli-recorded-shell.ts';
 
 /** A report in which this text stands wherever a text from outside can. */
 function reportOf(text: string): StatusReport {
   const failure = { code: text, slice: text, window: text, message: text, hint: text };
+  const audit = { name: text, on_fail: 'hold', rows: 2, first: [{ column: text }], reason: text };
   return sampleReport([movedSlice(text, text)], {
     warehouse: text,
     runs: [
-      sampleRun({ run_id: text, command: text, status: text, exit_code: 75, failures: [failure] }),
+      sampleRun({ run_id: text, command: text, status: text, exit_code: 75, failures: [failure], audits: [audit] }),
       sampleRun({ run_id: text, failures: [failure] }),
     ],
     warnings: [{ slice: text, window: text, code: text, message: text }],
@@ -54,7 +62,8 @@ function movedSlice(name: string, metric: string): SliceStatus {
     })),
   };
   const ripens = names.map((each, index) => ({ metric: each, horizonDays: 5 * index }));
-  return sampleSlice({ name, days: 50, metrics: ripens, missing: [3], change });
+  const slice = sampleSlice({ name, days: 50, metrics: ripens, missing: [3], change });
+  return { ...slice, money: moneyOf(slice).map((series) => ({ ...series, metric, currency: name })) };
 }
 
 test('a cube is drawn as a line for each month of cohorts, dashed from where it is not final', () => {
@@ -73,11 +82,11 @@ test('a cube is drawn as a line for each month of cohorts, dashed from where it 
   expect(page).toContain(
     'all_revenue_total by age in days, a line for each month; dashed where it is not final',
   );
-  expect(page).toMatch(/<path[^>]*stroke-dasharray/);
+  expect(page).toMatch(/<path\s[^>]*class="line-2 dashed"/);
 });
 
 const wordsOf = (page: string): string =>
-  page.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
+  page.replaceAll('<wbr>', '').replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
 const tagsOf = (page: string): string[] =>
   [...page.matchAll(/<(\/?[a-z][a-z0-9]*)/gi)].map(([, tag = '']) => tag);
 const attributesOf = (page: string): string[] =>
@@ -98,6 +107,7 @@ describe('the page', () => {
     ]);
     expect([...page.matchAll(/url\(([^)]*)\)/g)].map(([, to]) => to)).toStrictEqual([
       '#hatch-open',
+      '#hatch-moving',
       '#hatch-missing',
       '#hatch-not-loaded',
     ]);
@@ -160,17 +170,21 @@ describe('the picture of finality', () => {
     horizonDays: 3 * (index % 7),
   }));
 
-  test('draws 365 days of 40 metrics as 74 stretches that fill their strips, each saying its days', () => {
+  test('draws 365 days of 40 metrics that ripen in 7 ways as 7 strips of 13 stretches, each saying its days', () => {
     const page = statusPage(sampleReport([sampleSlice({ days: 365, metrics })]));
     const strips = [...page.matchAll(/<svg class="strip"[\s\S]*?<\/svg>/g)].map(([strip]) => strip);
-    expect(strips).toHaveLength(40);
+    expect(strips).toHaveLength(7);
     for (const strip of strips) {
       const widths = [...strip.matchAll(/\swidth="([\d.]+)%"/g)].map(([, width]) => Number(width));
       expect(widths.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100, 2);
     }
-    expect(strips.join('').match(/<rect/g)).toHaveLength(74);
-    expect(page).toContain(
-      '<title>metric_1: maturing, 2026-02-11 … 2026-02-13 (3 periods)</title>',
+    expect(strips.join('').match(/<rect/g)).toHaveLength(13);
+    expect(page).toContain('<title>maturing, 2026-02-11 … 2026-02-13 (3 periods)</title>');
+    const [names = ''] = /<th role="rowheader"[\s\S]*?<\/th>/.exec(page) ?? [];
+    expect(wordsOf(names)).toBe(
+      ' metric_0 +5 final after 0 days ' +
+        [7, 14, 21, 28, 35].map((at) => `metric_${at} final after 0 days`).join(' ') +
+        ' ',
     );
   });
 
@@ -204,6 +218,87 @@ describe('the picture of finality', () => {
       [...page.matchAll(/<text[^>]* y="10">([^<]*)</g)].map(([, label]) => label),
     ).toStrictEqual(labels);
   });
+});
+
+describe('at the top, before the slices', () => {
+  const wordsOfPage = (report: StatusReport): string => wordsOf(statusPage(report));
+
+  test('how many totals agree with the service and since when; how many slices are not compared', () => {
+    const slice = sampleSlice({ days: 9, metrics: [{ metric: 'installs', horizonDays: 3 }] });
+    const control = { totals: 1240, moved_final: 0 };
+    const read = (day: number, moved: number): SliceStatus['control'] => {
+      return { ...control, read_at: `2026-02-${day}T02:30:00Z`, moved };
+    };
+    const slices = [
+      { ...slice, control: read(14, 0) },
+      { ...slice, control: read(13, 3) },
+      { ...slice, no_control: '`control` is off' },
+    ];
+    expect(wordsOfPage(sampleReport(slices))).toMatch(
+      /totals agree with the service, 2026-02-13 02:30 UTC; 1 slice without control totals 2,477 of 2,480/,
+    );
+    expect(wordsOfPage(sampleReport([slice]))).toContain('no control totals to compare');
+  });
+
+  test('the audits that failed or wait, with their first rows', () => {
+    const first = [{ network: 'Northwind', spend: '120.5' }];
+    const audits = [
+      { name: 'd7_return', on_fail: 'hold', rows: 7, first, reason: null },
+      { name: 'silent', on_fail: 'warn', rows: 0, first: [], reason: 'slice daily is not loaded yet' },
+    ];
+    expect(wordsOfPage(sampleReport([], { runs: [sampleRun({ audits })] }))).toMatch(
+      /Audits d7_return: holds the night back 7 rows, the first 1: .*network spend Northwind 120.5 silent: waits slice daily is not loaded yet/,
+    );
+  });
+
+  test('five findings, then a count', () => {
+    const slices = Array.from({ length: 7 }, (_, index) => ripenedSlice(`slice_${index}`, 20));
+    expect(wordsOfPage(sampleReport(slices))).toMatch(
+      /slice_4: 1 period never loaded, the oldest \S+ Run [^;]*; if it fails, the failure says why. and 2 more slice_5: /,
+    );
+  });
+});
+
+describe('spend and revenue by day', () => {
+  const slice = ripenedSlice('daily', 90);
+  const page = statusPage(sampleReport([slice]));
+  const barsOf = (kind: string): string[] =>
+    [...page.matchAll(/<rect(?:(?!<rect)[\s\S])*?class="(final|moving)"\s*><title>(2\S+: [^<]*)</g)]
+      .filter(([, drawn]) => drawn === kind)
+      .map(([, , title = '']) => title);
+
+  test('are bars of 60 days, those that may still change hatched, with the projection over them', () => {
+    expect(barsOf('final')).toHaveLength(2 * 46);
+    expect(barsOf('moving')).toHaveLength(2 * 14);
+    expect(barsOf('final').every((title) => title.endsWith(', final'))).toBe(true);
+    expect(barsOf('moving')[0]).toMatch(
+      /^2026-01-31: [\d,.]+, may still change; projected ([\d,.]+) \([\d,.]+ … [\d,.]+\)$/,
+    );
+    expect(page.match(/<rect\s[^>]*class="series-2"/g)?.length).toBe(2 * 13 * 2 + 2);
+  });
+
+  test('are named with their metric and currency, and summed', () => {
+    expect(wordsOf(page)).toMatch(
+      /Spend by day: network_cost of daily, USD final [\d,]+ may still change [\d,]+ projected, with 80 % interval \+[\d,]+ /,
+    );
+    expect(wordsOf(page)).toContain("d0 of daily, the account&#39;s currency");
+  });
+
+  test('are absent where a slice has no money', () => {
+    expect(statusPage(sampleReport([{ ...slice, money: [] }]))).not.toMatch(/Spend by|may still change/);
+  });
+});
+
+test('of 7 restated metrics five are shown, and the others open on a click', () => {
+  const words = wordsOf(statusPage(sampleReport([ripenedSlice('daily', 20)])));
+  expect(words).toMatch(/d4 4 4,000,000 3,990,000 -10,000 and 2 more metrics .*d5 4 4,000,000/);
+});
+
+test('there is one minus sign', () => {
+  const moved = { metric: 'm', periods: 1, first_values: 0, oldest_period: '2026-02-01' };
+  const restated = [{ ...moved, before: 1e7, after: 9_998_957, change: -1043 }];
+  const slice = { ...sampleSlice({ days: 9, metrics: [] }), restated };
+  expect(wordsOf(statusPage(sampleReport([slice])))).toContain('-1,043 -&lt;0.1 %');
 });
 
 test('a slice that was never loaded has no chart', () => {

@@ -1,74 +1,171 @@
 /**
- * Draws line charts as SVG with ECharts, without a browser; the only file that uses ECharts.
- * A chart loads nothing and has no styles of its own. Its colours are the page's variables, so that the page chooses light or
- * dark, and the page's policy can allow its one style sheet alone.
+ * Charts as SVG whose positions are percentages, so that a chart fills any width while its text and strokes keep their size. Own
+ * code: chart libraries draw for one width, and scaled down to a phone's their text is 4 px high.
  */
 
-import { LineChart } from 'echarts/charts';
-import { GridComponent } from 'echarts/components';
-import { init, use, type EChartsCoreOption } from 'echarts/core';
-import { SVGRenderer } from 'echarts/renderers';
+import { html, type Markup } from './html.ts';
 
-import { html, Markup } from './html.ts';
-
-/** In units of the picture: two stand side by side, and one fills a phone's width. */
-const WIDTH = 480;
-const HEIGHT = 190;
-/** For reserving room; the style sheet's letters are a little smaller. */
-const FONT_SIZE = 13;
-
-use([LineChart, GridComponent, SVGRenderer]);
-
-/** A value for each label; null leaves a gap. */
-export interface Series {
-  /** One of the page's colours, such as `--series-1`. */
-  readonly colour: string;
-  readonly values: readonly (number | null)[];
+/** Values are numbers on the axes. */
+export interface Line {
+  /** The number of one of the page's colours. */
+  readonly colour: number;
+  readonly points: readonly (readonly [x: number, y: number])[];
   readonly isDashed?: boolean;
 }
 
-/** The legend is outside the chart. */
-export function lineChart(
-  title: string,
-  labels: readonly string[],
-  all: readonly Series[],
-): Markup {
-  const series = all.map(({ colour, values: data, isDashed = false }) => {
-    const lineStyle = { color: `var(${colour})`, width: 2, type: isDashed ? 'dashed' : 'solid' };
-    return { type: 'line', symbol: 'none', silent: true, lineStyle, data };
-  });
-  const axisLabel = { color: 'var(--muted)', fontSize: FONT_SIZE, hideOverlap: true };
-  const axisLine = { lineStyle: { color: 'var(--line)' } };
-  const axisTick = { ...axisLine, alignWithLabel: true };
-  const option: EChartsCoreOption = {
-    animation: false,
-    grid: { left: 4, right: 20, top: 10, bottom: 4, outerBoundsMode: 'same' },
-    xAxis: {
-      type: 'category',
-      data: [...labels],
-      boundaryGap: false,
-      axisLabel,
-      axisLine,
-      axisTick,
-    },
-    yAxis: { type: 'value', axisLabel, splitLine: axisLine, splitNumber: 3, minInterval: 1 },
-    series,
-  };
-  const chart = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height: HEIGHT });
-  chart.setOption(option);
-  const svg = chart.renderToSVGString({ useViewBox: true });
-  chart.dispose();
-  return html`<div class="chart" role="img" aria-label="${title}">${new Markup(bare(svg))}</div>`;
+export interface Bar {
+  readonly name: string;
+  readonly text: string;
+  readonly value: number;
+  readonly isFinal: boolean;
+  readonly projected: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
 }
 
-/** ECharts escapes text, so what looks like an attribute is one. */
-function bare(svg: string): string {
-  return svg
-    .replaceAll(/<(style|defs)\b[^>]*>[\s\S]*?<\/\1>/g, '')
-    .replaceAll(
-      / (?:style|class|clip-path|ecmeta_\w+|pointer-events|xmlns(?::xlink)?|baseProfile|version)="[^"]*"/g,
-      '',
-    )
-    .replace(/^<svg width="\d+" height="\d+"/, '<svg aria-hidden="true"')
-    .replaceAll(/\n\s*/g, '');
+/** Draws lines from 0 up, with x to scale. The legend is outside. */
+export function lineChart(title: string, lines: readonly Line[]): Markup {
+  const points = lines.flatMap((line) => line.points);
+  const xs = points.map(([x]) => x);
+  const [first, last] = [Math.min(...xs), Math.max(...xs)];
+  const [bottom, top, ticks] = scaleOf(points.map(([, y]) => y));
+  const shareOf = (x: number): number => (last === first ? 0.5 : (x - first) / (last - first));
+  const path = ({ points: of }: Line): string =>
+    of
+      .map(([x, y], at) => {
+        const [left, down] = [100 * shareOf(x), 100 * (1 - (y - bottom) / (top - bottom))];
+        return `${at === 0 ? 'M' : 'L'}${Number(left.toFixed(2))} ${Number(down.toFixed(2))}`;
+      })
+      .join('');
+  const drawn = lines
+    .filter((line) => line.points.length > 1)
+    .map(
+      (line) =>
+        html`<path
+          d="${path(line)}"
+          class="line-${line.colour} ${line.isDashed === true ? 'dashed' : 'solid'}"
+        /> `,
+    );
+  const inside = ticksOf(first, last, 2 * MAX_LABELS).filter(
+    (x) => x >= first && x <= last && Number.isInteger(x),
+  );
+  return frame(
+    title,
+    ticks,
+    inside.map((x) => ({ at: shareOf(x), label: String(x) })),
+    html`<svg viewBox="0 0 100 100" preserveAspectRatio="none">${drawn}</svg>`,
+  );
+}
+
+/** Draws a bar for each period, hatched if it may still change, and over it a mark at the projection and its interval. */
+export function barChart(title: string, bars: readonly Bar[]): Markup {
+  const [bottom, top, ticks] = scaleOf(
+    bars.flatMap(({ value, projected, low, high }) => [
+      value,
+      projected ?? 0,
+      low ?? 0,
+      high ?? 0,
+    ]),
+  );
+  const down = (value: number): number => (top - value) / (top - bottom);
+  const room = 1 / bars.length;
+  const drawn = bars.map(({ text, value, isFinal, projected, low, high }, at) => {
+    const left = room * (at + (1 - BAR_WIDTH) / 2);
+    const [from, to] = [down(Math.max(0, value)), down(Math.min(0, value))];
+    const expected =
+      projected === null || low === null || high === null
+        ? ''
+        : html`<rect
+              x="${percent(left)}"
+              y="${percent(down(projected))}"
+              width="${percent(room * BAR_WIDTH)}"
+              height="2"
+              class="series-2"
+            /><rect
+              x="${percent(room * (at + 0.5))}"
+              y="${percent(down(high))}"
+              width="1"
+              height="${percent(down(low) - down(high))}"
+              class="series-2"
+            />`;
+    return html`<rect
+        x="${percent(left)}"
+        y="${percent(from)}"
+        width="${percent(room * BAR_WIDTH)}"
+        height="${percent(to - from)}"
+        class="${isFinal ? 'final' : 'moving'}"
+        ><title>${text}</title></rect
+      >${expected}`;
+  });
+  const step = Math.ceil(bars.length / MAX_LABELS);
+  // Counted from the newest, which is the one to be named.
+  const labels = bars
+    .map(({ name: label }, at) => ({ at: room * (at + 0.5), label }))
+    .filter((_, at) => (bars.length - 1 - at) % step === 0);
+  return frame(title, ticks, labels, drawn);
+}
+
+/** As many dates as a phone has room for; of ages twice as many. */
+const MAX_LABELS = 6;
+/** Of the room of a period. */
+const BAR_WIDTH = 0.8;
+
+/** `12.5%`; two decimals are finer than a fifth of a pixel on the widest screen. */
+export const percent = (share: number): string => `${Number((100 * share).toFixed(2))}%`;
+
+interface Tick {
+  /** From 0 to 1. */
+  readonly at: number;
+  readonly label: string;
+}
+
+function frame(
+  title: string,
+  ticks: readonly Tick[],
+  below: readonly Tick[],
+  marks: Markup | readonly Markup[],
+): Markup {
+  const [rules, labels] = [
+    ticks.map(
+      ({ at, label }) =>
+        html`<line x2="100%" y1="${percent(at)}" y2="${percent(at)}" /><text
+            x="-8"
+            y="${percent(at)}"
+            dy="4"
+            >${label}</text
+          >`,
+    ),
+    below.map(
+      ({ at, label }) =>
+        html`<text x="${percent(at)}" y="100%" dy="18" class="below">${label}</text>`,
+    ),
+  ];
+  return html`<svg class="chart" role="img" aria-label="${title}">${rules}${marks}${labels}</svg>`;
+}
+
+/** Returns the ends of an axis that has all values and 0, and its ticks from the top down. */
+function scaleOf(values: readonly number[]): [bottom: number, top: number, ticks: Tick[]] {
+  const ticks = ticksOf(Math.min(0, ...values), Math.max(0, ...values), MAX_RULES);
+  const [bottom = 0, top = 1] = [ticks[0], ticks.at(-1)];
+  return [
+    bottom,
+    top,
+    ticks.map((value) => ({
+      at: (top - value) / (top - bottom),
+      label: value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 }),
+    })),
+  ];
+}
+
+const MAX_RULES = 4;
+
+/** Round numbers a step apart, the first at most `low` and the last at least `high`. */
+function ticksOf(low: number, high: number, most: number): number[] {
+  const rough = (high - low || 1) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5].map((part) => part * power).find((size) => size >= rough);
+  const each = step ?? 10 * power;
+  const first = Math.floor(low / each);
+  const count = Math.max(1, Math.ceil(high / each) - first);
+  return Array.from({ length: count + 1 }, (_, at) => (first + at) * each);
 }

@@ -1,7 +1,6 @@
 /**
- * Draws a slice's finality, periods × metrics: a strip for each metric, a rectangle for each stretch of periods in one state.
- * Own code, without the chart library: a year of forty metrics has 14 600 cells but only some 200 stretches. So the page stays
- * small, and every stretch can show its days.
+ * Draws a slice's finality, periods × metrics: a strip for the metrics that ripen alike, a rectangle for each stretch of periods
+ * in one state. A year of forty metrics has 14 600 cells but only some 200 stretches, so that the page stays small.
  */
 
 import {
@@ -12,35 +11,30 @@ import {
 } from '../status/status-report.ts';
 import { countText, daysText, percentText } from '../terminal/measure.ts';
 import { cellWords } from '../terminal/status-facts.ts';
+import { percent } from './charts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
 /** Readable at the width of a phone. */
 const MAX_TICKS = 12;
 
-const months = [
-  'Jan',
-  'Feb',
-  'Mar',
-  'Apr',
-  'May',
-  'Jun',
-  'Jul',
-  'Aug',
-  'Sep',
-  'Oct',
-  'Nov',
-  'Dec',
-] as const;
+const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
 /** More strips than fit the height of a screen add nothing. */
 const MAX_STRIPS = 60;
 
-/** Draws the picture with its legend, if there are periods and metrics. */
+/** Draws the picture with its legend, if there are periods and metrics. Metrics that ripen alike share a strip. */
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
-  const step = Math.ceil(slice.metrics.length / MAX_STRIPS);
-  const metrics = slice.metrics.filter((_, at) => at % step === 0);
+  const alike = new Map<string, MetricStatus[]>();
+  for (const metric of slice.metrics) {
+    const key = metric.spans.map(({ state, periods }) => `${state} ${periods}`).join();
+    const metrics = alike.get(key) ?? [];
+    alike.set(key, metrics);
+    metrics.push(metric);
+  }
+  const step = Math.ceil(alike.size / MAX_STRIPS);
+  const strips = [...alike.values()].filter((_, at) => at % step === 0);
   const { cells } = slice;
   const states = cellStates
     .filter((state) => cells[state] > 0)
@@ -52,7 +46,7 @@ export function finalityMap(slice: SliceStatus): Markup {
   return html`<figure class="map">
     <figcaption>
       Finality: ${countText(total, 'period')} ×
-      ${countText(slice.metrics.length, 'metric')}${step === 1 ? '' : `, of which ${metrics.length} are shown`},
+      ${countText(slice.metrics.length, 'metric')}${step === 1 ? '' : `, of which ${strips.length} are shown`},
       ${daysText(slice.ages[0]?.first_day ?? '', slice.ages.at(-1)?.last_day ?? '')}
     </figcaption>
     ${legend(states)}
@@ -67,21 +61,23 @@ export function finalityMap(slice: SliceStatus): Markup {
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${metrics.map((metric) => metricRow(metric, total))}
+        ${strips.map((metrics) => strip(metrics, total))}
       </tbody>
     </table>
   </figure>`;
 }
 
-function metricRow(metric: MetricStatus, total: number): Markup {
+function strip(metrics: readonly MetricStatus[], total: number): Markup {
+  const [first, ...others] = metrics;
+  if (first === undefined) return nothing;
+  const { spans, cells } = first;
   let from = 0;
-  const stretches = metric.spans.map((span) => {
+  const stretches = spans.map((span) => {
     const days = daysText(span.first_day, span.last_day);
-    const size = countText(span.periods, 'period');
-    const title = `${metric.metric}: ${cellWords[span.state]}, ${days} (${size})`;
+    const title = `${cellWords[span.state]}, ${days} (${countText(span.periods, 'period')})`;
     const drawn = html`<rect
-      x="${percent(from, total)}"
-      width="${percent(span.periods, total)}"
+      x="${percent(from / total)}"
+      width="${percent(span.periods / total)}"
       height="100%"
       class="${classOf(span.state)}"
       ><title>${title}</title></rect
@@ -89,25 +85,30 @@ function metricRow(metric: MetricStatus, total: number): Markup {
     from += span.periods;
     return drawn;
   });
-  const label = metric.spans
+  const label = spans
     .map((span) => `${cellWords[span.state]} ${daysText(span.first_day, span.last_day)}`)
     .join('; ');
-  const { kind, horizon_days: days } = metric;
-  const horizon = days === null ? 'never final' : `final after ${countText(days, 'day')}`;
+  const about = ({ metric, kind, horizon_days: days }: MetricStatus, more = ''): Markup => {
+    const horizon = days === null ? 'never final' : `final after ${countText(days, 'day')}`;
+    return html`${name(metric)} <b>${more}</b> <small>${kind === null ? '' : horizon}</small>`;
+  };
+  const names =
+    others.length === 0
+      ? about(first)
+      : html`<details>
+          <summary>${about(first, `+${others.length}`)}</summary>
+          <ul>
+            ${others.map((metric) => html`<li>${about(metric)}</li> `)}
+          </ul>
+        </details>`;
   return html`<tr role="row">
-    <th role="rowheader" scope="row">
-      ${name(metric.metric)} <small>${kind === null ? '' : horizon}</small>
-    </th>
+    <th role="rowheader" scope="row">${names}</th>
     <td role="cell"><svg class="strip" role="img" aria-label="${label}">${stretches}</svg></td>
-    <td role="cell" class="number">${percentText(metric.cells.final, total)}</td>
+    <td role="cell" class="number">${percentText(cells.final, total)}</td>
   </tr> `;
 }
 
 const classOf = (state: CellState): string => state.replaceAll(' ', '-');
-
-/** Four decimals are finer than a tenth of a pixel on the widest screen. */
-const percent = (part: number, whole: number): string =>
-  `${Number(((100 * part) / whole).toFixed(4))}%`;
 
 /** In months. Every step includes Januaries, whose ticks show the year. */
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
@@ -122,7 +123,7 @@ function ticksOf({ ages }: SliceStatus): Markup[] {
   const chosen = TICK_STEPS.map((step) => begins.filter(({ ordinal }) => ordinal % step === 0));
   const ticks = chosen.find(({ length }) => length <= MAX_TICKS) ?? [];
   return ticks.map(({ day, index, ordinal }) => {
-    const at = percent(index, ages.length);
+    const at = percent(index / ages.length);
     const label = ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? '');
     return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" />
       <text x="${at}" y="10">${label}</text>`;

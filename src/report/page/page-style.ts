@@ -57,6 +57,7 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .hint::before { content: "→ "; }
 
 .final { fill: var(--final); } .maturing { fill: var(--maturing); } .open { fill: url(#hatch-open); } .cut { fill: var(--cut); } .empty { fill: var(--empty); }
+.moving { fill: url(#hatch-moving); }
 .rejected { fill: var(--rejected); } .missing { fill: url(#hatch-missing); } .not-loaded { fill: url(#hatch-not-loaded); }
 .series-1 { fill: var(--series-1); } .series-2 { fill: var(--series-2); } .series-3 { fill: var(--series-3); }
 .series-4 { fill: var(--series-4); }
@@ -65,7 +66,7 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .legend b { font-weight: 500; color: var(--muted); }
 .swatch { width: 14px; height: 14px; margin-right: 6px; vertical-align: -2px; border-radius: 2px; }
 .map table { table-layout: fixed; }
-.map th:first-child { width: 290px; white-space: normal; overflow-wrap: anywhere; }
+.map th:first-child { width: 320px; white-space: normal; overflow-wrap: anywhere; }
 .map th.number { width: 72px; }
 .map thead th { vertical-align: bottom; }
 .map tbody tr > * { border: 0; padding-top: 2px; padding-bottom: 2px; }
@@ -73,14 +74,28 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .strip { display: block; width: 100%; height: 18px; }
 .axis svg { display: block; width: 100%; height: 18px; overflow: visible; }
 .axis line { stroke: var(--line); } .axis text { font-size: 11px; fill: var(--muted); text-anchor: middle; }
-.chart svg { display: block; width: 100%; height: auto; }
-.chart text { font: 12px system-ui, sans-serif; }
-.side-by-side figure { display: flex; flex-direction: column; }
+.chart { display: block; width: calc(100% - 60px); height: 180px; margin: 14px 16px 28px 44px; overflow: visible; }
+.chart svg { width: 100%; height: 100%; }
+.chart line { stroke: var(--line); } .chart text { font-size: 12px; fill: var(--muted); text-anchor: end; }
+.chart .below { text-anchor: middle; }
+.chart path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; } .chart .dashed { stroke-dasharray: 5 4; }
+.line-1 { stroke: var(--series-1); } .line-2 { stroke: var(--series-2); } .line-3 { stroke: var(--series-3); } .line-4 { stroke: var(--series-4); }
+.side-by-side figure { display: flex; flex-direction: column; margin-bottom: 0; }
 .side-by-side .chart { margin-top: auto; }
-.side-by-side table { font-size: 13px; }
-.side-by-side th, .side-by-side td { padding-right: 10px; }
+.side-by-side figure:only-child { grid-column: 1 / -1; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(200px, 1fr)); gap: 12px; margin: 0 0 20px; }
+.figures div { display: flex; flex-direction: column-reverse; justify-content: flex-end; padding: 10px 14px; border-radius: 8px; background: var(--card); }
+.figures dd { margin: 0; font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; }
+.figures dt { font-size: 13px; color: var(--muted); }
+.overview { margin-top: 20px; }
+.meter { width: 60px; height: 10px; margin-right: 8px; border-radius: 2px; }
+h3 { font-size: 15px; margin: 14px 0 0; }
 details { margin-top: 12px; }
+.many section { content-visibility: auto; contain-intrinsic-size: auto 1000px; }
 summary { cursor: pointer; font-size: 14px; }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.map details { margin: 0; } .map summary { color: inherit; } .map b { font-weight: 500; color: var(--link); }
+.map details ul { margin: 2px 0 6px; padding-left: 16px; font-weight: 400; list-style: none; }
 
 @media (max-width: 760px) {
   main { padding: 16px 12px 32px; }
@@ -91,7 +106,13 @@ summary { cursor: pointer; font-size: 14px; }
   .map th.axis, .map td:nth-child(2) { grid-column: 1 / -1; grid-row: 2; padding-right: 0; }
   .map th:first-child { width: auto; padding-bottom: 0; }
   .map table { display: block; }
-  .chart text { font-size: 13px; }
+  .overview :is(th, td):is(:nth-child(3), :nth-child(4), :nth-child(6)), .restated :is(th, td):is(:nth-child(2), :nth-child(3)),
+  .runs :is(th, td):is(:nth-child(1), :nth-child(4), :nth-child(6)) { display: none; }
+  :is(.overview, .restated, .runs) :is(th, td) { min-width: 0; padding-right: 10px; }
+  :is(.overview, .restated) th:first-child { white-space: normal; overflow-wrap: anywhere; }
+  .overview .overview { margin-top: 20px; }
+.meter { display: none; }
+  .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; } .figures div { padding: 8px 10px; } .figures dd { font-size: 17px; }
 }
-@media print { .scroll { overflow: visible; } details { display: none; } }
+@media print { .scroll { overflow: visible; } details { display: none; } .map details { display: block; } }
 `;

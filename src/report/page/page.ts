@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 
 import type { StatusReport } from '../status/status-report.ts';
 import { version } from '../../config/version.ts';
-import { minuteText } from '../terminal/measure.ts';
+import { minuteText, percentText } from '../terminal/measure.ts';
 import {
   crawlsText,
   warningsTable,
@@ -12,10 +12,19 @@ import {
   slicesTable,
   sourceText,
 } from '../terminal/status-facts.ts';
+import { percent } from './charts.ts';
 import { html, Markup, name } from './html.ts';
 import { newsSection } from './news.ts';
 import { pageStyle } from './page-style.ts';
-import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
+import {
+  auditSection,
+  factTable,
+  failureLists,
+  figures,
+  healthBanner,
+  moneyCharts,
+  sliceSection,
+} from './sections.ts';
 
 /** Allows only the page's own style sheet, by its hash. */
 const policy = [
@@ -25,12 +34,26 @@ const policy = [
   "form-action 'none'",
 ].join('; ');
 
+/** Of more slices, a browser lays out only those in view. */
+const MAX_LAID_OUT = 10;
+
 export function statusPage(report: StatusReport): string {
-  const linkOf = (row: number, column: number): Markup | null => {
-    const slice = report.slices[row]?.name;
-    if (column > 0 || slice === undefined) return null;
-    return html`<a href="#slice-${slice}">${name(slice)}</a>`;
+  const { slices, runs } = report;
+  const overview = (row: number, column: number): Markup | null => {
+    const slice = slices[row];
+    if (slice === undefined || column > 1) return null;
+    if (column === 0) return html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
+    const { final, expected } = slice.cells;
+    return html`<svg class="meter" aria-hidden="true"
+        ><rect width="100%" height="100%" class="maturing" /><rect
+          width="${percent(final / Math.max(1, expected))}"
+          height="100%"
+          class="final"
+      /></svg>
+      ${percentText(final, expected)}`;
   };
+  // Money comes before the slices once, from the one that shows most of it.
+  const [lead] = slices.toSorted((one, other) => other.money.length - one.money.length);
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -44,20 +67,22 @@ export function statusPage(report: StatusReport): string {
       </head>
       <body>
         ${patterns}
-        <main>
+        <main class="${slices.length > MAX_LAID_OUT ? 'many' : 'few'}">
           <header>
             <h1>ripen status</h1>
             <p class="note">
               ${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}
             </p>
           </header>
-          ${healthBanner(report.health)} ${newsSection(report)}
-          ${factTable(slicesTable(report), linkOf)}
-          ${report.slices.map((slice) => sliceSection(slice, report.as_of))}
+          ${healthBanner(report.health)} ${figures(report)} ${newsSection(report)}
+          ${auditSection(runs)}
+          ${lead === undefined ? '' : moneyCharts(lead, ` of ${lead.name}`)}
+          ${factTable(slicesTable(report), 'overview', overview)}
+          ${slices.map((slice) => sliceSection(slice, report.as_of, slice === lead))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>
-            ${factTable(runsTable(report.runs))} ${failureLists(report.runs)}
-            ${factTable(warningsTable(report))}
+            ${factTable(runsTable(runs), 'runs')} ${failureLists(runs)}
+            ${factTable(warningsTable(report), 'warnings')}
           </section>
         </main>
       </body>
@@ -89,6 +114,16 @@ const patterns = html`<svg class="unseen" aria-hidden="true">
     >
       <rect width="6" height="6" class="paper" />
       <rect width="3" height="6" class="maturing" />
+    </pattern>
+    <pattern
+      id="hatch-moving"
+      width="5"
+      height="5"
+      patternUnits="userSpaceOnUse"
+      patternTransform="rotate(45)"
+    >
+      <rect width="5" height="5" class="paper" />
+      <rect width="2.5" height="5" class="final" />
     </pattern>
     <pattern id="hatch-not-loaded" width="6" height="6" patternUnits="userSpaceOnUse">
       <rect width="6" height="6" class="ground" />

@@ -4,10 +4,12 @@ import type {
   CohortCurve,
   Health,
   HealthState,
+  MoneySeries,
   RunStatus,
   SliceStatus,
+  StatusReport,
 } from '../status/status-report.ts';
-import { amountText } from '../terminal/measure.ts';
+import { amountText, countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import {
   agreementText,
   backtestTable,
@@ -19,21 +21,86 @@ import {
   unknownMaturation,
   type FactTable,
 } from '../terminal/status-facts.ts';
-import { lineChart } from './charts.ts';
+import { barChart, lineChart } from './charts.ts';
 import { finalityMap } from './finality-map.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
+import { columnsOf } from '../terminal/table.ts';
 
 /** As many lines as can be distinguished; the table has the other metrics. */
 const MAX_LINES = 4;
+/** More findings or restatements hide what follows; they open on a click. */
+const MAX_LISTED = 5;
+/** A page of 120 slices has to open in a second; `--json` has all. */
+const MAX_ROWS = 40;
 
 /** A sign beside the colour, for people who cannot distinguish colours. */
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };
 
+/** Returns the figures to look at first, each with what it counts. */
+export function figures(report: StatusReport): Markup {
+  const { slices } = report;
+  const compared = slices.flatMap(({ control }) => control ?? []);
+  const totals = compared.reduce((sum, control) => sum + control.totals, 0);
+  const moved = compared.reduce((sum, control) => sum + control.moved, 0);
+  const oldest = compared.map(({ read_at: at }) => at).toSorted()[0];
+  const others = slices.filter(({ control }) => control === null).length;
+  const cells = slices.reduce((sum, slice) => sum + slice.cells.expected, 0);
+  const final = slices.reduce((sum, slice) => sum + slice.cells.final, 0);
+  const newest = slices.flatMap((slice) => slice.newest_period ?? []).toSorted();
+  const restated = slices.reduce((sum, slice) => sum + slice.restated.length, 0);
+  const metrics = slices.reduce((sum, slice) => sum + slice.metrics.length, 0);
+  const without = others === 0 ? '' : `; ${countText(others, 'slice')} without control totals`;
+  const shown: (readonly [figure: string, meaning: string])[] = [
+    oldest === undefined
+      ? ['–', 'not known yet: no control totals to compare with the service']
+      : [
+          `${groupedText(totals - moved)} of ${groupedText(totals)}`,
+          `totals agree with the service, ${minuteText(oldest)}${without}`,
+        ],
+    [percentText(final, cells), `of ${countText(cells, 'value')} final`],
+    [newest.at(-1) ?? '–', 'newest period with rows'],
+    [groupedText(restated), `restated in 7 days, of ${groupedText(metrics)} metrics`],
+  ];
+  return html`<dl class="figures">
+    ${shown.map(([figure, meaning]) => html`<div><dt>${meaning}</dt><dd>${figure}</dd></div> `)}
+  </dl>`;
+}
+
+/** Lists the audits of the newest run that failed, or that wait for a slice. */
+export function auditSection([newest]: readonly RunStatus[]): Markup {
+  if (newest === undefined || newest.audits.length === 0) return nothing;
+  return html`<section aria-labelledby="audits">
+    <h2 id="audits">Audits</h2>
+    ${newest.audits.map(({ name: audit, on_fail: onFail, rows, first, reason }) => {
+      const end = rows === 0 ? 'waits' : onFail === 'hold' ? 'holds the night back' : 'warns';
+      const columns = [...new Set(first.flatMap((row) => Object.keys(row)))];
+      return html`<h3>${name(audit)}: ${end}</h3>
+        ${note(reason ?? `${countText(rows ?? 0, 'row')}${(rows ?? 0) > first.length ? `, the first ${first.length}:` : ''}`)}
+        ${factTable(
+          {
+            title: `Rows of ${audit}`,
+            columns: columns.map((title) => ({ title })),
+            rows: first.map((row) => columns.map((column) => row[column] ?? '')),
+          },
+          'facts',
+        )}`;
+    })}
+  </section>`;
+}
+
 export function healthBanner({ state, headline, findings }: Health): Markup {
   return html`<div class="health ${state}">
     <p><span class="sign" aria-hidden="true">${healthSigns[state]}</span>${headline}</p>
-    ${listOf(findings)}
+    ${listOf(findings.slice(0, MAX_LISTED))} ${foldedList(findings.slice(MAX_LISTED))}
   </div> `;
+}
+
+function foldedList(items: Health['findings']): Markup {
+  if (items.length === 0) return nothing;
+  return html`<details>
+    <summary>and ${items.length} more</summary>
+    ${listOf(items)}
+  </details>`;
 }
 
 function listOf(items: Health['findings']): Markup {
@@ -48,25 +115,28 @@ function listOf(items: Health['findings']): Markup {
   </ul>`;
 }
 
-/** Returns a table of facts. `cells` returns other content for a cell, or null to keep it. */
+/** Returns a table of facts. `cells` returns other content for a cell, or null to keep it. `kind` names it in the style sheet. */
 export function factTable(
   { title, columns, rows }: FactTable,
+  kind = '',
   cells: (row: number, column: number) => Markup | null = () => null,
 ): Markup {
   if (rows.length === 0) return nothing;
-  const classOf = (column: number): string => {
-    const { align, shrinks = false } = columns[column] ?? {};
-    return align === 'right' ? 'number' : shrinks ? 'long' : 'word';
-  };
+  const classes = columns.map(({ align, shrinks = false }) =>
+    align === 'right' ? 'number' : shrinks ? 'long' : 'word',
+  );
+  // Only facts may be wider than a phone, and a keyboard scrolls only what it can reach. What opens them has their title.
+  const isFacts = kind === 'facts';
+  const reach = isFacts ? html`tabindex="0" role="group" aria-label="${title}"` : nothing;
   const caption = html`<caption>
     ${title}
   </caption>`;
-  return html`<div class="scroll">
-    <table>
-      ${title === '' ? nothing : caption}
+  return html`<div class="scroll" ${reach}>
+    <table class="${kind}">
+      ${isFacts || title === '' ? nothing : caption}
       <thead>
         <tr>
-          ${columns.map((column, index) => html`<th scope="col" class="${classOf(index)}">${column.title}</th>`)}
+          ${columns.map((column, at) => html`<th scope="col" class="${classes[at] ?? ''}">${column.title}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -74,7 +144,7 @@ export function factTable(
           ([first = '', ...others], row) =>
             html`<tr>
               <th scope="row">${cells(row, 0) ?? name(first)}</th>
-              ${others.map((cell, index) => html`<td class="${classOf(index + 1)}">${cells(row, index + 1) ?? cell}</td>`)}
+              ${others.map((cell, at) => html`<td class="${classes[at + 1] ?? ''}">${cells(row, at + 1) ?? cell}</td>`)}
             </tr> `,
         )}
       </tbody>
@@ -83,10 +153,13 @@ export function factTable(
 }
 
 function folded(table: FactTable): Markup {
-  if (table.rows.length === 0) return nothing;
+  const { title, rows } = table;
+  if (rows.length === 0) return nothing;
+  const more = rows.length - MAX_ROWS;
   return html`<details>
-    <summary>${table.title}</summary>
-    ${factTable({ ...table, title: '' })}
+    <summary>${title}</summary>
+    ${factTable({ ...table, rows: rows.slice(0, MAX_ROWS) }, 'facts')}
+    ${more > 0 ? note(`and ${more} more; see --json`) : nothing}
   </details>`;
 }
 
@@ -109,22 +182,26 @@ export function failureLists(runs: readonly RunStatus[]): Markup[] {
     );
 }
 
-export function sliceSection(slice: SliceStatus, asOf: string): Markup {
+/** `moneyIsAbove` says that the page shows its spend and revenue already. */
+export function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean): Markup {
   const isLoaded = slice.newest_fetch_at !== null;
   return html`<section aria-labelledby="slice-${slice.name}">
     <h2 id="slice-${slice.name}">${slice.name}</h2>
-    ${sliceFacts(slice, asOf).map(note)} ${finalityMap(slice)} ${isLoaded ? loaded(slice) : nothing}
-    ${folded(dictionaryTable(slice))}
+    ${sliceFacts(slice, asOf).map(note)} ${moneyIsAbove ? nothing : moneyCharts(slice, '')}
+    ${finalityMap(slice)} ${isLoaded ? loaded(slice) : nothing} ${folded(dictionaryTable(slice))}
   </section> `;
 }
 
 function loaded(slice: SliceStatus): Markup {
-  return html`<div class="side-by-side">
-      ${slice.curves.map(curveChart)} ${maturationChart(slice.maturation)}
-    </div>
-    ${agreementText(slice).map(note)} ${unknownMaturation(slice).map(note)}
-    ${factTable(restatedTable(slice))} ${folded(maturationTable(slice))}
-    ${folded(horizonsTable(slice))} ${folded(backtestTable(slice))}`;
+  const restated = restatedTable(slice);
+  const more = restated.rows.slice(MAX_LISTED);
+  return html`${agreementText(slice).map(note)}
+    ${factTable({ ...restated, rows: restated.rows.slice(0, MAX_LISTED) }, 'restated')}
+    ${folded({ ...restated, title: `and ${countText(more.length, 'more metric')}`, rows: more })}
+    <div class="side-by-side">${slice.curves.map(curveChart)}</div>
+    ${maturationChart(slice.maturation)} ${unknownMaturation(slice).map(note)}
+    ${folded(maturationTable(slice))} ${folded(horizonsTable(slice))}
+    ${folded(backtestTable(slice))}`;
 }
 
 function figure(title: string, ...content: readonly Markup[]): Markup {
@@ -134,24 +211,96 @@ function figure(title: string, ...content: readonly Markup[]): Markup {
   </figure> `;
 }
 
+/** Draws spend and revenue by period, with a table of what may still change. Absent for a slice without money. */
+export function moneyCharts({ money, ages }: SliceStatus, of: string): Markup {
+  if (money.length === 0) return nothing;
+  const grain = ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
+  return html`<div class="side-by-side">${money.map((series) => moneyChart(series, of, grain))}</div>
+    ${folded(moneyTable(money, grain))}`;
+}
+
+function moneyChart(
+  { flow, metric, currency, periods }: MoneySeries,
+  of: string,
+  grain: string,
+): Markup {
+  const title = `${flow === 'spend' ? 'Spend' : 'Revenue'} by ${grain}: ${metric}${of}, ${currency ?? "the account's currency"}`;
+  const sumOf = (
+    shown: MoneySeries['periods'],
+    valueOf: (period: MoneySeries['periods'][number]) => number,
+  ): number => shown.reduce((sum, period) => sum + valueOf(period), 0);
+  const final = periods.filter((period) => period.is_final);
+  const moving = periods.filter((period) => !period.is_final);
+  const projected = moving.filter((period) => period.projected !== null);
+  const growth = sumOf(projected, ({ value, projected: expected }) => (expected ?? value) - value);
+  const entries = [
+    { fill: 'final', word: 'final', figure: amountText(sumOf(final, ({ value }) => value)) },
+    {
+      fill: 'moving',
+      word: 'may still change',
+      figure: amountText(sumOf(moving, ({ value }) => value)),
+    },
+    {
+      fill: 'series-2',
+      word: 'projected, with 80 % interval',
+      figure: amountText(growth, 'signed'),
+    },
+  ];
+  const bars = periods.map((period) => {
+    const { first_day: day, value, is_final: isFinal } = period;
+    const expected = projectionText(period);
+    const text = `${day}: ${amountText(value)}, ${isFinal ? 'final' : 'may still change'}`;
+    return {
+      ...period,
+      isFinal,
+      name: grain === 'day' ? day.slice(5) : day,
+      text: expected === '' ? text : `${text}; projected ${expected}`,
+    };
+  });
+  const shown = entries.slice(0, projected.length > 0 ? 3 : moving.length > 0 ? 2 : 1);
+  return figure(title, legend(shown), barChart(title, bars));
+}
+
+/** `1,400 (1,300 … 1,500)`. */
+function projectionText({ projected, low, high }: MoneySeries['periods'][number]): string {
+  return projected === null || low === null || high === null
+    ? ''
+    : `${amountText(projected)} (${amountText(low)} … ${amountText(high)})`;
+}
+
+/** Newest first. */
+function moneyTable(money: readonly MoneySeries[], grain: string): FactTable {
+  const moving = money.flatMap(({ periods }) => periods.filter((period) => !period.is_final));
+  const days = [...new Set(moving.map((period) => period.first_day))].toSorted().toReversed();
+  return {
+    title: 'What may still change, and what to expect',
+    columns: columnsOf(grain, ...money.flatMap(({ metric }) => [`#${metric}`, '#projected'])),
+    rows: days.map((day) => [
+      day,
+      ...money.flatMap(({ periods }) => {
+        const period = periods.find(({ first_day: at }) => at === day);
+        if (period === undefined) return ['', ''];
+        return [amountText(period.value), period.is_final ? 'final' : projectionText(period)];
+      }),
+    ]),
+  };
+}
+
 /** Draws a line for each month, dashed from the first age at which not all of it is final. */
 function curveChart({ cohort, points }: CohortCurve): Markup {
-  const ages = [...new Set(points.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const months = [...new Set(points.map(({ month }) => month))];
   const lines = months.flatMap((month, index) => {
-    const ofMonth = new Map(
-      points.filter((point) => point.month === month).map((point) => [point.age_days, point]),
-    );
-    const colour = `--series-${index + 1}`;
-    const firstOpen = ages.find((age) => ofMonth.get(age)?.is_final === false) ?? Infinity;
-    const lastFinal = ages.findLast((age) => age < firstOpen) ?? -Infinity;
-    const valueWhere = (isShown: (age: number) => boolean): (number | null)[] =>
-      ages.map((age) => (isShown(age) ? (ofMonth.get(age)?.value ?? null) : null));
+    const ofMonth = points.filter((point) => point.month === month);
+    const open = ofMonth.findIndex((point) => !point.is_final);
+    const firstOpen = open === -1 ? ofMonth.length : open;
+    const colour = index + 1;
+    const shown = (some: typeof ofMonth) =>
+      some.map(({ age_days: age, value }) => [age, value] as const);
     return [
-      { colour, values: valueWhere((age) => age < firstOpen) },
+      { colour, points: shown(ofMonth.slice(0, firstOpen)) },
       {
         colour,
-        values: valueWhere((age) => age >= lastFinal && firstOpen < Infinity),
+        points: open === -1 ? [] : shown(ofMonth.slice(Math.max(0, open - 1))),
         isDashed: true,
       },
     ];
@@ -161,35 +310,43 @@ function curveChart({ cohort, points }: CohortCurve): Markup {
     const last = points.findLast((point) => point.month === month);
     return { fill: `series-${index + 1}`, word: month, figure: amountText(last?.value ?? 0) };
   });
-  return figure(title, legend(entries), lineChart(title, ages.map(String), lines));
+  return figure(title, legend(entries), lineChart(title, lines));
 }
 
 /** Draws the medians of the slowest metrics. */
-function maturationChart(maturation: SliceStatus['maturation']): Markup[] {
-  if (maturation.length === 0) return [];
-  const ages = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
-  const curves = new Map<string, Map<number, number>>();
+function maturationChart(maturation: SliceStatus['maturation']): Markup {
+  if (maturation.length === 0) return nothing;
+  const oldest = Math.max(...maturation.map(({ age_days: age }) => age));
+  const curves = new Map<string, (readonly [age: number, percent: number])[]>();
   for (const { metric, age_days: age, share_median: share } of maturation) {
-    curves.set(
-      metric,
-      (curves.get(metric) ?? new Map<number, number>()).set(age, Math.round(1000 * share) / 10),
-    );
+    const curve = curves.get(metric) ?? [];
+    curves.set(metric, curve);
+    curve.push([age, Math.round(1000 * share) / 10]);
   }
-  const missing = (curve: ReadonlyMap<number, number>): number =>
-    ages.reduce((sum, age) => sum + 100 - (curve.get(age) ?? 100), 0);
+  const missing = ([, curve]: readonly [string, readonly (readonly number[])[]]): number =>
+    curve.reduce((sum, [, percent = 0]) => sum + 100 - percent, 0);
+  // Metrics that ripen alike share a line, as they do in the picture of finality.
+  const alike = new Map<string, number>();
   const slowest = [...curves]
-    .toSorted(([, one], [, other]) => missing(other) - missing(one))
+    .toSorted((one, other) => missing(other) - missing(one))
+    .filter(([, curve]) => {
+      const count = alike.get(curve.join()) ?? 0;
+      alike.set(curve.join(), count + 1);
+      return count === 0;
+    })
     .slice(0, MAX_LINES);
   const lines = slowest.map(([, curve], index) => {
-    const last = Math.max(...curve.keys());
-    // After its last age a metric's total was found final, that is 100 %; nothing is known before its first age.
-    const values = ages.map((age) => curve.get(age) ?? (age > last ? 100 : null));
-    return { colour: `--series-${index + 1}`, values };
+    const [last = 0] = curve.at(-1) ?? [];
+    // At the next age a metric's total was final, that is 100 %; nothing is known before its first age.
+    const rest = last < oldest ? [last + 1, oldest].map((age) => [age, 100] as const) : [];
+    return { colour: index + 1, points: [...curve, ...rest] };
   });
   const title = 'Known of the final total by age in days: the median in percent';
-  const entries = slowest.map(([word, curve], index) => {
+  const entries = slowest.map(([metric, curve], index) => {
     const [[age, share] = [0, 0]] = curve;
+    const others = (alike.get(curve.join()) ?? 1) - 1;
+    const word = others === 0 ? metric : `${metric} +${others}`;
     return { fill: `series-${index + 1}`, word, figure: `${share} % at ${age}` };
   });
-  return [figure(title, legend(entries), lineChart(title, ages.map(String), lines))];
+  return figure(title, legend(entries), lineChart(title, lines));
 }

@@ -9,6 +9,7 @@ import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { relationsIn } from '../../warehouse/relations.ts';
 import { count, dayShape, identifier, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { periodSql, readMoney } from './money.ts';
 import {
   backtestAge,
   type CellSpan,
@@ -121,6 +122,14 @@ export async function sliceStatus(
       stored.warehouse === null || !hasCurves
         ? []
         : await readCurves(stored.warehouse, slice, expected),
+    money:
+      stored.warehouse === null
+        ? []
+        : await readMoney(
+            stored.warehouse,
+            slice,
+            columns.map((column) => column.name),
+          ),
     metrics,
     ages,
   };
@@ -147,9 +156,8 @@ async function readCurves(
  * of each expected period (JSON list).
  */
 function curveSql(slice: string, grain: string): string {
-  const period = grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;
   return `with cells as (
-    select ${period} as period, s.metric, s.age_days, sum(s."value")::double as value
+    select ${periodSql(grain)} as period, s.metric, s.age_days, sum(s."value")::double as value
     from main.${identifier(slice)} as s
     join ripen.slice_metrics as m on m.slice = $1 and m.metric = s.metric and m.additive
     where s.cohort = $2

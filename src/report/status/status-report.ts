@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import type { MoneyFlow } from '../../model/metric-forms.ts';
 import { count, jsonOf } from '../../warehouse/sql.ts';
 
 /** `cut`: the date period begins or ends inside the period; `empty`: one answer had no rows, a later run must confirm it. */
@@ -145,6 +146,25 @@ export interface CohortCurve {
   readonly points: readonly z.infer<typeof curvePoint>[];
 }
 
+export const moneyPeriod = z.object({
+  first_day: z.string(),
+  value: z.number(),
+  is_final: z.boolean(),
+  /** The final total to expect, with its 80 % interval; null if it is final or nothing is projected. */
+  projected: z.number().nullable(),
+  low: z.number().nullable(),
+  high: z.number().nullable(),
+});
+
+/** The first metric of a slice that is spend, or revenue, in the newest periods. */
+export interface MoneySeries {
+  readonly flow: MoneyFlow;
+  readonly metric: string;
+  /** Null for that of the account. */
+  readonly currency: string | null;
+  readonly periods: readonly z.infer<typeof moneyPeriod>[];
+}
+
 export interface SliceStatus {
   readonly name: string;
   /** First day of the newest period with rows. */
@@ -183,6 +203,8 @@ export interface SliceStatus {
   readonly moved: readonly z.infer<typeof movedPeriod>[];
   /** Of a cube: the first keys whose values add up. */
   readonly curves: readonly CohortCurve[];
+  /** Empty without spend and revenue, and for a cube. */
+  readonly money: readonly MoneySeries[];
   readonly metrics: readonly MetricStatus[];
   readonly ages: readonly PeriodStatus[];
 }
@@ -247,6 +269,15 @@ const runFailure = z.object({
 
 export type RunFailure = Readonly<z.infer<typeof runFailure>>;
 
+const auditResult = z.object({
+  name: z.string(),
+  on_fail: z.string(),
+  /** How many it returned; null if it could not be answered. */
+  rows: z.number().nullable(),
+  first: z.array(z.record(z.string(), z.string().nullable())),
+  reason: z.string().nullable(),
+});
+
 export const runStatus = z.object({
   run_id: z.string(),
   command: z.string(),
@@ -263,6 +294,8 @@ export const runStatus = z.object({
   requests: count.nullable(),
   retries: count.nullable(),
   failures: jsonOf(z.array(runFailure)),
+  /** Those that failed, or wait for a slice. */
+  audits: jsonOf(z.array(auditResult)),
 });
 
 export type RunStatus = Readonly<z.infer<typeof runStatus>>;

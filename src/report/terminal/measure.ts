@@ -59,15 +59,21 @@ export function namesText(names: readonly string[], most = 5): string {
   return `${names.slice(0, most).join(', ')}${more}`;
 }
 
+/** Making a format takes longer than a hundred uses of it. */
+const formats = new Map<string, Intl.NumberFormat>();
+
 /** `14,074`, `-937.5`, `0.0043`. Signed: `+14,074`. */
 export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): string {
   const size = Math.abs(amount);
-  const text = amount.toLocaleString('en-US', {
-    signDisplay: sign === 'signed' ? 'exceptZero' : 'auto',
-    ...(size !== 0 && size < 1
+  const digits =
+    size !== 0 && size < 1
       ? { maximumSignificantDigits: SMALL_AMOUNT_DIGITS }
-      : { maximumFractionDigits: size < BIG ? 2 : 0 }),
-  });
+      : { maximumFractionDigits: size < BIG ? 2 : 0 };
+  const key = JSON.stringify([sign, digits]);
+  const signDisplay = sign === 'signed' ? 'exceptZero' : 'auto';
+  const format = formats.get(key) ?? new Intl.NumberFormat('en-US', { signDisplay, ...digits });
+  formats.set(key, format);
+  const text = format.format(amount);
   return text === '-0' ? '0' : text;
 }
 
@@ -79,7 +85,7 @@ export function percentText(
 ): string {
   const percent = whole === 0 ? 0 : (100 * part) / whole;
   const rounded = Math.abs(percent) >= BIG ? Math.round(percent) : Math.round(percent * 10) / 10;
-  if (rounded === 0 && percent !== 0) return `${percent < 0 ? '−' : ''}<0.1 %`;
+  if (rounded === 0 && percent !== 0) return `${percent < 0 ? '-' : ''}<0.1 %`;
   if (sign === 'plain' && rounded === 100 && percent < 100) return '>99.9 %';
   return `${sign === 'signed' && percent > 0 ? '+' : ''}${groupedText(rounded)} %`;
 }
