@@ -81,7 +81,7 @@ test('--help loads neither the database, the wire, the schemas nor the simulator
   const texts = await Promise.all(bundled.map(({ url }) => readFile(new URL(url), 'utf8')));
   expect(texts.join('\n')).toContain('node_modules/yargs/');
   expect(texts.join('\n')).not.toMatch(
-    /node_modules\/(@duckdb|undici|zod|date-fns|echarts)\/|src\/simulator\/|dist\/simulator\//,
+    /node_modules\/(@duckdb|undici|zod|date-fns)\/|src\/simulator\/|dist\/simulator\//,
   );
 });
 

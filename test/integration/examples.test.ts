@@ -13,6 +13,7 @@ import { utcOffset } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { askAudits } from '../../src/publish/audits.ts';
 import { readStatus } from '../../src/report/status/status.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { statement } from '../../src/warehouse/sql.ts';
 import { column } from '../support/contents.ts';
 import { storeRows } from '../support/ledger-rows.ts';
@@ -163,9 +164,13 @@ test('the status tells of each metric as many final days as the ledger has, and 
 
 test('the status has spend and revenue of the newest 60 days, what is final of them, and the projections of the view', async () => {
   const asOf = new Date('2026-06-02T10:30:00Z');
-  const { report, shown } = await scenario.inWarehouse(async (warehouse) => {
+  const { warehouse: path } = scenario.config;
+  const opening = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+  const { report, shown } = await withWarehouse(path, opening, async (warehouse) => {
     await warehouse.run(
-      `update ripen_internal.projections set factor = 2, factor_low = 1.5, factor_high = 3 where metric = 'cost'`,
+      `insert into ripen_internal.projections by name
+       select slice, period, metric, load_id, 2 as factor, 1.5 as factor_low, 3 as factor_high
+       from ripen_internal.maturing where slice = 'network_daily' and metric = 'cost'`,
     );
     return {
       report: await readStatus(scenario.config, warehouse, asOf),
@@ -188,7 +193,7 @@ test('the status has spend and revenue of the newest 60 days, what is final of t
   const rounded = (rows: readonly object[] = []): string[] =>
     rows.map((row) =>
       JSON.stringify(row, (_, value: unknown) =>
-        typeof value === 'number' ? value.toFixed(6) : value,
+        typeof value === 'number' ? value.toFixed(3) : value,
       ),
     );
   expect(rounded(spend?.periods)).toStrictEqual(rounded(shown.toReversed()));

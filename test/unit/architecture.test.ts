@@ -52,7 +52,6 @@ const homes: Record<string, readonly string[]> = {
   yaml: ['src/config/', 'src/publish/words/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
   'string-width': ['src/report/terminal/table.ts'],
-  echarts: ['src/report/page/charts.ts'],
   'date-fns': ['src/model/calendar.ts'],
   '@date-fns/utc': ['src/model/calendar.ts'],
   'node:http': ['src/simulator/'],

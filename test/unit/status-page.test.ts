@@ -25,7 +25,14 @@ function reportOf(text: string): StatusReport {
   return sampleReport([movedSlice(text, text)], {
     warehouse: text,
     runs: [
-      sampleRun({ run_id: text, command: text, status: text, exit_code: 75, failures: [failure], audits: [audit] }),
+      sampleRun({
+        run_id: text,
+        command: text,
+        status: text,
+        exit_code: 75,
+        failures: [failure],
+        audits: [audit],
+      }),
       sampleRun({ run_id: text, failures: [failure] }),
     ],
     warnings: [{ slice: text, window: text, code: text, message: text }],
@@ -63,7 +70,10 @@ function movedSlice(name: string, metric: string): SliceStatus {
   };
   const ripens = names.map((each, index) => ({ metric: each, horizonDays: 5 * index }));
   const slice = sampleSlice({ name, days: 50, metrics: ripens, missing: [3], change });
-  return { ...slice, money: moneyOf(slice).map((series) => ({ ...series, metric, currency: name })) };
+  return {
+    ...slice,
+    money: moneyOf(slice).map((series) => Object.assign(series, { metric, currency: name })),
+  };
 }
 
 test('a cube is drawn as a line for each month of cohorts, dashed from where it is not final', () => {
@@ -86,7 +96,10 @@ test('a cube is drawn as a line for each month of cohorts, dashed from where it 
 });
 
 const wordsOf = (page: string): string =>
-  page.replaceAll('<wbr>', '').replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
+  page
+    .replaceAll('<wbr>', '')
+    .replaceAll(/<[^>]*>|\s+/g, ' ')
+    .replaceAll(/ +/g, ' ');
 const tagsOf = (page: string): string[] =>
   [...page.matchAll(/<(\/?[a-z][a-z0-9]*)/gi)].map(([, tag = '']) => tag);
 const attributesOf = (page: string): string[] =>
@@ -244,7 +257,13 @@ describe('at the top, before the slices', () => {
     const first = [{ network: 'Northwind', spend: '120.5' }];
     const audits = [
       { name: 'd7_return', on_fail: 'hold', rows: 7, first, reason: null },
-      { name: 'silent', on_fail: 'warn', rows: 0, first: [], reason: 'slice daily is not loaded yet' },
+      {
+        name: 'silent',
+        on_fail: 'warn',
+        rows: 0,
+        first: [],
+        reason: 'slice daily is not loaded yet',
+      },
     ];
     expect(wordsOfPage(sampleReport([], { runs: [sampleRun({ audits })] }))).toMatch(
       /Audits d7_return: holds the night back 7 rows, the first 1: .*network spend Northwind 120.5 silent: waits slice daily is not loaded yet/,
@@ -281,11 +300,13 @@ describe('spend and revenue by day', () => {
     expect(wordsOf(page)).toMatch(
       /Spend by day: network_cost of daily, USD final [\d,]+ may still change [\d,]+ projected, with 80 % interval \+[\d,]+ /,
     );
-    expect(wordsOf(page)).toContain("d0 of daily, the account&#39;s currency");
+    expect(wordsOf(page)).toContain('d0 of daily, the account&#39;s currency');
   });
 
   test('are absent where a slice has no money', () => {
-    expect(statusPage(sampleReport([{ ...slice, money: [] }]))).not.toMatch(/Spend by|may still change/);
+    expect(statusPage(sampleReport([{ ...slice, money: [] }]))).not.toMatch(
+      /Spend by|may still change/,
+    );
   });
 });
 

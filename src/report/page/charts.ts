@@ -60,12 +60,7 @@ export function lineChart(title: string, lines: readonly Line[]): Markup {
 /** Draws a bar for each period, hatched if it may still change, and over it a mark at the projection and its interval. */
 export function barChart(title: string, bars: readonly Bar[]): Markup {
   const [bottom, top, ticks] = scaleOf(
-    bars.flatMap(({ value, projected, low, high }) => [
-      value,
-      projected ?? 0,
-      low ?? 0,
-      high ?? 0,
-    ]),
+    bars.flatMap(({ value, projected, low, high }) => [value, projected ?? 0, low ?? 0, high ?? 0]),
   );
   const down = (value: number): number => (top - value) / (top - bottom);
   const room = 1 / bars.length;

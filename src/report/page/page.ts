@@ -44,12 +44,10 @@ export function statusPage(report: StatusReport): string {
     if (slice === undefined || column > 1) return null;
     if (column === 0) return html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
     const { final, expected } = slice.cells;
-    return html`<svg class="meter" aria-hidden="true"
-        ><rect width="100%" height="100%" class="maturing" /><rect
-          width="${percent(final / Math.max(1, expected))}"
-          height="100%"
-          class="final"
-      /></svg>
+    return html`<svg class="meter" aria-hidden="true">
+        <rect width="100%" height="100%" class="maturing" />
+        <rect width="${percent(final / Math.max(1, expected))}" height="100%" class="final" />
+      </svg>
       ${percentText(final, expected)}`;
   };
   // Money comes before the slices once, from the one that shows most of it.

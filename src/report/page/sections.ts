@@ -9,7 +9,13 @@ import type {
   SliceStatus,
   StatusReport,
 } from '../status/status-report.ts';
-import { amountText, countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
+import {
+  amountText,
+  countText,
+  groupedText,
+  minuteText,
+  percentText,
+} from '../terminal/measure.ts';
 import {
   agreementText,
   backtestTable,
@@ -62,7 +68,13 @@ export function figures(report: StatusReport): Markup {
     [groupedText(restated), `restated in 7 days, of ${groupedText(metrics)} metrics`],
   ];
   return html`<dl class="figures">
-    ${shown.map(([figure, meaning]) => html`<div><dt>${meaning}</dt><dd>${figure}</dd></div> `)}
+    ${shown.map(
+      ([figure, meaning]) =>
+        html`<div>
+          <dt>${meaning}</dt>
+          <dd>${figure}</dd>
+        </div> `,
+    )}
   </dl>`;
 }
 
@@ -215,7 +227,9 @@ function figure(title: string, ...content: readonly Markup[]): Markup {
 export function moneyCharts({ money, ages }: SliceStatus, of: string): Markup {
   if (money.length === 0) return nothing;
   const grain = ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
-  return html`<div class="side-by-side">${money.map((series) => moneyChart(series, of, grain))}</div>
+  return html`<div class="side-by-side">
+      ${money.map((series) => moneyChart(series, of, grain))}
+    </div>
     ${folded(moneyTable(money, grain))}`;
 }
 
@@ -275,14 +289,15 @@ function moneyTable(money: readonly MoneySeries[], grain: string): FactTable {
   return {
     title: 'What may still change, and what to expect',
     columns: columnsOf(grain, ...money.flatMap(({ metric }) => [`#${metric}`, '#projected'])),
-    rows: days.map((day) => [
-      day,
-      ...money.flatMap(({ periods }) => {
-        const period = periods.find(({ first_day: at }) => at === day);
-        if (period === undefined) return ['', ''];
-        return [amountText(period.value), period.is_final ? 'final' : projectionText(period)];
-      }),
-    ]),
+    rows: days.map((day) =>
+      [day].concat(
+        money.flatMap(({ periods }) => {
+          const period = periods.find(({ first_day: at }) => at === day);
+          if (period === undefined) return ['', ''];
+          return [amountText(period.value), period.is_final ? 'final' : projectionText(period)];
+        }),
+      ),
+    ),
   };
 }
 
