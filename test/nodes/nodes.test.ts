@@ -64,9 +64,7 @@ describe.each([{ version: process.versions.node, path: process.execPath }, ...no
       const { path, run } = await folder(`npm-${version}`, node);
       await run('npm', 'install', '--no-audit', '--no-fund', packed);
       const installed = await readdir(join(path, 'node_modules'));
-      expect(
-        installed.filter((name) => /^(undici|yargs|yaml|date-fns)$/.test(name)),
-      ).toEqual([]);
+      expect(installed.filter((name) => /^(undici|yargs|yaml|date-fns)$/.test(name))).toEqual([]);
       expect(await run(node, 'node_modules/ripen/dist/cli.js', 'demo')).toContain('network_daily');
     });
   },

@@ -94,7 +94,7 @@ details { margin-top: 12px; }
 .many section { content-visibility: auto; contain-intrinsic-size: auto 1000px; }
 summary { cursor: pointer; font-size: 14px; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-.map details { margin: 0; } .map summary { color: inherit; } .map b { font-weight: 500; color: var(--link); }
+.map details { margin: 0; } .map summary { color: inherit; } .map th b { font-weight: 500; color: var(--link); }
 .map details ul { margin: 2px 0 6px; padding-left: 16px; font-weight: 400; list-style: none; }
 
 @media (max-width: 760px) {

@@ -65,7 +65,7 @@ export function figures(report: StatusReport): Markup {
         ],
     [percentText(final, cells), `of ${countText(cells, 'value')} final`],
     [newest.at(-1) ?? '–', 'newest period with rows'],
-    [groupedText(restated), `restated in 7 days, of ${groupedText(metrics)} metrics`],
+    [groupedText(restated), `of ${countText(metrics, 'metric')} restated in 7 days`],
   ];
   return html`<dl class="figures">
     ${shown.map(
