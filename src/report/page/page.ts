@@ -73,8 +73,7 @@ export function statusPage(report: StatusReport): string {
             </p>
           </header>
           ${healthBanner(report.health)} ${figures(report)} ${newsSection(report)}
-          ${auditSection(runs)}
-          ${lead === undefined ? '' : moneyCharts(lead, ` of ${lead.name}`)}
+          ${auditSection(runs)} ${lead === undefined ? '' : moneyCharts(lead, ` of ${lead.name}`)}
           ${factTable(slicesTable(report), 'overview', overview)}
           ${slices.map((slice) => sliceSection(slice, report.as_of, slice === lead))}
           <section aria-labelledby="runs">
