@@ -53,15 +53,11 @@ export interface TablePlan {
   readonly keep: ReadonlyMap<string, BlockContent>;
 }
 
-/** A table as its files have it. */
-interface FileLayout {
-  readonly columns: readonly {
-    readonly name: string;
-    readonly cell: string;
-    /** The number of the column in files. */
-    readonly id?: number;
-  }[];
-  readonly pathOf: (block: PlannedBlock) => string;
+/** A column of files. */
+interface FileColumn {
+  readonly name: string;
+  readonly cell: string;
+  readonly id?: number;
 }
 
 export interface WrittenBlock {
@@ -183,9 +179,10 @@ export class Contents {
   async write(
     table: LakeTable,
     blocks: readonly PlannedBlock[],
-    { columns, pathOf }: FileLayout,
+    layout: { readonly columns: readonly FileColumn[]; pathOf(block: PlannedBlock): string },
     { store, signal }: { readonly store: LakeStore; readonly signal: AbortSignal },
   ): Promise<WrittenBlock[]> {
+    const { columns } = layout;
     const cells = columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
     const ids = columns.flatMap(({ name, id }) =>
       id === undefined ? [] : `${identifier(name)}: ${id}`,
@@ -196,7 +193,7 @@ export class Contents {
       const drafts: Omit<WrittenBlock, 'stored'>[] = [];
       for (const block of blocks.slice(start, start + store.atOnce)) {
         signal.throwIfAborted();
-        const path = pathOf(block);
+        const path = layout.pathOf(block);
         // In the order in which loads wrote the rows.
         const sql = `copy (
 select

@@ -41,8 +41,8 @@ export async function publish(
   if (targets.length === 0) return { published, failures };
   await warehouse.withSession(async (session) => {
     const own = await publisherOf(session, session.path);
-    const [lastNumber = 0, lastAtMs = 0] = [...own.publishes].at(-1) ?? [];
-    const current = { number: lastNumber + 1, atMs: Date.now() };
+    const last = own.publishes.at(-1) ?? { number: 0, atMs: 0 };
+    const current = { number: last.number + 1, atMs: Date.now() };
     const row = { number: current.number, published_at: new Date(current.atMs) };
     // Recorded before any copy states it, so that the warehouse knows every copy of its own.
     await insertRows(session, 'ripen_internal.publishes', [row]);
@@ -61,9 +61,12 @@ export async function publish(
       const startedAt = performance.now();
       try {
         const origin = (await assertOwnTarget(target, own, signal))?.publish ?? null;
-        const isLater = origin !== null && own.publishes.get(origin.number) !== origin.atMs;
+        const isRecorded = own.publishes.some(
+          ({ number, atMs }) => number === origin?.number && atMs === origin.atMs,
+        );
+        const isLater = origin !== null && !isRecorded;
         if (isLater) {
-          const message = `${path} was of a state that this warehouse does not have: publish ${origin.number} of ${textOf(origin.atMs)}. The last publish of the warehouse is ${lastNumber} of ${textOf(lastAtMs)}. The copy is now equal to the warehouse.`;
+          const message = `${path} was of a state that this warehouse does not have: publish ${origin.number} of ${textOf(origin.atMs)}. The last publish of the warehouse is ${last.number} of ${textOf(last.atMs)}. The copy is now equal to the warehouse.`;
           emit(warningEvent('COPY_LATER', message));
         }
         const copy = { kind, path, ...(await copyAt(target).publish({ ...publishing, isLater })) };

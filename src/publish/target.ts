@@ -29,8 +29,8 @@ export interface Publisher {
   readonly path: string;
   /** Null if the warehouse does not exist yet. */
   readonly id: string | null;
-  /** The instant of each publish so far, by number. */
-  readonly publishes: ReadonlyMap<number, number>;
+  /** So far, in order. */
+  readonly publishes: readonly PublishNumber[];
 }
 
 /** What a copy states of itself. */

@@ -83,6 +83,29 @@ test('a lake in a bucket of 12 days in 3 weeks gets its files, at most 8 at once
   }
 });
 
+test.each([
+  ['plain files', { list: 2, GET: 2, PUT: 2 }],
+  // 21 tables, each with one version: its commit is read and another put; one file of the slice, one of its ledger's each.
+  ['Delta tables', { list: 2, GET: 23, PUT: 24 }],
+] as const)(
+  'a night of 14 restated days costs %s of a year in one prefix these requests: %j',
+  async (form, expected) => {
+    const year = await openSample(365, 70);
+    onTestFinished(async () => year.close());
+    const target = form === 'plain files' ? store.lake('year') : store.tables('year');
+    await year.publish([target]);
+    await changeRows(year.warehouse, 'installs = installs + 1', `day >= DATE '2026-12-18'`);
+    store.requests.length = 0;
+    await year.publish([target]);
+    const counts: Record<string, number> = {};
+    for (const { method, key } of store.requests) {
+      const what = key === '' ? 'list' : method;
+      counts[what] = (counts[what] ?? 0) + 1;
+    }
+    expect(counts).toEqual(expected);
+  },
+);
+
 describe('the next publish', () => {
   test('puts and removes nothing when nothing changed, nor after a reload that brought the same rows', async () => {
     await publishLake();

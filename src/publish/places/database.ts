@@ -49,7 +49,7 @@ export async function withDatabase<T>(
 
 const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
 const identityRow = z.object({ id: z.string() });
-const publishRow = z.object({ number: count, at_ms: count });
+const publishRow = z.object({ number: count, atMs: count });
 
 export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
   return database.rows(statement('publish/tables'), [], tableRow);
@@ -67,11 +67,10 @@ export async function publisherOf(database: Database, path: string): Promise<Pub
     identityRow,
   );
   const publishes = await read(
-    'select number, epoch_ms(published_at) as at_ms from ripen_internal.publishes order by number',
+    'select number, epoch_ms(published_at) as "atMs" from ripen_internal.publishes order by number',
     publishRow,
   );
-  const instants = publishes.map(({ number, at_ms: atMs }) => [number, atMs] as const);
-  return { path, id: identity?.id ?? null, publishes: new Map(instants) };
+  return { path, id: identity?.id ?? null, publishes };
 }
 
 /** The system does not open the file, whatever its content: permissions, too many open files. */
@@ -127,9 +126,8 @@ async function ownershipOf(
   const made = new Set(own.map((name) => `main.${name}`));
   const foreign = names.filter((name) => !/^ripen(_internal)?\./.test(name) && !made.has(name));
   const { id, publishes } = await publisherOf(database, '');
-  const [number, atMs] = [...publishes].at(-1) ?? [];
-  const publish = number === undefined || atMs === undefined ? null : { number, atMs };
-  return { origin: id === null ? null : { warehouse: id, publish }, foreign };
+  const origin = id === null ? null : { warehouse: id, publish: publishes.at(-1) ?? null };
+  return { origin, foreign };
 }
 
 export function notOwn(target: string, reason: string, cause?: unknown): Failure {

@@ -74,11 +74,8 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
-      const occupants = await occupantFindings(
-        publish,
-        { path, id: null, publishes: new Map() },
-        signal,
-      );
+      const own = { path, id: null, publishes: [] };
+      const occupants = await occupantFindings(publish, own, signal);
       const audited = await inTemporaryFolder(async (folder) => {
         const empty = join(folder, 'warehouse.duckdb');
         await withWarehouse(empty, { ...opening, mode: 'write' }, async () => {});
