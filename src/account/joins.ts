@@ -26,7 +26,14 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   const views = joinable.map(
     (slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`,
   );
-  const tokenComment = `${linkToken}${await crawlsText(warehouse)}`;
+  const crawled = (await warehouse.rows(statement('links/last_crawls'), [], crawlRow)).map(
+    ({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`,
+  );
+  const more = crawled.length > MAX_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
+  const tokenComment =
+    crawled.length === 0
+      ? linkToken
+      : `${linkToken}. Links crawled (UTC): ${crawled.slice(0, MAX_CRAWLS).join(', ')}${more}`;
   const linked = joinable.filter(namesLinks).map(({ slice }) => joinedView(slice));
   const joins: Declaration = {
     name: 'joins',
@@ -64,17 +71,6 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
 const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
 /** Most apps that a comment lists, as it is read as a whole. */
 const MAX_CRAWLS = 20;
-
-/** Returns when each app was crawled, oldest first, as the end of a comment. */
-async function crawlsText(warehouse: Warehouse): Promise<string> {
-  const crawls = await warehouse.rows(statement('links/last_crawls'), [], crawlRow);
-  if (crawls.length === 0) return '';
-  const each = crawls
-    .slice(0, MAX_CRAWLS)
-    .map(({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`);
-  const more = crawls.length > MAX_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
-  return `. Links crawled (UTC): ${each.join(', ')}${more}`;
-}
 
 const linkToken = 'The link the row belongs to; NULL when none or more than one fits';
 

@@ -69,11 +69,8 @@ anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.
     }
     await warehouse.run(statement('links/record_row_scan'), ['links', newest]);
   });
-  const naming = await warehouse.rows(
-    statement('links/apps_naming_unlisted'),
-    [timestamp(planAt)],
-    appRow,
-  );
+  const sql = statement('links/apps_naming_unlisted');
+  const naming = await warehouse.rows(sql, [timestamp(planAt)], appRow);
   const { apps } = await chooseApps(run, links);
   const due = apps.filter(({ token }) => naming.includes(token) && !failed.has(token));
   return crawlApps(run, due, links.maxLevel);
@@ -88,7 +85,12 @@ async function crawlApps(
   for (const app of apps) {
     run.signal.throwIfAborted();
     try {
-      await refreshApp(run, app.token, maxLevel);
+      const crawl = await crawlApp(run, app.token, maxLevel);
+      run.clock.check();
+      const { rows, removed, doubt } = await replaceApp(run, app.token, maxLevel, crawl);
+      if (doubt !== null) run.emit(warningEvent('LIST_SHRUNK', doubt));
+      const { requests } = crawl;
+      run.emit({ type: 'links_loaded', app: app.token, rows, requests, removed });
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = asFailure(error);
@@ -152,15 +154,6 @@ interface ListedLink {
   readonly parent: ListedLink | null;
   /** 1 for a network. */
   readonly depth: number;
-}
-
-/** Crawls an app down to a level and replaces its links. */
-async function refreshApp(run: Refreshing, appToken: string, maxLevel: number): Promise<void> {
-  const crawl = await crawlApp(run, appToken, maxLevel);
-  run.clock.check();
-  const { rows, removed, doubt } = await replaceApp(run, appToken, maxLevel, crawl);
-  if (doubt !== null) run.emit(warningEvent('LIST_SHRUNK', doubt));
-  run.emit({ type: 'links_loaded', app: appToken, rows, requests: crawl.requests, removed });
 }
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
@@ -264,21 +257,20 @@ async function replaceApp(
   maxLevel: number,
   { links, requests }: Awaited<ReturnType<typeof crawlApp>>,
 ) {
-  const listed = links.map((link) => rowOf(appToken, link));
   const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
     warehouse.run(statement(name), parameters);
   return warehouse.transact(async () => {
+    const listed = links.map((link) => rowOf(appToken, link));
     await insertRows(warehouse, 'ripen_internal.staged_links', listed);
     await run('links/stage_missing_links', appToken, false, maxLevel);
-    const compared = [appToken, timestamp(planAt)];
-    const [counts] = await warehouse.rows(statement('links/app_counts'), compared, countsRow);
+    const at = timestamp(planAt);
+    const [counts] = await warehouse.rows(statement('links/app_counts'), [appToken, at], countsRow);
     const { open = 0, missing = 0, changed_at: changedAt = planAt } = counts ?? {};
     const listing = { of: 'links', appToken } as const;
     const doubt = await doubtAbout(warehouse, planAt, listing, { open, missing });
     if (doubt !== null) await run('links/stage_missing_links', appToken, true, maxLevel);
     const removed = doubt === null ? missing : 0;
-    const crawl = [maxLevel, removed, requests, runId];
-    await run('links/record_crawl', appToken, timestamp(planAt), ...crawl);
+    await run('links/record_crawl', appToken, at, maxLevel, removed, requests, runId);
     return { rows: await replaceStaged(warehouse, listing, changedAt), removed, doubt };
   });
 }

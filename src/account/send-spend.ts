@@ -82,11 +82,17 @@ export async function sendSpend(
   const { file, dryRun } = request;
   const { warehouse, emit } = context;
   const records = await readSpendFile(file);
-  const unknown = unknownColumns(records);
-  if (unknown !== '')
-    emit(
-      warningEvent('SPEND_COLUMN_UNKNOWN', `${file} had columns that are not sent: ${unknown}.`),
-    );
+  const unknown = new Set<string>();
+  for (const { given, defects } of records)
+    if (defects.length === 0) for (const name of Object.keys(given)) unknown.add(name);
+  // A rejects file has `line` and `reasons`.
+  for (const known of [...spendColumns, 'line', 'reasons']) unknown.delete(known);
+  if (unknown.size > 0) {
+    const names = [...unknown].slice(0, MAX_UNKNOWN);
+    const listed = names.map((name) => JSON.stringify(name.slice(0, 100))).join(', ');
+    const message = `${file} had columns that are not sent: ${listed}.`;
+    emit(warningEvent('SPEND_COLUMN_UNKNOWN', message));
+  }
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
   const staged = await judgeLines(records, warehouse, request);
   // A dry run has its own file, as the other one holds what is left to correct and send.
@@ -109,23 +115,23 @@ export async function sendSpend(
     rejects_file: rejects.length === 0 ? null : target,
   };
   const name = basename(file);
-  const inDoubt = submitted.failure?.code === 'SPEND_UNKNOWN' ? null : unknownFailure(name, counts);
-  const failures = [submitted.failure, rejectedFailure(name, counts), inDoubt]
-    .filter((failure) => failure !== null)
-    .map(({ code, message, hint }) => ({ code, message, hint }));
-  return { ...counts, failures };
-}
-
-/** The names of unknown columns; `line` and `reasons` are known, as a rejects file has them. Empty if there are none. */
-function unknownColumns(records: readonly SpendRecord[]): string {
-  const names = new Set<string>();
-  for (const { given, defects } of records)
-    if (defects.length === 0) for (const name of Object.keys(given)) names.add(name);
-  for (const known of [...spendColumns, 'line', 'reasons']) names.delete(known);
-  return [...names]
-    .slice(0, MAX_UNKNOWN)
-    .map((name) => JSON.stringify(name.slice(0, 100)))
-    .join(', ');
+  const failures = submitted.failure === null ? [] : [submitted.failure];
+  if (rejects.length > 0) {
+    const broken = `${counts.rejected} of ${counts.lines} lines of ${name} broke a rule and were not sent`;
+    const message = `${broken}; the service rejected ${counts.refused} of ${counts.sent} that were.`;
+    const hint = `Correct the lines in ${target}, where each stands with its reasons, and send that file.`;
+    failures.push(new Failure('SPEND_REJECTED', message, { hint }));
+  }
+  if (counts.unknown > 0 && submitted.failure?.code !== 'SPEND_UNKNOWN') {
+    const message = `Whether ${counts.unknown} lines of ${name} were accepted is unknown: no answer confirmed it.`;
+    const hint =
+      'Ask the service operator, or send them again with --resend-unknown if counting one twice is better than not at all.';
+    failures.push(new Failure('SPEND_UNKNOWN', message, { hint }));
+  }
+  return {
+    ...counts,
+    failures: failures.map(({ code, message, hint }) => ({ code, message, hint })),
+  };
 }
 
 const recordedRow = z.object({
@@ -146,31 +152,28 @@ async function judgeLines(
   const counts = { accepted: 0, unknown: 0 };
   const lines = records.map((record) => judgeLine(record, now));
   const copies = copyReasons(lines);
-  const sound = lines.flatMap(({ reasons, values }) =>
-    reasons.length > 0 ? [] : [values.cost_id],
-  );
-  const recorded = await warehouse.rows(
-    statement('spend/recorded_lines'),
-    [JSON.stringify(sound)],
-    recordedRow,
-  );
+  const ids = lines
+    .filter(({ reasons }) => reasons.length === 0)
+    .map(({ values }) => values.cost_id);
+  const sql = statement('spend/recorded_lines');
+  const recorded = await warehouse.rows(sql, [JSON.stringify(ids)], recordedRow);
   const ledger = new Map(recorded.map((row) => [row.cost_id, row]));
-  for (const each of lines) {
-    const { line, given, content } = each;
-    const before = ledger.get(each.values.cost_id);
+  for (const judged of lines) {
+    const { line, given, content, values, untimely } = judged;
+    const before = ledger.get(values.cost_id);
     const outcomeBefore = before?.outcome ?? null;
-    const reasons = [...each.reasons, ...(copies.get(line) ?? [])];
+    const reasons = [...judged.reasons, ...(copies.get(line) ?? [])];
     // A line that was accepted, or may have been, must not be sent with other content.
     if (before !== undefined && outcomeBefore !== 'rejected' && before.content !== content) {
       const end = outcomeBefore === 'accepted' ? 'accepted' : 'may have been accepted';
       reasons.push(`cost_id was sent before with other content: ${before.words}, and ${end}`);
     }
     // A line that was accepted in time need not be timely now.
-    if (each.untimely !== null && outcomeBefore !== 'accepted') reasons.push(each.untimely);
+    if (untimely !== null && outcomeBefore !== 'accepted') reasons.push(untimely);
     if (reasons.length > 0) rejected.push({ line, given, reasons });
     else if (outcomeBefore === 'accepted') counts.accepted += 1;
     else if (outcomeBefore === 'unknown' && !resendUnknown) counts.unknown += 1;
-    else due.push({ ...each, outcome_before: outcomeBefore });
+    else due.push({ ...judged, outcome_before: outcomeBefore });
   }
   return { ...counts, rejected, due };
 }
@@ -218,27 +221,4 @@ async function writeRejects(target: string, rejects: readonly RejectedLine[]): P
       hint: 'Check free space and permissions of the directory the spend file lies in.',
     });
   }
-}
-
-type Counts = Omit<SpendSummary, 'failures'>;
-
-function rejectedFailure(file: string, counts: Counts): Failure | null {
-  const { lines, rejected, refused, sent, rejects_file: rejectsFile } = counts;
-  if (rejected + refused === 0) return null;
-  const broken = `${rejected} of ${lines} lines of ${file} broke a rule and were not sent`;
-  return new Failure(
-    'SPEND_REJECTED',
-    `${broken}; the service rejected ${refused} of ${sent} that were.`,
-    {
-      hint: `Correct the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
-    },
-  );
-}
-
-function unknownFailure(file: string, { unknown }: Counts): Failure | null {
-  if (unknown === 0) return null;
-  const message = `Whether ${unknown} lines of ${file} were accepted is unknown: no answer confirmed it.`;
-  return new Failure('SPEND_UNKNOWN', message, {
-    hint: 'Ask the service operator, or send them again with --resend-unknown if counting one twice is better than not at all.',
-  });
 }

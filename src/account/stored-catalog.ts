@@ -21,7 +21,7 @@ const FRESH_MS = 20 * 3_600_000;
 /** Failures that stop a run even if a catalog is stored. */
 const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
-export interface CatalogRun {
+interface CatalogRun {
   readonly warehouse: Warehouse;
   readonly runId: string;
   /** The slices of this run. */
@@ -99,62 +99,19 @@ export async function refreshCatalog(
   }
 }
 
-/** Stores a listing. Configured metrics and lists that it lacks stay, each with a warning. */
+/**
+ * Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. A list that is empty now
+ * stays as it was. A configured metric stays in every list that had it, and keeps a formatting or section that the listing
+ * leaves blank. Warns of both.
+ */
 export async function storeCatalog(
   listing: Catalog,
   seenAt: Date,
   run: Pick<CatalogRun, 'warehouse' | 'runId' | 'config' | 'emit'>,
 ): Promise<Catalog> {
   const { warehouse, config, runId, emit } = run;
-  const configured = [...new Set(config.slices.flatMap(({ metrics }) => metrics))];
-  const [patterns, names] = [configured.filter(isStar), new Set(configured)];
-  // A metric that a star once stood for stays a column and keeps its type.
-  const isConfigured = (id: string): boolean =>
-    names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
-  const ids = { runId, seenAt };
-  const { catalog, emptied, kept } = await replaceCatalog(warehouse, listing, isConfigured, ids);
-  if (emptied.length > 0) {
-    const message = `filters-data listed nothing in ${emptied.join(', ')}; the stored lists were kept.`;
-    emit(warningEvent('CATALOG_LIST_EMPTY', message));
-  }
-  if (kept.length > 0) {
-    const message = `filters-data no longer lists in full: ${kept.join(', ')}; configured metrics stayed as they were last seen.`;
-    emit(warningEvent('CATALOG_METRIC_GONE', message));
-  }
-  emit({ type: 'catalog_loaded', items: catalog.length });
-  return catalog;
-}
-
-/** Reads the catalog as last seen; with `slices` only their ids, unless one of them has a pattern. */
-export async function readCatalog(
-  warehouse: Warehouse,
-  slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
-): Promise<Catalog> {
-  const named = slices?.some(hasStars) === true ? null : slices;
-  const ids = named?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
-  const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
-  const piece = z.object({ items: jsonOf(z.array(catalogItem)) });
-  const pieces = await warehouse.rows(statement('catalog/items'), parameters, piece);
-  return pieces.flatMap(({ items }) => items);
-}
-
-export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> {
-  const sql = 'select max(seen_at) as seen_at from ripen.catalog';
-  const [row] = await warehouse.rows(sql, [], z.object({ seen_at: instant.nullable() }));
-  return row?.seen_at ?? null;
-}
-
-/**
- * Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. A list that is empty now
- * stays as it was. A configured metric stays in every list that had it, and keeps a formatting or section that the listing
- * leaves blank. Returns the catalog, the lists that are empty in the listing, and the metrics that were kept.
- */
-export async function replaceCatalog(
-  warehouse: Warehouse,
-  listing: Catalog,
-  isConfigured: (metric: string) => boolean,
-  { runId, seenAt }: { readonly runId: string; readonly seenAt: Date },
-) {
+  const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
+  const patterns = [...configured].filter(isStar);
   // The last item counts if a list has an id several times.
   const keyOf = ({ filter, id }: CatalogItem): string => `${filter} ${id}`;
   const items = listing.map((item) => catalogItem.parse(item));
@@ -163,18 +120,21 @@ export async function replaceCatalog(
   const emptied = new Set<string>();
   const kept = new Set<string>();
   for (const stored of await readCatalog(warehouse)) {
-    const key = keyOf(stored);
-    if (!filters.has(stored.filter)) {
-      emptied.add(stored.filter);
-      next.set(key, stored);
-    } else if (isMetricItem(stored) && isConfigured(stored.id)) {
-      const item = next.get(key);
-      const formatting = item?.formatting || stored.formatting;
-      const section = item?.section || stored.section;
-      if (item?.formatting === formatting && item.section === section) continue;
-      kept.add(stored.id);
-      next.set(key, { ...(item ?? stored), formatting, section });
+    const { id, filter } = stored;
+    if (!filters.has(filter)) {
+      emptied.add(filter);
+      next.set(keyOf(stored), stored);
+      continue;
     }
+    // A metric that a star once stood for stays a column and keeps its type.
+    const isConfigured = configured.has(id) || patterns.some((pattern) => globMatches(pattern, id));
+    if (!isMetricItem(stored) || !isConfigured) continue;
+    const item = next.get(keyOf(stored));
+    const formatting = item?.formatting || stored.formatting;
+    const section = item?.section || stored.section;
+    if (item?.formatting === formatting && item.section === section) continue;
+    kept.add(id);
+    next.set(keyOf(stored), { ...(item ?? stored), formatting, section });
   }
   const catalog = [...next.values()];
   const metrics = [...metricItems(catalog).values()].map((item) => {
@@ -206,5 +166,33 @@ export async function replaceCatalog(
     await warehouse.run(statement('catalog/delete_metrics'));
     await insertRows(warehouse, 'main.metrics', metrics);
   });
-  return { catalog, emptied: [...emptied], kept: [...kept].toSorted() };
+  if (emptied.size > 0) {
+    const message = `filters-data listed nothing in ${[...emptied].join(', ')}; the stored lists were kept.`;
+    emit(warningEvent('CATALOG_LIST_EMPTY', message));
+  }
+  if (kept.size > 0) {
+    const message = `filters-data no longer lists in full: ${[...kept].toSorted().join(', ')}; configured metrics stayed as they were last seen.`;
+    emit(warningEvent('CATALOG_METRIC_GONE', message));
+  }
+  emit({ type: 'catalog_loaded', items: catalog.length });
+  return catalog;
+}
+
+/** Reads the catalog as last seen; with `slices` only their ids, unless one of them has a pattern. */
+export async function readCatalog(
+  warehouse: Warehouse,
+  slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
+): Promise<Catalog> {
+  const named = slices?.some(hasStars) === true ? null : slices;
+  const ids = named?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
+  const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
+  const piece = z.object({ items: jsonOf(z.array(catalogItem)) });
+  const pieces = await warehouse.rows(statement('catalog/items'), parameters, piece);
+  return pieces.flatMap(({ items }) => items);
+}
+
+export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> {
+  const sql = 'select max(seen_at) as seen_at from ripen.catalog';
+  const [row] = await warehouse.rows(sql, [], z.object({ seen_at: instant.nullable() }));
+  return row?.seen_at ?? null;
 }

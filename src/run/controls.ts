@@ -24,7 +24,7 @@ import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
-import { RESTLESS_NIGHTS } from '../warehouse/evidence.ts';
+import { RESTLESS_NIGHTS } from '../warehouse/tables/lost-apps.ts';
 import { dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import { type Run, saveWarnings, warn } from './run.ts';
 import type { Source, Targets } from './source.ts';

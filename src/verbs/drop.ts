@@ -70,15 +70,10 @@ export async function dropSlice(
       if (before === null) await deleteSlice(warehouse, slice, tables);
       else await deletePeriods(warehouse, slice, before, tables);
       // The ledger keeps the fact that something was deleted, but not the data.
-      await recordSchemaChanges(warehouse, randomUUID(), [
-        {
-          object: slice,
-          name: null,
-          change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
-          before: `${loss.periods} periods, ${loss.rows} rows`,
-          after: null,
-        },
-      ]);
+      const change = before === null ? 'slice dropped' : `periods before ${before} dropped`;
+      const lost = `${loss.periods} periods, ${loss.rows} rows`;
+      const dropped = { object: slice, change, before: lost };
+      await recordSchemaChanges(warehouse, randomUUID(), [dropped]);
     });
     if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
     await refreshJoins(warehouse);

@@ -24,17 +24,20 @@ export interface Declaration {
 }
 
 const declarationRow = z.object({ name: z.string(), hash: z.string(), found: z.string() });
-const relationRow = z.object({ name: z.string(), state: z.string() });
+const relationRow = z.object({ name: z.string(), is_table: z.boolean(), state: z.string() });
 
 const readDeclarations = remembering(async (warehouse) => {
   const rows = await warehouse.rows(statement('ledger/declarations'), [], declarationRow);
   return new Map(rows.map((row) => [row.name, row]));
 });
 
-const readRelations = remembering(async (warehouse) => {
+/** Reads the tables and views by name, with the schema and without quotes. */
+export const readRelations = remembering(async (warehouse) => {
   const rows = await warehouse.rows(statement('ledger/relations'), [], relationRow);
-  return new Map(rows.map(({ name, state }) => [name, state]));
+  return new Map(rows.map((row) => [row.name, row]));
 }, 'relations');
+
+type Relations = Awaited<ReturnType<typeof readRelations>>;
 
 /** Runs the statements of those declarations that changed, as one script. Runs inside the caller's transaction. */
 export async function declare(
@@ -42,10 +45,10 @@ export async function declare(
   declarations: readonly Declaration[],
 ): Promise<void> {
   const stored = await readDeclarations(warehouse);
-  const states = await readRelations(warehouse);
+  const before = await readRelations(warehouse);
   const changed = declarations.filter(({ name, from, relations }) => {
-    const before = stored.get(name);
-    return before?.hash !== hashOf(from) || before.found !== stateOf(states, relations);
+    const declaration = stored.get(name);
+    return declaration?.hash !== hashOf(from) || declaration.found !== stateOf(before, relations);
   });
   if (changed.length === 0) return;
   const names = changed.map(({ name }) => literal(name)).join(', ');
@@ -70,8 +73,8 @@ export async function declaredHashes(
   return names.map((name) => declared.get(name)?.hash ?? '');
 }
 
-const stateOf = (states: ReadonlyMap<string, string>, relations: readonly string[]): string =>
-  hashOf(relations.map((relation) => states.get(relation) ?? 'none'));
+const stateOf = (stored: Relations, relations: readonly string[]): string =>
+  hashOf(relations.map((relation) => stored.get(relation)?.state ?? 'none'));
 
 function hashOf(texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);

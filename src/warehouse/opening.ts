@@ -16,8 +16,7 @@ import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
-import { isUnknownToEngine, storageFailure } from './warehouse.ts';
-import { warehouseOn, type Warehouse } from './warehouse.ts';
+import { isUnknownToEngine, storageFailure, type Warehouse, warehouseOn } from './warehouse.ts';
 
 export interface OpenRequest {
   readonly mode: Mode;
@@ -197,21 +196,27 @@ async function tryOpen(file: string, mode: Mode, isConfined: boolean): Promise<A
   }
 }
 
+const TABLES_SQL = `select exists (from duckdb_tables() where not temporary)
+         or exists (from duckdb_views() where not internal and not temporary) as holds`;
+
 /** Applies the missing migrations in one transaction. In `read` mode, none may be missing. */
 async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const { path } = warehouse;
   const known = migrations();
   // Looking through the tables first would take five times as long.
-  const versionsSql = 'select version from ripen_internal.migrations order by version';
-  const reading = warehouse.rows(versionsSql, [], z.object({ version: count }));
+  const sql = 'select version from ripen_internal.migrations order by version';
+  const reading = warehouse.rows(sql, [], z.object({ version: count }));
   const applied = await reading.catch((error: unknown) => {
     if (!isUnknownToEngine(error)) throw error;
     return null;
   });
-  if (applied === null && (mode === 'read' || (await holdsTables(warehouse)))) {
-    const message = `The database ${path} had tables or views that are not ripen's.`;
-    const hint = 'Set `warehouse` to a path that nothing else uses.';
-    throw new Failure('WAREHOUSE_FOREIGN', message, { hint });
+  if (applied === null) {
+    const [row] = await warehouse.rows(TABLES_SQL, [], z.object({ holds: z.boolean() }));
+    if (mode === 'read' || row?.holds === true) {
+      const message = `The database ${path} had tables or views that are not ripen's.`;
+      const hint = 'Set `warehouse` to a path that nothing else uses.';
+      throw new Failure('WAREHOUSE_FOREIGN', message, { hint });
+    }
   }
   const missing = known.slice(applied?.length ?? 0);
   const versions = { found: applied?.at(-1)?.version ?? 0, known: known.length };
@@ -230,20 +235,14 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
     script,
     `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
   ]);
-  if (applied === null) scripts.unshift(SCHEMAS);
+  if (applied === null) {
+    scripts.unshift(
+      'create schema ripen',
+      'create schema ripen_internal',
+      'create table ripen_internal.migrations (version integer not null, name varchar not null, applied_at timestamp not null)',
+    );
+  }
   await warehouse.transact(async () => warehouse.alter(asScript(scripts)));
-}
-
-const SCHEMAS = `
-create schema ripen;
-create schema ripen_internal;
-create table ripen_internal.migrations (version integer not null, name varchar not null, applied_at timestamp not null)`;
-
-async function holdsTables(warehouse: Warehouse): Promise<boolean> {
-  const sql = `select exists (from duckdb_tables() where not temporary)
-         or exists (from duckdb_views() where not internal and not temporary) as holds`;
-  const [row] = await warehouse.rows(sql, [], z.object({ holds: z.boolean() }));
-  return row?.holds === true;
 }
 
 export async function withWarehouse<T>(

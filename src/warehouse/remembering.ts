@@ -42,17 +42,11 @@ export function rememberingEach<T>(
   };
 }
 
-/** As `rememberingEach`, for keys that cannot be read together, or without a key. */
+/** As `rememberingEach`, for a value without a key. */
 export function remembering<T>(
-  read: (warehouse: Warehouse, key: string) => Promise<T>,
+  read: (warehouse: Warehouse) => Promise<T>,
   of: 'anything' | 'relations' = 'anything',
-): (warehouse: Warehouse, key?: string) => Promise<T> {
-  const readEach = rememberingEach(
-    async (warehouse, keys) =>
-      new Map(
-        await Promise.all(keys.map(async (key) => [key, await read(warehouse, key)] as const)),
-      ),
-    of,
-  );
-  return async (warehouse, key = '') => readEach(warehouse, key);
+): (warehouse: Warehouse) => Promise<T> {
+  const readEach = rememberingEach(async (warehouse) => new Map([['', await read(warehouse)]]), of);
+  return async (warehouse) => readEach(warehouse, '');
 }

@@ -84,13 +84,13 @@ export async function recordWarnings(
   await insertRows(warehouse, 'ripen.warnings', rows);
 }
 
-/** A change of a slice's table, or of its column `name`, which is null if the table itself changed. */
 export interface SchemaChange {
+  /** The slice, whose table changed, or the column `name` of it. */
   readonly object: string;
-  readonly name: string | null;
+  readonly name?: string;
   readonly change: string;
-  readonly before: string | null;
-  readonly after: string | null;
+  readonly before?: string | null;
+  readonly after?: string | null;
 }
 
 export async function recordSchemaChanges(
@@ -98,6 +98,9 @@ export async function recordSchemaChanges(
   runId: string,
   changes: readonly SchemaChange[],
 ): Promise<void> {
-  const rows = changes.map((change) => ({ run_id: runId, ...change, seen_at: new Date() }));
+  const none = { name: null, before: null, after: null };
+  const rows = changes.map((change) => {
+    return { run_id: runId, ...none, ...change, seen_at: new Date() };
+  });
   await insertRows(warehouse, 'ripen.schema_changes', rows);
 }

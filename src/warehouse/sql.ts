@@ -197,8 +197,3 @@ export function sumText(sum: string, type: ColumnType): string {
   const pointed = `regexp_replace(regexp_replace(${text}, '^-?', '\\0${'0'.repeat(scale)}'), '\\d{${scale}}$', '.\\0')`;
   return `regexp_replace(${pointed}, '^(-?)0+(\\d)', '\\1\\2')`;
 }
-
-/** The sum of a column of this type as a double. */
-export function doubleSum(column: string, type: ColumnType): string {
-  return isWide(type) ? `sum(${column}::double)` : `sum(${column})::double`;
-}

@@ -3,7 +3,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { replaceCatalog } from '../../src/account/stored-catalog.ts';
+import { storeCatalog } from '../../src/account/stored-catalog.ts';
 import { catalogFilters } from '../../src/model/catalog.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -37,7 +37,7 @@ const everyList: readonly CatalogItem[] = catalogFilters.map((filter) =>
 );
 
 const replace = (items: readonly CatalogItem[], runId: string, seenAt: Date): Promise<unknown> =>
-  replaceCatalog(warehouse, items, () => false, { runId, seenAt });
+  storeCatalog(items, seenAt, { warehouse, runId, config: { slices: [] }, emit: () => {} });
 
 const rows = (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   warehouse.rows(sql, [], z.record(z.string(), z.unknown()));

@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { Failure } from '../../src/errors.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/account/joins.ts';
-import { replaceCatalog } from '../../src/account/stored-catalog.ts';
+import { storeCatalog } from '../../src/account/stored-catalog.ts';
 import { prepareTables } from '../../src/warehouse/tables/slice-table.ts';
 import { measureTables } from '../../src/insight/insight.ts';
 import { totalTables } from '../../src/load/table-sql.ts';
@@ -66,10 +66,8 @@ beforeAll(async () => {
     item('dimensions', 'day'),
     item('apps', 'a1b2c3d4e5f6'),
   ];
-  await replaceCatalog(warehouse, catalog, () => false, {
-    runId: 'run',
-    seenAt: new Date('2026-02-14T02:30:00Z'),
-  });
+  const run = { warehouse, runId: 'run', config: { slices: [] }, emit: () => {} };
+  await storeCatalog(catalog, new Date('2026-02-14T02:30:00Z'), run);
   const config = await readConfig({
     file: join(root, 'config/demo.yaml'),
     directory: root,

@@ -27,7 +27,9 @@ function declarationOf(target: Target): Declaration {
   const { slice, state, table, columns } = target;
   const isLive = state === 'live';
   const comments = columnComments(target);
-  const text = tableComment(target);
+  const filters = Object.entries(slice.parameters).map(([name, value]) => `${name}=${value}`);
+  const rowKey = [...slice.dimensions, ...(columns.value === undefined ? [] : ['metric'])];
+  const text = `Report slice ${slice.name}: one row per ${rowKey.join(', ')}; ${filters.join('; ')}.`;
   const statements = commentOn('table', table, text, comments);
   if (isLive) {
     const isCube = columns.value !== undefined;
@@ -59,11 +61,19 @@ function declarationOf(target: Target): Declaration {
 const viewName = ({ slice }: Target, ending: 'final' | 'cohorts'): string =>
   `main.${identifier(`${slice.name}_${ending}`)}`;
 
+/** The condition under which a cell of the period `p` is final, as in `ripen.finality`. */
+const isFinal = (seconds: string, metric: string): string =>
+  `p.trusted_at >= p.ends_at + to_seconds(${seconds}) and not coalesce(list_contains(p.immature, ${metric}), false)`;
+
+const finalSeconds = ({ slice }: Target, horizonMs: number | null): string | null =>
+  horizonMs === null ? null : String((horizonMs + slice.settleMs) / 1000);
+
 function finalRows(target: Target): string {
-  const { slice, table, columns } = target;
-  const ripe = columns.metrics.flatMap(({ id, horizonMs }) =>
-    horizonMs === null ? [] : [`(${literal(id)}, ${(horizonMs + slice.settleMs) / 1000})`],
-  );
+  const { table, columns } = target;
+  const ripe = columns.metrics.flatMap(({ id, horizonMs }) => {
+    const seconds = finalSeconds(target, horizonMs);
+    return seconds === null ? [] : [`(${literal(id)}, ${seconds})`];
+  });
   const names = tableColumns(columns).map(({ name }) => `s.${identifier(name)}`);
   const view = `create or replace view ${viewName(target, 'final')} as
 select
@@ -74,13 +84,7 @@ from ${table} as s`;
 join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
 join ripen.periods as p
     on ${periodOf(target)} and p.age = s.age
-where p.trusted_at >= p.ends_at + to_seconds(h.seconds) and not coalesce(list_contains(p.immature, s.metric), false)`;
-}
-
-function tableComment({ slice, columns }: Target): string {
-  const filters = Object.entries(slice.parameters).map(([name, value]) => `${name}=${value}`);
-  const key = [...slice.dimensions, ...(columns.value === undefined ? [] : ['metric'])];
-  return `Report slice ${slice.name}: one row per ${key.join(', ')}; ${filters.join('; ')}.`;
+where ${isFinal('h.seconds', 's.metric')}`;
 }
 
 function columnComments(target: Target): Map<string, string> {
@@ -101,20 +105,16 @@ function columnComments(target: Target): Map<string, string> {
     const words = `${name || id}${description && `: ${description}`}`;
     const days = horizonMs === null ? null : horizonMs / MS_PER_DAY;
     const horizon = days === null ? 'never final' : `final ${days} days after the period`;
-    const text = `${words} (${unitOf(target, formatting)}; ${summingText(metric)}; ${horizon}).`;
-    comments.set(id, text);
+    let unit = formatting === '' ? 'unit not in the catalog' : formatting;
+    if (formatting.startsWith('money'))
+      unit = `money in ${slice.parameters['currency'] ?? "the account's currency"}`;
+    else if (formatting === 'percent') unit = 'a fraction: 0.25 is 25 %';
+    comments.set(id, `${words} (${unit}; ${summingText(metric)}; ${horizon}).`);
   }
   for (const [name, text] of isCube ? cubeComments : []) comments.set(name, text);
   comments.set('attr_dependency', 'Ids the service attached to the row; part of its key.');
   if (!isCube) comments.set('_extra', 'Keys the service sent without being requested; else NULL.');
   return comments.set('_load_id', 'The load that stored the row: ripen.loads.load_id.');
-}
-
-function unitOf({ slice }: Target, formatting: string): string {
-  const currency = slice.parameters['currency'] ?? "the account's currency";
-  if (formatting.startsWith('money')) return `money in ${currency}`;
-  if (formatting === 'percent') return 'a fraction: 0.25 is 25 %';
-  return formatting === '' ? 'unit not in the catalog' : formatting;
 }
 
 const cubeComments: readonly (readonly [string, string])[] = [
@@ -139,15 +139,14 @@ function summingText({ id, additive }: Metric): string {
   return `must not be summed: over rows it is ${factor}ratio(${identifier(ratio.numerator)}, ${identifier(ratio.denominator)})`;
 }
 
-/** Shows a cell only once it is final, as in `ripen.finality`. */
-export function finalView(target: Target): string {
+function finalView(target: Target): string {
   const { slice, table, columns } = target;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
   const cells = columns.metrics.map(({ id, horizonMs }) => {
     const column = identifier(id);
-    if (horizonMs === null) return `case when false then s.${column} end as ${column}`;
-    const seconds = (horizonMs + slice.settleMs) / 1000;
-    return `case when p.trusted_at >= p.ends_at + to_seconds(${seconds}) and not coalesce(list_contains(p.immature, ${literal(id)}), false) then s.${column} end as ${column}`;
+    const seconds = finalSeconds(target, horizonMs);
+    const condition = seconds === null ? 'false' : isFinal(seconds, literal(id));
+    return `case when ${condition} then s.${column} end as ${column}`;
   });
   return `create or replace view ${viewName(target, 'final')} as
 select
@@ -185,8 +184,7 @@ function cohortsView(target: Target): string | null {
   const isExact = haveCommonType(cells.map(({ type }) => type));
   // Joins one scan with a list of metrics: a query for one metric reads no extra rows, and one for all needs a single scan.
   const list = cells.map(({ id, name, ageDays, horizonMs }, at) => {
-    const seconds = horizonMs === null ? 'null' : (horizonMs + slice.settleMs) / 1000;
-    return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${seconds})`;
+    return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${finalSeconds(target, horizonMs)})`;
   });
   const values = cells.map(({ id, type }, at) => {
     const column = `s.${identifier(id)}`;
@@ -199,8 +197,7 @@ select * from (
         c.metric,
         c.age_days::integer as age_days,
         case c.place ${values.join(' ')} end as "value",
-        coalesce(p.trusted_at >= p.ends_at + to_seconds(c.seconds), false)
-            and not coalesce(list_contains(p.immature, c.id), false) as is_final
+        coalesce(${isFinal('c.seconds', 'c.id')}, false) as is_final
     from ${table} as s
     left join ripen.periods as p
         on ${periodOf(target)}

@@ -1,13 +1,12 @@
-/** Apps that filters-data listed before and no longer lists, and what stays as it is because of them. */
+/** Apps that filters-data listed before and no longer lists, and what control totals show of slices with regard to them. */
 
 import * as z from 'zod';
 
 import type { Config } from '../../config/config.ts';
-import type { ControlEvidence } from '../../model/control.ts';
-import type { Slice } from '../../model/slice.ts';
+import { type ControlEvidence, movedTotal } from '../../model/control.ts';
+import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { ownValues } from '../../model/window.ts';
-import { readEvidence } from '../evidence.ts';
-import { count, statement } from '../sql.ts';
+import { count, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 
 const lostRow = z.object({ app_token: z.string(), app: z.string().nullable(), last_load: count });
@@ -28,13 +27,30 @@ export const appColumn = ({
 }: Pick<Slice, 'dimensions'>): 'app_token' | 'app' | undefined =>
   (['app_token', 'app'] as const).find((name) => dimensions.includes(name));
 
+/** The lost apps that the filters of a slice allow. */
+export const lostIn = (lost: LostApps, slice: Slice): LostApp[] =>
+  [...lost.values()].filter(
+    ({ app_token: token }) =>
+      ownValues(slice, 'app_token')?.includes(token) !== false &&
+      slice.parameters['app_token__not_in']?.split(',').includes(token) !== true,
+  );
+
 /** The newest load whose final periods are protected. */
 export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
   const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
   return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
 }
 
-/** Returns what control totals show of slices. The values of lost apps stay, so that totals without these have not moved. */
+const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedTotal)) });
+const restlessRow = z.object({ slice: z.string(), metric: z.string() });
+
+/** Nights running in which most final totals of a metric must move for it to count as restless. */
+export const RESTLESS_NIGHTS = 3;
+
+/**
+ * Returns the totals of slices that moved since they were loaded, and the metrics that move every night. The values of lost apps
+ * stay, so that totals without these have not moved.
+ */
 export async function controlEvidence(
   { controlMs }: Pick<Config, 'controlMs'>,
   warehouse: Warehouse,
@@ -43,13 +59,19 @@ export async function controlEvidence(
 ): Promise<Map<string, ControlEvidence>> {
   if (controlMs === null) return new Map();
   const lost = await readLostApps(warehouse);
-  return readEvidence(warehouse, slices, planAt, (slice) => protectedLoadOf(lost, slice));
-}
-
-/** The lost apps that the filters of a slice allow. */
-export const lostIn = (lost: LostApps, slice: Slice): LostApp[] =>
-  [...lost.values()].filter(
-    ({ app_token: token }) =>
-      ownValues(slice, 'app_token')?.includes(token) !== false &&
-      slice.parameters['app_token__not_in']?.split(',').includes(token) !== true,
+  const tables = slices.map((slice) => {
+    const table = { slice: slice.name, fingerprint: fingerprintOf(slice) };
+    return { ...table, protected_load: protectedLoadOf(lost, slice) };
+  });
+  const request = [timestamp(planAt), JSON.stringify(tables)];
+  const moved = await warehouse.rows(statement('control/moved'), request, movedRow);
+  if (moved.length === 0) return new Map();
+  const nights = [RESTLESS_NIGHTS];
+  const restless = await warehouse.rows(statement('control/restless'), nights, restlessRow);
+  return new Map(
+    moved.map(({ slice, moved: totals }) => {
+      const metrics = restless.filter((row) => row.slice === slice).map(({ metric }) => metric);
+      return [slice, { moved: totals, restless: new Set(metrics) }];
+    }),
   );
+}

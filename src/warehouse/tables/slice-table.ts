@@ -12,13 +12,13 @@ import { type Day, lastDay, spanOf, weekdayNames, weekdayOf } from '../../model/
 import { metricsByAge } from '../../model/cube.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
-import { type SliceLedger, type SliceTable, tableOf } from '../../model/ledger.ts';
+import { type SliceLedger, tableOf } from '../../model/ledger.ts';
 import { type Metric, metricsOf } from '../../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../../model/period.ts';
 import { asScript, identifier, insertRows, literal, statement, storedColumnTypes } from '../sql.ts';
 import { readSliceLedger } from '../ledger.ts';
+import { readRelations } from '../declaring.ts';
 import { recordSchemaChanges, type SchemaChange } from '../runs.ts';
-import { remembering } from '../remembering.ts';
 import type { Warehouse } from '../warehouse.ts';
 import { describeTables } from './describing.ts';
 import { readAdditivity, recordedUnknown } from './slice-metrics.ts';
@@ -59,49 +59,56 @@ export async function prepareTables(
   return prepared;
 }
 
-interface Preparation {
-  readonly made: Target;
-  readonly known: SliceTable | null;
-  /** The table of a meaning that is no longer configured, which was being built. */
-  readonly abandoned: SliceTable | null;
-  readonly metrics: readonly Metric[];
-}
-
 async function prepareChunk(
   warehouse: Warehouse,
   slices: readonly Slice[],
   catalog: Catalog,
   runId: string,
 ): Promise<(readonly [slice: string, Target | Failure])[]> {
-  const refused: [slice: string, Failure][] = [];
-  const preparations: Preparation[] = [];
+  const prepared: (readonly [slice: string, Target | Failure])[] = [];
+  const known: { readonly made: Target; readonly metrics: readonly Metric[] }[] = [];
+  const missing: typeof known = [];
+  const abandoned: { readonly name: string; readonly fingerprint: string }[] = [];
   for (const slice of slices) {
-    const ledger = await readSliceLedger(warehouse, slice.name);
+    const { name } = slice;
+    const ledger = await readSliceLedger(warehouse, name);
     const refusal = await refusalOf(warehouse, slice, ledger);
     if (refusal !== null) {
-      refused.push([slice.name, refusal]);
+      prepared.push([name, refusal]);
       continue;
     }
     const fingerprint = fingerprintOf(slice);
-    const known = tableOf(ledger, fingerprint);
-    const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
-    const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
-    const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
+    const stored = tableOf(ledger, fingerprint);
+    const state = stored?.state ?? (ledger.live === null ? 'live' : 'building');
+    const table = state === 'live' ? liveTable(name) : buildingTable(name);
+    const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, name));
     const columns = columnsOf(slice, metrics, new Map());
     const made: Target = { slice, fingerprint, state, table, catalog, columns };
-    const abandoned = ledger.building === known ? null : ledger.building;
-    preparations.push({ made, known, abandoned, metrics });
+    (stored === null ? missing : known).push({ made, metrics });
+    // It was built for a meaning that is no longer configured.
+    const { building } = ledger;
+    if (building !== null && building !== stored)
+      abandoned.push({ name, fingerprint: building.fingerprint });
   }
-  await warehouse.transact(async () => makeTables(warehouse, preparations, runId));
-  for (const { made, known } of preparations)
-    if (made.slice.cube !== undefined && known !== null)
-      await removeMetrics(warehouse, made, runId);
+  await warehouse.transact(async () => {
+    for (const { name, fingerprint } of abandoned) {
+      await warehouse.alter(`drop table if exists ${buildingTable(name)}`);
+      await deleteLedgerEntries(warehouse, name, fingerprint);
+    }
+    if (missing.length > 0)
+      await makeTables(
+        warehouse,
+        missing.map(({ made }) => made),
+        runId,
+      );
+  });
+  for (const { made } of known)
+    if (made.slice.cube !== undefined) await removeMetrics(warehouse, made, runId);
   // Awaited together, they are read together.
   const targets = await Promise.all(
-    preparations.map(async ({ made, metrics }) => {
-      const { slice, table } = made;
-      const existing = await storedColumnTypes(warehouse, table, slice.name);
-      return { existing, target: { ...made, columns: columnsOf(slice, metrics, existing) } };
+    [...known, ...missing].map(async ({ made, metrics }) => {
+      const existing = await storedColumnTypes(warehouse, made.table, made.slice.name);
+      return { existing, target: { ...made, columns: columnsOf(made.slice, metrics, existing) } };
     }),
   );
   await warehouse.transact(async () => {
@@ -110,51 +117,35 @@ async function prepareChunk(
       if (names.join('\n') === [...existing.keys()].join('\n'))
         await alterTypes(warehouse, target, existing, runId);
       else await rebuildTable(warehouse, target, existing, runId);
+      prepared.push([target.slice.name, target]);
     }
     await describeTables(
       warehouse,
       targets.map(({ target }) => target),
     );
   });
-  return [...refused, ...targets.map(({ target }) => [target.slice.name, target] as const)];
+  return prepared;
 }
 
-/** Makes the tables of new meanings, and drops those of meanings that are no longer configured. */
 async function makeTables(
   warehouse: Warehouse,
-  preparations: readonly Preparation[],
+  targets: readonly Target[],
   runId: string,
 ): Promise<void> {
-  for (const { made, abandoned } of preparations) {
-    if (abandoned === null) continue;
-    await warehouse.alter(`drop table if exists ${buildingTable(made.slice.name)}`);
-    await deleteLedgerEntries(warehouse, made.slice.name, abandoned.fingerprint);
-  }
-  const missing = preparations.filter(({ known }) => known === null).map(({ made }) => made);
-  if (missing.length === 0) return;
-  await warehouse.alter(
-    // A view of another slice, or of one that is no longer configured, may have this name.
-    asScript(
-      missing.flatMap(({ table, columns }) => [
-        `drop view if exists ${table}`,
-        createTable(table, columns),
-      ]),
-    ),
-  );
+  // A view of another slice, or of one that is no longer configured, may have this name.
+  const statements = targets.flatMap(({ table, columns }) => [
+    `drop view if exists ${table}`,
+    createTable(table, columns),
+  ]);
+  await warehouse.alter(asScript(statements));
   const created_at = new Date();
-  const rows = missing.map(({ slice, fingerprint, state, table }) => {
+  const rows = targets.map(({ slice, fingerprint, state, table }) => {
     const live_at = state === 'live' ? created_at : null;
     return { slice: slice.name, fingerprint, table_name: table, state, created_at, live_at };
   });
   await insertRows(warehouse, 'ripen.slice_tables', rows);
-  const changes = missing.map(({ slice, fingerprint, state }) => {
-    return {
-      object: slice.name,
-      name: null,
-      change: `${state} table made`,
-      before: null,
-      after: fingerprint,
-    };
+  const changes = targets.map(({ slice, fingerprint, state }) => {
+    return { object: slice.name, change: `${state} table made`, after: fingerprint };
   });
   await recordSchemaChanges(warehouse, runId, changes);
 }
@@ -242,16 +233,11 @@ async function removeMetrics(
     for (const name of removed)
       await warehouse.run(statement('load/delete_metric'), [...key, name]);
     const changes = removed.map((name) => {
-      return { object: slice.name, name, change: 'metric removed', before: name, after: null };
+      return { object: slice.name, name, change: 'metric removed', before: name };
     });
     await recordSchemaChanges(warehouse, runId, changes);
   });
 }
-
-const readMainTables = remembering(async (warehouse): Promise<ReadonlySet<string>> => {
-  const shape = z.object({ table_name: z.string() }).transform((row) => row.table_name);
-  return new Set(await warehouse.rows(statement('ledger/tables_in_the_way'), [], shape));
-}, 'relations');
 
 /** Reads together what `prepareTables` needs. An error is thrown only where the value is needed. */
 export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<void> {
@@ -284,10 +270,10 @@ export async function refusalOf(
     const hint = `Set \`week_starts_on: ${weekday}\`, or begin anew: \`ripen drop --slice ${name}\`, then \`${backfill}\`.`;
     return new Failure('DATA_MALFORMED', message, { facts: { slice: name }, hint });
   }
-  const tables = await readMainTables(warehouse);
+  const relations = await readRelations(warehouse);
   const other = ['_cohorts', '_final', '_maturation', '_projected']
     .map((ending) => name + ending)
-    .find((view) => tables.has(view));
+    .find((view) => relations.get(`main.${view}`)?.is_table === true);
   if (other !== undefined) {
     const message = `slice ${name}: a view of it would have the name of the table ${other}, which the warehouse holds.`;
     const hint = `Give the slice another name, or delete the other with \`ripen drop --slice ${other}\`.`;
@@ -306,15 +292,6 @@ export async function refusalOf(
 const dropProjected = ({ name }: Slice): string =>
   `drop view if exists main.${identifier(`${name}_projected`)}`;
 
-async function deletePeriods(
-  warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
-  [start, end]: ReturnType<typeof ledgerBounds> = [null, null],
-): Promise<void> {
-  await warehouse.run(statement('load/delete_periods'), [slice, fingerprint, start, end, null]);
-}
-
 /**
  * Deletes a dropped table's ledger entries. Its loads stay, without metrics: if the meaning returns, they say nothing of the
  * values that are loaded then.
@@ -326,7 +303,7 @@ async function deleteLedgerEntries(
 ): Promise<void> {
   await warehouse.run(statement('load/delete_restatements'), [slice, fingerprint]);
   await warehouse.run(statement('load/delete_metric'), [slice, fingerprint, null]);
-  await deletePeriods(warehouse, slice, fingerprint);
+  await warehouse.run(statement('load/delete_periods'), [slice, fingerprint, null, null, null]);
   await warehouse.run(statement('load/delete_table'), [slice, fingerprint]);
 }
 
@@ -352,8 +329,8 @@ export async function swapTables(
     await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, table]);
     await describeTables(warehouse, [{ ...target, state: 'live', table }]);
     const before = live?.fingerprint ?? null;
-    const change = { object: slice.name, name: null, change: 'table swapped' };
-    await recordSchemaChanges(warehouse, runId, [{ ...change, before, after: fingerprint }]);
+    const change = { object: slice.name, change: 'table swapped', before, after: fingerprint };
+    await recordSchemaChanges(warehouse, runId, [change]);
   });
 }
 
@@ -380,7 +357,9 @@ export async function deleteOld(
   return warehouse.transact(async () => {
     const rows = await warehouse.run(`delete from ${table} where ${insideDays(slice.grain, days)}`);
     if (rows > 0) warehouse.reclaimAtClose();
-    await deletePeriods(warehouse, slice.name, fingerprint, ledgerBounds(slice.grain, days));
+    const [start, end] = ledgerBounds(slice.grain, days);
+    const bounds = [slice.name, fingerprint, start, end, null];
+    await warehouse.run(statement('load/delete_periods'), bounds);
     return { periods, rows, before };
   });
 }
