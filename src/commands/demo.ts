@@ -1,103 +1,146 @@
-/** `ripen demo`: runs the guided tour and shows its results. */
+/** `ripen demo`: runs the guided tour, one line a night, and shows what its last nights found. */
 
 import { dirname, join } from 'node:path';
 
 import { exitCodeOf } from '../errors.ts';
-import { demo as runTour, statusPage, type SliceStatus, type Tour } from '../index.ts';
-import { groupedFailures } from '../report/status/failure-groups.ts';
-import { groupedText, minuteText, percentText } from '../report/terminal/measure.ts';
+import {
+  demo as runTour,
+  statusPage,
+  type SliceStatus,
+  type SyncSummary,
+  type Tour,
+} from '../index.ts';
+import { countText, percentText } from '../report/terminal/measure.ts';
 import type { Shell } from '../report/terminal/shell.ts';
+import { newsText } from '../report/terminal/news-text.ts';
 import { statusText } from '../report/terminal/status-text.ts';
-import { summaryText } from '../report/terminal/summary-text.ts';
+import { reasonsText } from '../report/terminal/summary-text.ts';
 import { columnsOf, indented, tableText, wrapped } from '../report/terminal/table.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { inProgress, placeOf, wholeNumberOf, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-const USUAL_COLUMNS = 80;
+const USUAL_COLUMNS = 100;
 const INDENT = 2;
 const MAX_NIGHTS = 366;
-const detailed = { details: true, maturation: true, backtest: false } as const;
 
 export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<CommandOutcome> {
   const nights = wholeNumberOf(args.nights, '--nights', MAX_NIGHTS);
-  const tour = await inProgress(args, shell, async ({ emit, signal }) =>
-    runTour({ ...placeOf(args, shell), now: shell.now(), nights, emit, signal }),
+  // A line a night in place of the events of each.
+  const isBrief = args.log === 'text' && args.verbose !== true;
+  const onNight = (night: SyncSummary): void => {
+    if (isBrief && args.quiet !== true) shell.printError(nightText(night));
+  };
+  const tour = await inProgress(
+    isBrief ? { ...args, quiet: true } : args,
+    shell,
+    async ({ emit, signal }) =>
+      runTour({ ...placeOf(args, shell), now: shell.now(), nights, onNight, emit, signal }),
   );
   const page = join(dirname(tour.config.warehouse), 'status.html');
   await writeNamed(page, await statusPage(tour.status), shell);
-  const failures = groupedFailures(tour.nights.flatMap((night) => night.failures));
+  // A held night is a part of the tour, as long as a later one was published.
+  const last = tour.nights.at(-1);
+  const failures = tour.nights.flatMap((night) =>
+    night.failures.filter(({ code }) => code !== 'AUDIT_HELD' || night === last),
+  );
   return {
     json: { nights: tour.nights },
-    text: (columns) => tourText(tour, page, columns),
+    text: (columns) => tourText(tour, page, (columns ?? USUAL_COLUMNS) - INDENT),
     failures,
     exitCode: exitCodeOf(failures),
   };
 }
 
-function tourText(
-  { config, nights, status, questions }: Tour,
-  page: string,
-  terminal: number | null,
-): string {
-  const columns = (terminal ?? USUAL_COLUMNS) - INDENT;
-  const lessons = status.slices.slice(0, 1).flatMap(lessonsOf);
-  const [first, ...others] = nights;
-  return [
-    first === undefined
-      ? `${config.warehouse} holds every night already; delete it to start over.\n`
-      : section(`The first night, ${minuteText(first.as_of)}: what it loaded`, summaryText(first)),
-    ...others.slice(-1).map((last) => {
-      const heading = `The last night, ${minuteText(last.as_of)}: what it refreshed, and why`;
-      return section(heading, summaryText(last));
-    }),
-    section('Where every value stands', statusText(status, columns, detailed)),
-    ...questions.map(({ copy, sql, answer }) =>
-      section(`An analyst asks ${copy}`, sql, answerText(answer)),
-    ),
-    section(
-      'What the nights have shown',
-      lessons.map((lesson) => wrapped(lesson, columns)).join('\n'),
-    ),
-    section('Open next', nextText(page, config)),
-  ].join('\n');
+const isHeld = ({ failures }: SyncSummary): boolean =>
+  failures.some(({ code }) => code === 'AUDIT_HELD');
+
+function nightText(night: SyncSummary): string {
+  const slices = night.slices.map(
+    ({ name, periods, rows, restated_periods: restated }) =>
+      `${name} ${reasonsText(periods)}: ${countText(rows.loaded, 'row')}, ${restated} restated`,
+  );
+  const failed = night.failures.filter(({ code }) => code !== 'AUDIT_HELD').length;
+  const ends = [
+    ...(night.published.length === 0 ? [] : ['published']),
+    ...(isHeld(night) ? ['held by an audit'] : []),
+    ...(failed === 0 ? [] : [countText(failed, 'failure')]),
+  ];
+  return `${night.as_of.slice(0, 10)}  ${[...slices, ...ends].join('; ')}`;
 }
 
 const section = (heading: string, ...texts: readonly string[]): string =>
   `== ${heading}\n\n${texts.map((text) => `${indented(text)}\n`).join('\n')}`;
 
-function lessonsOf({ maturation, backtest, control }: SliceStatus): string[] {
+function tourText(
+  { config, told, status, questions }: Tour,
+  page: string,
+  columns: number,
+): string {
+  const sections = told.map(({ summary, status: after, newestDays }) => {
+    const { title, lines } = newsText(after);
+    const isCorrected = after.news.items.some(({ kind }) => kind === 'final total moved');
+    const story = isHeld(summary)
+      ? ': held back by an audit'
+      : isCorrected
+        ? ': final values changed at the service'
+        : '';
+    return section(
+      `The night of ${summary.as_of.slice(0, 10)}${story}`,
+      [
+        title,
+        ...lines.map((line) =>
+          indented(wrapped(line, columns - 2 * INDENT).replaceAll('\n', `\n${' '.repeat(INDENT)}`)),
+        ),
+      ].join('\n'),
+      ...(newestDays === null
+        ? []
+        : [`What readers of ${newestDays.copy} see:\n${answerText(newestDays)}`]),
+    );
+  });
+  if (told.length === 0)
+    sections.push(`${config.warehouse} holds every night already; delete it to start over.\n`);
+  const lesson = status.slices.flatMap(lessonOf).slice(0, 1);
+  return [
+    ...sections,
+    section(
+      'Where every value stands',
+      statusText(status, columns),
+      ...lesson.map((text) => wrapped(text, columns)),
+    ),
+    ...questions.map((question) =>
+      section(`An analyst asks ${question.copy}`, question.sql, answerText(question)),
+    ),
+    section(
+      'Open next',
+      `${page} in a browser
+npx ripen status --news --config ${config.file}
+npx ripen plan --config ${config.file}
+in SQL, <slice>_final contains only final values, <slice>_maturation and <slice>_projected estimate the rest`,
+    ),
+  ].join('\n');
+}
+
+/** Compares a young value with its projection, for the metric in which they differ most. */
+function lessonOf({ maturation, backtest }: SliceStatus): string[] {
   const [tried] = backtest
     .filter(({ basis }) => basis === 'ladder')
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
-  const first = maturation.find(
-    ({ metric, age_days: age }) => metric === (tried?.metric ?? metric) && age === 1,
-  );
-  const lessons: string[] = [];
-  if (first !== undefined) {
-    const share = percentText(first.share_median, 1);
-    lessons.push(
-      `A day after its end, half of the days had ${share} of their final ${first.metric} or less.`,
-    );
-  }
-  if (tried !== undefined) {
-    const missed = percentText(tried.median_abs_error ?? 0, 1);
-    const asIs = percentText(tried.median_abs_error_as_is ?? 0, 1);
-    lessons.push(
-      `At age ${tried.age_days}, projections missed the final ${tried.metric} by ${missed} in the median; the value as it was missed it by ${asIs}.`,
-    );
-  }
-  if (control?.moved === 0)
-    lessons.push(`All ${groupedText(control.totals)} totals agree with the service.`);
-  return lessons;
+  if (tried === undefined) return [];
+  const { metric, age_days: age } = tried;
+  const known = maturation.find((each) => each.metric === metric && each.age_days === age);
+  const [share, missed, asIs] = [
+    known?.share_median,
+    tried.median_abs_error,
+    tried.median_abs_error_as_is,
+  ].map((part) => percentText(part ?? 0, 1));
+  return [
+    `At an age of ${countText(age, 'day')}, half of the days had ${share} of their final ${metric} or less. Projections were off by ${missed} (median), the value as it was by ${asIs}.`,
+  ];
 }
 
-function answerText(answer: Tour['questions'][number]['answer']): string {
+function answerText({ answer }: Tour['questions'][number]): string {
   const [first = '', ...numbers] = Object.keys(answer.at(0) ?? {});
   const rows = answer.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
   return tableText({ columns: columnsOf(first, ...numbers.map((name) => `#${name}`)), rows });
 }
-
-const nextText = (page: string, { file }: Tour['config']): string => `${page} in a browser
-npx ripen plan --config ${file}
-in SQL, <slice>_final has final values alone, <slice>_maturation and <slice>_projected what the others will come to`;

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { MS_PER_DAY } from '../model/calendar.ts';
+import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
 import { MAX_URL_BYTES } from '../model/slice.ts';
 import { block } from './config-problems.ts';
@@ -113,6 +113,16 @@ const httpSettings = block({
     ),
 });
 
+/** An instant for each day. */
+const incidents = z
+  .record(
+    z.string().refine((name) => parseDay(name) !== null, {
+      error: 'is not a date; must be a day such as 2026-03-01',
+    }),
+    instant,
+  )
+  .prefault({});
+
 const simulator = block({
   seed: wholeNumber(0)
     .default(1)
@@ -123,15 +133,20 @@ const simulator = block({
   links: wholeNumber(0).default(120).describe('Simulated links.'),
   rows_per_day: wholeNumber(1).default(200).describe('Rows of a detailed report for one day.'),
   max_concurrency: simultaneous.describe('Simultaneous calls, 1 to 50.'),
-}).transform(
-  ({ now = null, rows_per_day: rowsPerDay, max_concurrency: maxConcurrency, ...others }) => ({
-    kind: 'simulator' as const,
-    now,
-    rowsPerDay,
-    maxConcurrency,
-    ...others,
-  }),
-);
+  late_days: incidents.describe('Days most of whose rows appear only at an instant.'),
+  corrected_days: incidents.describe('Days some of whose rows vanish at an instant, final or not.'),
+}).transform((stated) => ({
+  kind: 'simulator' as const,
+  seed: stated.seed,
+  now: stated.now ?? null,
+  apps: stated.apps,
+  partners: stated.partners,
+  links: stated.links,
+  rowsPerDay: stated.rows_per_day,
+  maxConcurrency: stated.max_concurrency,
+  lateDays: stated.late_days,
+  correctedDays: stated.corrected_days,
+}));
 
 const serviceSettings = z.union(
   [

@@ -169,11 +169,11 @@ export interface SimulatedWorld {
 
 /** Starts the simulator for a configuration, with its clock at `now`. */
 export async function startWorld(simulated: SimulatorService, now: Date): Promise<SimulatedWorld> {
-  const { seed, apps, partners, links, rowsPerDay } = simulated;
+  const { kind: _kind, now: _now, maxConcurrency, ...world } = simulated;
   // Loaded only here, so that work with a real service does not pay for the simulator.
   const { startSimulator } = await import('../simulator/simulator.ts');
   const simulator = await startSimulator({
-    world: { seed, apps, partners, links, rowsPerDay },
+    world,
     now,
     token: SIMULATOR_TOKEN,
     costCredential: SIMULATOR_COST_CREDENTIAL,
@@ -189,7 +189,7 @@ export async function startWorld(simulated: SimulatorService, now: Date): Promis
       headers: {},
       costHeaders: { Authorization: new Secret(SIMULATOR_COST_CREDENTIAL) },
       caFile: null,
-      maxConcurrency: simulated.maxConcurrency,
+      maxConcurrency,
     },
     setNow: (at) => {
       simulator.setNow(at);

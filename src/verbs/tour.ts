@@ -1,7 +1,10 @@
-/** The guided tour: a month of simulated nights, in which values mature and become final, then two questions to the copy. */
+/**
+ * The guided tour: a month of simulated nights, in which values mature and become final. In its last nights a final day is
+ * corrected at the service, and an audit holds a day back that has not arrived whole. Then two questions to the copy.
+ */
 
 import { existsSync } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -32,6 +35,10 @@ const OWN_CONFIG = 'data/demo.yaml';
 
 /** The first projection needs eight final days, then eight more that become final. */
 const USUAL_NIGHTS = 28;
+/** The last nights are published and told: one with a correction, one that is held, one that is whole again. */
+const TOLD_NIGHTS = 3;
+/** Old enough for its installs and its spend to be final before it is corrected. */
+const CORRECTED_AGE_DAYS = 20;
 const NIGHT = { hour: 2, minute: 30 } as const;
 /** A night that has only just begun could be in the future by another machine's clock. */
 const MARGIN_MS = 60_000;
@@ -47,16 +54,28 @@ export interface TourOptions {
   readonly now?: Date | null;
   /** Number of nights; 28 by default, since with fewer nothing is projected yet. */
   readonly nights?: number | undefined;
+  /** Called at the end of each night. */
+  readonly onNight?: (night: SyncSummary) => void;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
+}
+
+/** A night that was published unless it was held, and how everything stood after it. */
+interface ToldNight {
+  readonly summary: SyncSummary;
+  readonly status: StatusReport;
+  /** What readers saw; null for a configuration of the user's, which has other slices, or without a copy. */
+  readonly newestDays: Question | null;
 }
 
 export interface Tour {
   readonly config: Config;
   /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
+  /** The last of them. */
+  readonly told: readonly ToldNight[];
   readonly status: StatusReport;
-  /** Empty for a configuration of the user's, which has other slices, or without a copy. */
+  /** Empty as `newestDays` is null. */
   readonly questions: readonly Question[];
 }
 
@@ -72,30 +91,86 @@ export interface Question {
  * configuration cannot be written, and what `readConfig` throws.
  */
 export async function runTour(options: TourOptions): Promise<Tour> {
-  const { directory, environment = {}, now, nights: count = USUAL_NIGHTS } = options;
+  const { directory, environment = {}, now, nights: count = USUAL_NIGHTS, onNight } = options;
   const { emit = () => {}, signal = new AbortController().signal } = options;
-  const file = options.file ?? (await ownConfig(directory));
-  const config = await readConfig({ file, directory, environment });
   const nights = nightsBefore(now ?? new Date(), count);
-  const summaries = await runNights(config, nights, { emit, signal });
-  const status = await statusOf(config, nights.at(-1) ?? new Date(), LOCK_WAIT_MS, {
-    emit,
-    signal,
-  });
+  const file = options.file ?? (await ownConfig(directory, nights));
+  const config = await readConfig({ file, directory, environment });
+  if (config.service.kind !== 'simulator') {
+    const message = `The tour was given ${config.file}, which names a real service.`;
+    throw new Failure('USAGE_INVALID', message, {
+      hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
+    });
+  }
+  const statusAt = async (at: Date): Promise<StatusReport> =>
+    statusOf(config, at, LOCK_WAIT_MS, { emit, signal });
+  const isOwn = options.file === undefined;
+  // An earlier night cannot be run any more.
+  const { runs } = existsSync(config.warehouse) ? await statusAt(new Date()) : { runs: [] };
+  const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
+  const left = nights.filter((night) => night.getTime() > newest);
+  const summaries: SyncSummary[] = [];
+  const told: ToldNight[] = [];
+  const world = await startWorld(config.service, left[0] ?? new Date());
+  try {
+    for (const night of left) {
+      signal.throwIfAborted();
+      world.setNow(night);
+      const isTold = nights.slice(-TOLD_NIGHTS).includes(night);
+      // The other nights load less, in a third of the time.
+      const isWhole = night === nights[0] || night === nights.at(-1);
+      const nightly = {
+        ...config,
+        publish: isTold ? config.publish : [],
+        audits: isTold ? config.audits : [],
+        partners: isWhole && config.partners,
+        links: isWhole ? config.links : null,
+      };
+      const slices = config.slices
+        .slice(0, isWhole || isTold ? undefined : 1)
+        .map(({ name }) => name);
+      const order = { command: 'sync', slices, asOf: night } as const;
+      const summary = await connected(world.service, emit, async (service) => {
+        const source = fromService(service);
+        return sync(nightly, order, isWhole ? source : reportsAlone(source), { emit, signal });
+      });
+      summaries.push(summary);
+      onNight?.(summary);
+      if (!isTold) continue;
+      const status = await statusAt(night);
+      const [newestDays = null] = isOwn ? await asked(config, ['start/newest_days']) : [];
+      told.push({ summary, status, newestDays });
+    }
+  } finally {
+    await world.close();
+  }
   return {
     config,
     nights: summaries,
-    status,
-    questions: options.file === undefined ? await exampleCopy(config) : [],
+    told,
+    status: told.at(-1)?.status ?? (await statusAt(nights.at(-1) ?? new Date())),
+    questions: isOwn ? await asked(config, ['start/earned_back', 'start/to_expect']) : [],
   };
 }
 
-/** Copies the tour's own configuration unless an earlier tour did so. Throws `STORAGE_FAILED`. */
-async function ownConfig(directory: string): Promise<string> {
+/** Copies the tour's own configuration, with what goes wrong in these nights, unless an earlier tour did so. Throws `STORAGE_FAILED`. */
+async function ownConfig(directory: string, nights: readonly Date[]): Promise<string> {
   const path = join(directory, OWN_CONFIG);
+  const [correction, late, last] = nights.slice(-TOLD_NIGHTS);
+  const dayBefore = (night: Date, days: number): string =>
+    new Date(night.getTime() - days * MS_PER_DAY).toISOString().slice(0, 10);
   try {
     makeDirectories(dirname(path));
-    if (!existsSync(path)) await copyFile(bundled, path);
+    if (existsSync(path)) return path;
+    let text = await readFile(bundled, 'utf8');
+    if (correction !== undefined && late !== undefined && last !== undefined) {
+      const lateDay = `${dayBefore(late, 1)}: ${dayBefore(last, 0)}T00:00:00Z`;
+      const correctedDay = `${dayBefore(correction, CORRECTED_AGE_DAYS)}: ${dayBefore(correction, 0)}T00:00:00Z`;
+      text = text
+        .replace('late_days: {}', `late_days: { ${lateDay} }`)
+        .replace('corrected_days: {}', `corrected_days: { ${correctedDay} }`);
+    }
+    await writeFile(path, text);
     return path;
   } catch (cause) {
     throw new Failure('STORAGE_FAILED', `The tour could not write ${path}: ${String(cause)}`, {
@@ -115,58 +190,6 @@ export function nightsBefore(now: Date, count: number): readonly Date[] {
   );
 }
 
-/** An earlier night cannot be run any more. */
-async function runNights(
-  config: Config,
-  nights: readonly Date[],
-  watched: Required<Pick<TourOptions, 'emit' | 'signal'>>,
-): Promise<SyncSummary[]> {
-  if (config.service.kind !== 'simulator') {
-    const message = `The tour was given ${config.file}, which names a real service.`;
-    throw new Failure('USAGE_INVALID', message, {
-      hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
-    });
-  }
-  const isBegun = existsSync(config.warehouse);
-  const runs = isBegun ? (await statusOf(config, new Date(), LOCK_WAIT_MS, watched)).runs : [];
-  const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
-  const left = nights.filter((night) => night.getTime() > newest);
-  const world = await startWorld(config.service, left[0] ?? new Date());
-  try {
-    const summaries: SyncSummary[] = [];
-    for (const night of left) {
-      watched.signal.throwIfAborted();
-      world.setNow(night);
-      const nightly = configOf(night, config, nights);
-      const slices = nightly.slices.map(({ name }) => name);
-      const options = { command: 'sync', slices, asOf: night } as const;
-      summaries.push(
-        await connected(world.service, watched.emit, async (service) => {
-          const whole = fromService(service);
-          const source = nightly.slices === config.slices ? whole : reportsAlone(whole);
-          return sync(nightly, options, source, watched);
-        }),
-      );
-    }
-    return summaries;
-  } finally {
-    await world.close();
-  }
-}
-
-/** The first and the last night load everything; the last also publishes. The others load one slice, in a third of the time. */
-function configOf(night: Date, config: Config, nights: readonly Date[]): Config {
-  if (night === nights.at(-1)) return config;
-  if (night === nights[0]) return { ...config, publish: [] };
-  return {
-    ...config,
-    slices: config.slices.slice(0, 1),
-    partners: false,
-    links: null,
-    publish: [],
-  };
-}
-
 /** Uses the catalog, partners and links of the first night. */
 function reportsAlone(door: SourceFactory): SourceFactory {
   return {
@@ -182,14 +205,14 @@ function reportsAlone(door: SourceFactory): SourceFactory {
 }
 
 /** Asks the first snapshot, if there is one. */
-async function exampleCopy(config: Config): Promise<readonly Question[]> {
+async function asked(config: Config, names: readonly string[]): Promise<readonly Question[]> {
   const copy = snapshotOf(config);
   if (copy === null) return [];
   const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   try {
     const questions: Question[] = [];
-    for (const name of ['start/earned_back', 'start/to_expect']) {
+    for (const name of names) {
       const sql = statement(name).trimEnd();
       questions.push({ copy, sql, answer: await opened.rows(sql, [], answerRow) });
     }

@@ -1,4 +1,4 @@
-/** The commands as processes: exit codes, where text goes, what `init` and `check` write, and the tour. */
+/** The commands as processes: exit codes, where text goes, and what `init` and `check` write. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -187,17 +187,4 @@ test.each([
   child.kill(signal);
   await once(child, 'exit');
   expect(child.exitCode).toBe(code);
-});
-
-test('the tour runs its nights, says what the last fetched again, and runs none twice', async () => {
-  await configure();
-  const first = await ripen('demo', '--config', 'ripen.yaml', '--nights', '4');
-  expect(first.code).toBe(0);
-  expect(first.out).toMatch(
-    /^== The first night[\s\S]*9 new[\s\S]*== The last night[\s\S]*1 new, \d+ maturing/,
-  );
-  expect(await readFile(path('status.html'), 'utf8')).toContain('All is well.');
-  const second = await ripen('demo', '--config', 'ripen.yaml', '--nights', '4');
-  expect([second.code, second.out.includes('holds every night already')]).toStrictEqual([0, true]);
-  expect(second.out).not.toContain('night, ');
 });

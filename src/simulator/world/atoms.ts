@@ -21,7 +21,12 @@ export interface Traffic {
   readonly seed: number;
   readonly lanes: readonly TrafficLane[];
   readonly isSandbox: boolean;
+  readonly lateDays: Incidents;
+  readonly correctedDays: Incidents;
 }
+
+/** What goes wrong with days: when, in milliseconds since 1970, by the number of the day. */
+export type Incidents = ReadonlyMap<number, number>;
 
 const HOURS_PER_DAY = 24;
 const MAX_ATOMS_PER_LANE = 4;
@@ -36,8 +41,19 @@ const LATE_HOURS = 96;
 const SHARE_VANISHING = 0.02;
 const VANISHING_HOURS = 120;
 
+/** Of a late day these appear late, and of a corrected one these vanish. */
+const SHARE_OF_LATE_DAY = 0.8;
+const SHARE_CORRECTED = 0.1;
+const MS_PER_HOUR = 3_600_000;
+
 /** Returns the atoms of a UTC day (in days since 1970), in the lanes' order. */
-export function atomsOn(dayNumber: number, { seed, lanes, isSandbox }: Traffic): readonly Atom[] {
+export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
+  const { seed, lanes, isSandbox } = traffic;
+  const hourOf = (incidents: Incidents): number | null => {
+    const at = incidents.get(dayNumber);
+    return at === undefined ? null : Math.ceil(at / MS_PER_HOUR);
+  };
+  const [lateHour, correctedHour] = [hourOf(traffic.lateDays), hourOf(traffic.correctedDays)];
   const daySeed = mix(mix(seed, isSandbox ? 1 : 0), dayNumber);
   const firstHour = dayNumber * HOURS_PER_DAY;
   const season = 0.8 + 0.4 * fraction(mix(daySeed, 1));
@@ -49,6 +65,13 @@ export function atomsOn(dayNumber: number, { seed, lanes, isSandbox }: Traffic):
     const delay = HOURS_PER_DAY + firstHour;
     const isLate = luck < SHARE_LATE;
     const isVanishing = !isLate && luck < SHARE_LATE + SHARE_VANISHING;
+    const shownFrom = isLate ? delay + choose(mix(fate, 1), LATE_HOURS) : 0;
+    const shownUntil = isVanishing
+      ? delay + choose(mix(fate, 2), VANISHING_HOURS)
+      : Number.POSITIVE_INFINITY;
+    const chance = fraction(mix(fate, 3));
+    const isOfLateDay = lateHour !== null && chance < SHARE_OF_LATE_DAY;
+    const isCorrected = correctedHour !== null && chance < SHARE_CORRECTED;
     return Array.from(
       { length: 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE) },
       (_, index): Atom => {
@@ -62,10 +85,8 @@ export function atomsOn(dayNumber: number, { seed, lanes, isSandbox }: Traffic):
           ),
           viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
           reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
-          shownFrom: isLate ? delay + choose(mix(fate, 1), LATE_HOURS) : 0,
-          shownUntil: isVanishing
-            ? delay + choose(mix(fate, 2), VANISHING_HOURS)
-            : Number.POSITIVE_INFINITY,
+          shownFrom: isOfLateDay ? Math.max(shownFrom, lateHour) : shownFrom,
+          shownUntil: isCorrected ? Math.min(shownUntil, correctedHour) : shownUntil,
         };
       },
     );

@@ -1,9 +1,12 @@
 /**
  * The simulated world: apps, partners, links, and traffic that matures and is restated.
  * Every answer is a pure function of options, query and instant: no chance, no host clock. Counts and money add up exactly over
- * hours, days, offsets and filters. A value never changes once its horizon has passed (observed: How numbers move).
+ * hours, days, offsets and filters. A value never changes once its horizon has passed (observed: How numbers move), unless its
+ * day is corrected.
  */
 
+import { MS_PER_DAY } from '../../model/calendar.ts';
+import type { Incidents } from './atoms.ts';
 import { listFilterItems } from './catalog.ts';
 import {
   createApps,
@@ -35,6 +38,10 @@ export interface WorldOptions extends Wording {
   readonly names: Names;
   /** Metrics in addition to those of the service. */
   readonly moreMetrics: readonly WorldMetric[];
+  /** Days most of whose rows appear only at an instant. */
+  readonly lateDays: Readonly<Record<string, Date>>;
+  /** Days some of whose rows vanish at an instant, even if their values were final. */
+  readonly correctedDays: Readonly<Record<string, Date>>;
 }
 
 export const defaultWorld: WorldOptions = {
@@ -46,6 +53,8 @@ export const defaultWorld: WorldOptions = {
   weekStartsOn: 1,
   names: ordinaryNames,
   moreMetrics: [],
+  lateDays: {},
+  correctedDays: {},
   shownText: (_, text) => text,
 };
 
@@ -75,6 +84,12 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     ...serviceMetrics,
     ...moreMetrics.map((metric) => [metric.id, metric] as const),
   ]);
+  const incidents = (days: Readonly<Record<string, Date>>): Incidents =>
+    new Map(
+      Object.entries(days).map(([name, at]) => [Date.parse(name) / MS_PER_DAY, at.getTime()]),
+    );
+  const lateDays = incidents(chosen.lateDays);
+  const correctedDays = incidents(chosen.correctedDays);
   return {
     options: chosen,
     partners,
@@ -82,7 +97,8 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     links,
     report(query, now) {
       const parsed = parseQuery(query, now, metrics);
-      return createReport(parsed, { seed, lanes, isSandbox: parsed.sandbox === 'true' }, chosen);
+      const traffic = { seed, lanes, isSandbox: parsed.sandbox === 'true' };
+      return createReport(parsed, { ...traffic, lateDays, correctedDays }, chosen);
     },
     isAdditive: (metric) => metrics.get(metric)?.additive ?? false,
     filtersData: (query) => listFilterItems(query, { apps, partners, lanes, metrics }),
