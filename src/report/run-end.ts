@@ -12,6 +12,7 @@ import { EARLIEST_DAY } from '../model/period.ts';
 import { auditText, isFailedAudit } from '../publish/audits.ts';
 import { writeOutput } from '../publish/places/replacement.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
+import type { RunSteps } from '../run/execute-run.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import { keepFailedStart, readFailedStart } from './status/failed-start.ts';
 import type { StatusReport } from './status/status-report.ts';
@@ -21,13 +22,12 @@ import { countText, groupedText, minuteText } from './terminal/measure.ts';
 import { metricsText, type RunEnd } from './terminal/metrics-text.ts';
 import { newsText } from './terminal/news-text.ts';
 import { oneLine } from './terminal/printable.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const MAX_FAILURES = 5;
 const MAX_LETTERS = 300;
 
 /** The run to report, and where. */
-export interface ReportContext {
+interface ReportContext {
   readonly command: string;
   readonly config: Config;
   readonly asOf: Date | null;
@@ -37,32 +37,26 @@ export interface ReportContext {
   readonly mode: number;
 }
 
-/** Reads the warehouse while the run still holds it. */
-type OnFinished = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
-
 /** Reports how a run ended, or that it did not start. The failures of both are explained. */
 export async function reportRunEnd(
   context: ReportContext,
-  run: (onFinished: OnFinished) => Promise<SyncSummary>,
+  run: (onFinished: RunSteps['onFinished']) => Promise<SyncSummary>,
 ): Promise<SyncSummary> {
   const { config, signal, metricsFile } = context;
   const startedMs = performance.now();
   const latest: { report: StatusReport | null } = { report: null };
   const isSilent = metricsFile === null && config.notify.length === 0;
-  // Read while the run still holds the warehouse: a waiting process would get it before this one could open it again.
-  const readReport: OnFinished = async (warehouse, { as_of: asOf, failures }) => {
-    if (isSilent && failures.length === 0) return;
-    latest.report = await readStatus(config, warehouse, new Date(asOf)).catch(unreadBy(context));
-  };
   try {
-    const summary = await run(readReport);
-    const failures = await explained(summary.failures, {
-      config,
-      report: latest.report,
-      runId: summary.run_id,
+    // Read while the run still holds the warehouse: a waiting process would get it before this one could open it again.
+    const summary = await run(async (warehouse, { as_of: asOf, failures }) => {
+      if (isSilent && failures.length === 0) return;
+      const reading = readStatus(config, warehouse, new Date(asOf));
+      latest.report = await reading.catch(unreadBy(context));
     });
-    const reported = { ...summary, failures };
-    await deliverReport(endOf(context, reported, startedMs), latest.report, context);
+    const { report } = latest;
+    const known = { config, report, runId: summary.run_id };
+    const reported = { ...summary, failures: await explained(summary.failures, known) };
+    await deliverReport(endOf(context, reported, startedMs), report, context);
     return reported;
   } catch (thrown) {
     throw await reportFailedStart(context, asFailure(thrown, signal), startedMs);
@@ -74,14 +68,15 @@ function endOf(
   of: SyncSummary | Failure,
   startedMs: number,
 ): RunEnd {
-  const isFailure = of instanceof Failure;
-  const isStopped = isFailure ? of.code === 'INTERRUPTED' : of.status === 'interrupted';
-  const exitCode = isStopped ? stoppedExitCode(signal) : exitCodeOf(isFailure ? [of] : of.failures);
   const durationMs = Math.round(performance.now() - startedMs);
-  const end = { command, endedAt: new Date(), durationMs, exitCode };
-  return isFailure
-    ? { ...end, summary: null, failure: of }
-    : { ...end, summary: of, failure: null };
+  const end = { command, endedAt: new Date(), durationMs };
+  if (of instanceof Failure) {
+    const exitCode = of.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([of]);
+    return { ...end, exitCode, summary: null, failure: of };
+  }
+  const isStopped = of.status === 'interrupted';
+  const exitCode = isStopped ? stoppedExitCode(signal) : exitCodeOf(of.failures);
+  return { ...end, exitCode, summary: of, failure: null };
 }
 
 /** Reports that a run did not start. Resolves to its failure with what readers still have. */
@@ -96,13 +91,16 @@ async function reportFailedStart(
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
   const unread = metricsFile === null ? (): null => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
+  let reported = failure;
+  const { code, facts, cause } = failure;
   const known = { config, report, runId: null };
   const [explanation] =
-    failure.code === 'INTERRUPTED' ? [] : await explained([failedEvent(failure)], known);
-  const { message = failure.message, hint = failure.hint } = explanation ?? {};
-  const { code, facts, cause } = failure;
-  const details = { facts, cause, ...(hint === null ? {} : { hint }) };
-  const reported = explanation === undefined ? failure : new Failure(code, message, details);
+    code === 'INTERRUPTED' ? [] : await explained([failedEvent(failure)], known);
+  if (explanation !== undefined) {
+    const { message, hint } = explanation;
+    const details = { facts, cause, ...(hint === null ? {} : { hint }) };
+    reported = new Failure(code, message, details);
+  }
   await deliverReport(endOf(context, reported, startedMs), report, context);
   return reported;
 }
@@ -199,41 +197,35 @@ function endText(
   report: StatusReport | null,
 ): string {
   const who = `ripen ${command} on ${hostname()}`;
+  const short = (text: string): string => {
+    const line = oneLine(text);
+    return line.length > MAX_LETTERS ? `${line.slice(0, MAX_LETTERS)}…` : line;
+  };
+  const linesOf = ({ code, message, hint }: PrintedFailure): string[] => [
+    `${code}: ${short(message)}`,
+    ...(hint === null ? [] : [`hint: ${short(hint)}`]),
+  ];
   if (summary === null)
     return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
   const { failures, audits, status, as_of: asOf, run_id: runId, published } = summary;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
-  const count = failures.reduce((sum, each) => sum + (each.count ?? 1), 0);
-  const failed =
-    exitCode === 0
-      ? ''
-      : `${count === 0 ? '' : `; ${countText(count, 'failure')}`} (exit ${exitCode})`;
-  const copies = published.map(({ kind, path }) => `${kind} ${oneLine(path)}`).join(', ');
-  return [
+  const count = failures.reduce((sum, { count: times = 1 }) => sum + times, 0);
+  let failed = count === 0 ? '' : `; ${countText(count, 'failure')}`;
+  failed = exitCode === 0 ? '' : `${failed} (exit ${exitCode})`;
+  const lines = [
     `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}, run ${runId}`,
     ...failures.slice(0, MAX_FAILURES).flatMap(linesOf),
-    ...(failures.length > MAX_FAILURES ? [`and ${failures.length - MAX_FAILURES} more`] : []),
-    // Those that hold the night are among the failures.
-    ...audits
-      .filter((audit) => isFailedAudit(audit) && audit.on_fail === 'warn')
-      .map((audit) => oneLine(auditText(audit)).slice(0, MAX_LETTERS)),
-    copies === '' ? 'no copy was published' : `published: ${copies}`,
-    ...(report === null ? [] : newsLines(report)),
-  ].join('\n');
-}
-
-/** Audits are told by the summary. */
-function newsLines({ news, ...report }: StatusReport): string[] {
-  const items = news.items.filter(({ kind }) => !kind.startsWith('audit '));
-  const { title, lines } = newsText({ ...report, news: { ...news, items } });
-  return [`${title}:`, ...lines.map((line) => line.slice(0, MAX_LETTERS))];
-}
-
-function linesOf({ code, message, hint }: PrintedFailure): string[] {
-  const short = (text: string): string =>
-    text.length > MAX_LETTERS ? `${text.slice(0, MAX_LETTERS)}…` : text;
-  return [
-    `${code}: ${short(oneLine(message))}`,
-    ...(hint === null ? [] : [`hint: ${short(oneLine(hint))}`]),
   ];
+  if (failures.length > MAX_FAILURES) lines.push(`and ${failures.length - MAX_FAILURES} more`);
+  // Those that hold the night are among the failures.
+  for (const audit of audits)
+    if (isFailedAudit(audit) && audit.on_fail === 'warn') lines.push(short(auditText(audit)));
+  const copies = published.map(({ kind, path }) => `${kind} ${oneLine(path)}`).join(', ');
+  lines.push(copies === '' ? 'no copy was published' : `published: ${copies}`);
+  if (report !== null) {
+    const items = report.news.items.filter(({ kind }) => !kind.startsWith('audit '));
+    const news = newsText({ ...report, news: { ...report.news, items } });
+    lines.push(`${news.title}:`, ...news.lines.map(short));
+  }
+  return lines.join('\n');
 }

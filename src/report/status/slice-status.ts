@@ -22,7 +22,6 @@ import {
   movedPeriod,
   type PeriodStatus,
   restatedMetric,
-  type ShownPeriodState,
   type SliceStatus,
 } from './status-report.ts';
 
@@ -33,32 +32,23 @@ const CURVED_MONTHS = 4;
 /** As many pictures as fit side by side. */
 const CURVED_KEYS = 2;
 
-const tableState = z.object({
-  is_live: z.boolean(),
-  building_periods: count.nullable(),
-});
+const tableState = z.object({ is_live: z.boolean(), building_periods: count.nullable() });
 const rowOfSlice = z.looseObject({ slice: z.string() });
 
-/** What the ledger has of each slice. */
-type Stored = Awaited<ReturnType<typeof readStored>>;
-
-/** Reads what the ledger has of slices; without a warehouse, nothing. */
-export async function readStored(
+/** Returns the status of slices; without a warehouse nothing is loaded. `controlOf` returns a text if a slice has no control totals. */
+export async function readSlices(
   warehouse: Warehouse | null,
   slices: readonly Slice[],
   planAt: Date,
-) {
-  const configured = slices.map((slice) => {
-    return { slice: slice.name, fingerprint: fingerprintOf(slice), metrics: slice.metrics };
-  });
-  const since = timestamp(new Date(planAt.getTime() - RESTATED_DAYS * MS_PER_DAY));
+  controlOf: (slice: Slice) => SliceStatus['control'] | string,
+): Promise<SliceStatus[]> {
   const read = async <T>(
     of: string,
     shape: z.ZodType<T>,
     ...parameters: string[]
   ): Promise<(slice: string) => T[]> => {
     const bySlice = new Map<string, T[]>();
-    const rows = (await warehouse?.rows(statement(of), parameters, rowOfSlice)) ?? [];
+    const rows = (await warehouse?.rows(statement(`status/${of}`), parameters, rowOfSlice)) ?? [];
     for (const row of rows) {
       const stored = bySlice.get(row.slice) ?? [];
       bySlice.set(row.slice, stored);
@@ -66,73 +56,60 @@ export async function readStored(
     }
     return (slice) => bySlice.get(slice) ?? [];
   };
-  return {
-    warehouse,
-    relations: warehouse === null ? null : await relationsIn(warehouse, 'main'),
-    table: await read('status/table', tableState),
-    periods: await read('status/periods', storedPeriod, JSON.stringify(configured)),
-    ranges: await read('status/finality', storedRange),
-    restated: await read('status/restatements', restatedMetric, since),
-    moved: await read('status/moved', movedPeriod, since),
-    maturation: await read('status/maturation', maturationAge),
-    backtest: await read('status/backtest', backtestAge),
-    horizons: await read('status/horizons', metricHorizon),
-  };
-}
-
-/** Returns the status of a slice. `control` is a text that says why there is none. */
-export async function sliceStatus(
-  stored: Stored,
-  slice: Slice,
-  planAt: Date,
-  control: SliceStatus['control'] | string,
-): Promise<SliceStatus> {
-  const { name } = slice;
-  const [table] = stored.table(name);
-  const periods = stored.periods(name);
-  const fetches = periods.map((period) => period.fetched_at).toSorted();
-  const relation = table?.is_live === true ? stored.relations?.get(name) : undefined;
-  const columns = relation?.columns ?? [];
-  const expected = expectedPeriods(slice, periods, planAt);
-  const ages = expected.map(({ status }) => status);
-  // Before the next sync, the table may have another form or date dimension than the slice.
-  const hasCurves = ['age_days', slice.grain].every((needed) =>
-    columns.some(({ name: column }) => column === needed),
-  );
-  const meanings = new Map(columns.map((column) => [column.name, column.comment]));
-  const metrics = metricStatuses(slice.metrics, expected, stored.ranges(name), meanings);
-  return {
-    name,
-    newest_period: periods.findLast(({ rows }) => rows > 0)?.start_day ?? null,
-    newest_fetch_at: fetches.at(-1) ?? null,
-    next_refresh_at: nextRefreshAt(slice, ages, planAt),
-    rows: periods.reduce((sum, { rows }) => sum + rows, 0),
-    periods: periodCounts(ages),
-    cells: summedCells(metrics),
-    unproven_periods: periods.filter((period) => period.is_unproven).length,
-    building_periods: table?.building_periods ?? null,
-    restated: stored.restated(name),
-    moved: stored.moved(name),
-    maturation: stored.maturation(name),
-    backtest: stored.backtest(name),
-    horizons: stored.horizons(name),
-    no_control: periods.length > 0 && typeof control === 'string' ? control : null,
-    control: typeof control === 'string' ? null : control,
-    curves:
-      stored.warehouse === null || !hasCurves
-        ? []
-        : await readCurves(stored.warehouse, slice, expected),
-    money:
-      stored.warehouse === null
-        ? []
-        : await readMoney(
-            stored.warehouse,
-            slice,
-            columns.map((column) => column.name),
-          ),
-    metrics,
-    ages,
-  };
+  const configured = slices.map((slice) => {
+    return { slice: slice.name, fingerprint: fingerprintOf(slice), metrics: slice.metrics };
+  });
+  const since = timestamp(new Date(planAt.getTime() - RESTATED_DAYS * MS_PER_DAY));
+  const relations = warehouse === null ? null : await relationsIn(warehouse, 'main');
+  const tables = await read('table', tableState);
+  const stored = await read('periods', storedPeriod, JSON.stringify(configured));
+  const ranges = await read('finality', storedRange);
+  const restated = await read('restatements', restatedMetric, since);
+  const moved = await read('moved', movedPeriod, since);
+  const maturation = await read('maturation', maturationAge);
+  const backtest = await read('backtest', backtestAge);
+  const horizons = await read('horizons', metricHorizon);
+  const statuses: SliceStatus[] = [];
+  for (const slice of slices) {
+    const { name, grain } = slice;
+    const [table] = tables(name);
+    const periods = stored(name);
+    const expected = expectedPeriods(slice, periods, planAt);
+    const ages = expected.map(({ status }) => status);
+    const columns = (table?.is_live === true ? relations?.get(name)?.columns : undefined) ?? [];
+    const meanings = new Map(columns.map((column) => [column.name, column.comment]));
+    const metrics = metricStatuses(slice.metrics, expected, ranges(name), meanings);
+    // Before the next sync, the table may have another form or date dimension than the slice.
+    const hasCurves = meanings.has('age_days') && grain !== null && meanings.has(grain);
+    const control = controlOf(slice);
+    statuses.push({
+      name,
+      newest_period: periods.findLast(({ rows }) => rows > 0)?.start_day ?? null,
+      newest_fetch_at:
+        periods
+          .map((period) => period.fetched_at)
+          .toSorted()
+          .at(-1) ?? null,
+      next_refresh_at: nextRefreshAt(slice, ages, planAt),
+      rows: periods.reduce((sum, { rows }) => sum + rows, 0),
+      periods: periodCounts(ages),
+      cells: summedCells(metrics),
+      unproven_periods: periods.filter((period) => period.is_unproven).length,
+      building_periods: table?.building_periods ?? null,
+      restated: restated(name),
+      moved: moved(name),
+      maturation: maturation(name),
+      backtest: backtest(name),
+      horizons: horizons(name),
+      no_control: periods.length > 0 && typeof control === 'string' ? control : null,
+      control: typeof control === 'string' ? null : control,
+      curves: warehouse !== null && hasCurves ? await readCurves(warehouse, slice, expected) : [],
+      money: warehouse === null ? [] : await readMoney(warehouse, slice, [...meanings.keys()]),
+      metrics,
+      ages,
+    });
+  }
+  return statuses;
 }
 
 async function readCurves(
@@ -140,25 +117,11 @@ async function readCurves(
   { name, cube = [], grain }: Slice,
   expected: readonly Expected[],
 ): Promise<CohortCurve[]> {
-  const curves: CohortCurve[] = [];
-  const starts = JSON.stringify(expected.map(({ start }) => start));
-  for (const cohort of new Set(cube.map((metric) => metric.cohort))) {
-    if (curves.length === CURVED_KEYS) break;
-    const of = [name, cohort, CURVED_MONTHS, starts];
-    const points = await warehouse.rows(curveSql(name, grain ?? 'day'), of, curvePoint);
-    if (points.length > 0) curves.push({ cohort, points });
-  }
-  return curves;
-}
-
-/**
- * A withheld value is no row, so the ledger says whether a month is final. $1 slice, $2 key, $3 number of months, $4 the start
- * of each expected period (JSON list).
- */
-function curveSql(slice: string, grain: string): string {
-  return `with cells as (
-    select ${periodSql(grain)} as period, s.metric, s.age_days, sum(s."value")::double as value
-    from main.${identifier(slice)} as s
+  // A withheld value is no row, so the ledger says whether a month is final. $1 slice, $2 key, $3 number of months, $4 the start of
+  // each expected period (JSON list).
+  const sql = `with cells as (
+    select ${periodSql(grain ?? 'day')} as period, s.metric, s.age_days, sum(s."value")::double as value
+    from main.${identifier(name)} as s
     join ripen.slice_metrics as m on m.slice = $1 and m.metric = s.metric and m.additive
     where s.cohort = $2
     group by all
@@ -186,9 +149,17 @@ join months as n on n.month = date_trunc('month', c.period)
 join finality as f on f.month = n.month and f.metric = c.metric
 group by all
 order by month, age_days`;
+  const curves: CohortCurve[] = [];
+  const starts = JSON.stringify(expected.map(({ start }) => start));
+  for (const cohort of new Set(cube.map((metric) => metric.cohort))) {
+    if (curves.length === CURVED_KEYS) break;
+    const points = await warehouse.rows(sql, [name, cohort, CURVED_MONTHS, starts], curvePoint);
+    if (points.length > 0) curves.push({ cohort, points });
+  }
+  return curves;
 }
 
-export const storedPeriod = z.object({
+const storedPeriod = z.object({
   start_day: dayShape,
   end_day: dayShape,
   requested_start: dayShape,
@@ -215,13 +186,13 @@ export const storedRange = z.object({
 });
 
 /** `start`, the first day of the bucket, is the key in the ledger. */
-export interface Expected {
+interface Expected {
   readonly start: string;
   readonly status: PeriodStatus;
 }
 
 /** Returns every period of the slice's coverage at an instant, in order. */
-export function expectedPeriods(
+function expectedPeriods(
   slice: Slice,
   stored: readonly z.infer<typeof storedPeriod>[],
   planAt: Date,
@@ -254,14 +225,7 @@ export function expectedPeriods(
 }
 
 export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['periods'] {
-  const counts: Record<ShownPeriodState, number> = {
-    missing: 0,
-    open: 0,
-    maturing: 0,
-    final: 0,
-    cut: 0,
-    empty: 0,
-  };
+  const counts = { missing: 0, open: 0, maturing: 0, final: 0, cut: 0, empty: 0 };
   for (const { state } of periods) counts[state] += 1;
   return { expected: periods.length, loaded: periods.length - counts.missing, ...counts };
 }
@@ -270,7 +234,7 @@ export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['per
  * Returns when a fetch is next due: now if a period is missing, or not over and not just fetched. Else at the next refresh of a
  * period, or at the start of the next day if that is earlier and the date period moves.
  */
-export function nextRefreshAt(
+function nextRefreshAt(
   slice: Slice,
   periods: readonly PeriodStatus[],
   planAt: Date,
@@ -320,8 +284,8 @@ export function metricStatuses(
 }
 
 export function summedCells(metrics: readonly Pick<MetricStatus, 'spans'>[]): SliceStatus['cells'] {
-  const spans = metrics.flatMap((metric) => metric.spans);
   const cells = {
+    expected: 0,
     final: 0,
     maturing: 0,
     open: 0,
@@ -331,6 +295,9 @@ export function summedCells(metrics: readonly Pick<MetricStatus, 'spans'>[]): Sl
     'not loaded': 0,
     missing: 0,
   };
-  for (const { state, periods } of spans) cells[state] += periods;
-  return { expected: spans.reduce((sum, { periods }) => sum + periods, 0), ...cells };
+  for (const { state, periods } of metrics.flatMap(({ spans }) => spans)) {
+    cells[state] += periods;
+    cells.expected += periods;
+  }
+  return cells;
 }

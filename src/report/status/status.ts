@@ -17,10 +17,10 @@ import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { controlEvidence } from '../../warehouse/tables/lost-apps.ts';
 import { instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
+import type { Bindable, Warehouse } from '../../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
-import { readStored, sliceStatus } from './slice-status.ts';
+import { readSlices } from './slice-status.ts';
 import {
   comparedTotals,
   newsItem,
@@ -45,8 +45,15 @@ export async function readStatus(
     since = null,
   }: { readonly snapshot?: string | null; readonly since?: Date | null } = {},
 ): Promise<StatusReport> {
-  const listed =
-    warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
+  const read = async <T>(
+    of: string,
+    parameters: readonly Bindable[],
+    shape: z.ZodType<T>,
+  ): Promise<T[]> => (await warehouse?.rows(statement(of), parameters, shape)) ?? [];
+  const { links } = config;
+  const listed = config.slices.some(hasStars)
+    ? await read('status/listed_metrics', [JSON.stringify(metricFilterNames)], listedRow)
+    : [];
   // Awaited together, they are read together.
   const configured = await Promise.all(
     config.slices.map(async (stated) => {
@@ -55,25 +62,46 @@ export async function readStatus(
     }),
   );
   const controls = await readControls(config, warehouse, configured, planAt);
-  const ledger = await readStored(warehouse, configured, planAt);
-  const slices: SliceStatus[] = [];
-  for (const slice of configured)
-    slices.push(await sliceStatus(ledger, slice, planAt, controls(slice)));
-  const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
-  const stored =
-    (await warehouse?.rows(statement('publish/slices'), [], z.object({ slice: z.string() }))) ?? [];
+  const slices = await readSlices(warehouse, configured, planAt, controls);
   const names = new Set(config.slices.map(({ name }) => name));
-  const unconfigured = stored.map(({ slice }) => slice).filter((name) => !names.has(name));
-  const crawls =
-    config.links === null
-      ? []
-      : ((await warehouse?.rows(statement('links/last_crawls'), [], crawlRow)) ?? []);
-  const about = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot };
-  const news = warehouse === null ? noNews : await readNews(warehouse, planAt, since);
-  const report = { ...about, news, slices, unconfigured, crawls, ...runs };
+  const stored = await read('publish/slices', [], sliceRow);
+  const runs = await read('status/runs', [RUNS], runStatus);
+  const [newest] = runs;
+  // In a copy, which it made, the newest run has not ended: its status is that before publishing.
+  if (newest !== undefined && snapshot !== null)
+    runs[0] = { ...newest, status: newest.refreshed ?? newest.status };
+  const ofNewest = [newest?.run_id ?? null];
+  const asOf = timestamp(planAt);
+  const [earlier] = since === null ? await read('status/news_since', [asOf], sinceRow) : [since];
+  const between = [timestamp(earlier ?? new Date(0)), asOf, JSON.stringify(newsKinds)];
+  const [items = []] = await read('status/news', between, newsRow);
+  const report = {
+    as_of: planAt.toISOString(),
+    warehouse: config.warehouse,
+    snapshot,
+    news: { since: earlier?.toISOString() ?? null, items },
+    slices,
+    unconfigured: stored.filter((name) => !names.has(name)),
+    crawls: links === null ? [] : await read('links/last_crawls', [], crawlRow),
+    runs,
+    warnings: await read('status/run_warnings', ofNewest, runWarning),
+    rejected_rows: await read('status/run_rejected_rows', ofNewest, rejectedRows),
+  };
   const future = warehouse === null ? null : await futureFetch(warehouse, config.slices, planAt);
   return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
 }
+
+/** Two weeks of nights: enough to see a pattern. */
+const RUNS = 14;
+
+const listedRow = z.object({ id: z.string() }).transform(({ id }) => id);
+const sliceRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
+const sinceRow = z.object({ since: instant.nullable() }).transform(({ since }) => since);
+const newsRow = z.object({ items: jsonOf(z.array(newsItem)) }).transform(({ items }) => items);
+const crawlRow = z.object({
+  app_token: z.string(),
+  crawled_at: instant.transform((at) => at.toISOString()),
+});
 
 /** Returns a function from a slice to how far its totals agree with the service's, or why that is not known. */
 async function readControls(
@@ -100,40 +128,6 @@ async function readControls(
     if (slice.grain === null) return 'the slice has no date dimension';
     return controlName(slice) === null ? 'its filters allow none' : 'none could be read yet';
   };
-}
-
-const noNews = { since: null, items: [] };
-
-async function readNews(
-  warehouse: Warehouse,
-  planAt: Date,
-  since: Date | null,
-): Promise<StatusReport['news']> {
-  const sinceRow = z.object({ since: instant.nullable() });
-  const [before] =
-    since === null
-      ? await warehouse.rows(statement('status/news_since'), [timestamp(planAt)], sinceRow)
-      : [{ since }];
-  const from = before?.since ?? null;
-  const between = [timestamp(from ?? new Date(0)), timestamp(planAt), JSON.stringify(newsKinds)];
-  const newsRow = z.object({ items: jsonOf(z.array(newsItem)) });
-  const [news] = await warehouse.rows(statement('status/news'), between, newsRow);
-  return { since: from?.toISOString() ?? null, items: news?.items ?? [] };
-}
-
-const crawlRow = z.object({
-  app_token: z.string(),
-  crawled_at: instant.transform((at) => at.toISOString()),
-});
-
-async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
-  const lists = JSON.stringify(metricFilterNames);
-  const rows = await warehouse.rows(
-    statement('status/listed_metrics'),
-    [lists],
-    z.object({ id: z.string() }),
-  );
-  return rows.map(({ id }) => id);
 }
 
 /** Returns the path of the first snapshot that exists. */
@@ -169,29 +163,3 @@ export async function statusOf(
     return read(0, snapshot);
   }
 }
-
-/** Two weeks of nights: enough to see a pattern. */
-const RUNS = 14;
-
-/** In a copy, which it made, the newest run has not ended. */
-async function readLastRuns(
-  warehouse: Warehouse,
-  isCopy: boolean,
-): Promise<Pick<StatusReport, 'runs' | 'warnings' | 'rejected_rows'>> {
-  const found = await warehouse.rows(statement('status/runs'), [RUNS], runStatus);
-  const [newest] = found;
-  if (newest === undefined) return noRuns;
-  // Its status before publishing.
-  const asItStood = isCopy ? { ...newest, status: newest.refreshed ?? newest.status } : newest;
-  return {
-    runs: [asItStood, ...found.slice(1)],
-    warnings: await warehouse.rows(statement('status/run_warnings'), [newest.run_id], runWarning),
-    rejected_rows: await warehouse.rows(
-      statement('status/run_rejected_rows'),
-      [newest.run_id],
-      rejectedRows,
-    ),
-  };
-}
-
-const noRuns = { runs: [], warnings: [], rejected_rows: [] };

@@ -69,7 +69,7 @@ export function newsText({ news, slices }: StatusReport): {
   return {
     title: since === null ? 'News' : `News since ${minuteText(since)}`,
     lines: [
-      ...shown.map((item) => `${clockText(item.found_at)}  ${oneLine(itemText(item))}`),
+      ...shown.map((item) => `${clockText(item.found_at)} ${oneLine(itemText(item))}`),
       ...(others.length === 0 ? [] : [`${shown.length === 0 ? '' : 'also '}${others.join(', ')}`]),
       `${items.length === 0 ? nothing : ''}${agreement}`,
     ],
