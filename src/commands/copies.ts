@@ -148,7 +148,7 @@ function lossText(loss: Loss, { warehouse, publish }: Config): string {
     `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`,
     ...(loss.answers === 0
       ? []
-      : [`It is deleted from ${countText(loss.answers, 'archived answer')}, too.`]),
+      : [`This also deletes ${countText(loss.answers, 'archived answer')}, each as a whole.`]),
     ...copies,
     ...(loss.is_configured ? [again(loss)] : []),
   ].join(' ');

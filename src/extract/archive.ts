@@ -2,9 +2,13 @@
  * The archive: keeps loaded answers for a while so that they can be loaded again.
  *
  * It is in `<warehouse>.archive/<slice>/`; only the holder of the run lock touches it. A symbolic link in the place of a
- * slice's folder is not followed. Nothing is synced to disk: a power cut costs an entry, which its checksums show.
+ * slice's folder is not followed. An entry is one window's complete answer as it was requested and loaded, and is kept or
+ * deleted as a whole: a directory `<requested at>.<first day>_<last day>.<letters>` with `window.json` and a compressed body
+ * per page. `window.json` is written last and removed first: a killed run may leave a directory without it. Documents have
+ * checksums. Nothing is synced to disk: a power cut costs an entry, which its checksums show.
  */
 
+import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import {
   lstat,
@@ -26,30 +30,11 @@ import * as z from 'zod';
 
 import { secretForms } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import type { Day } from '../model/calendar.ts';
-import type { Catalog } from '../model/catalog.ts';
+import { type Day, lastDay, parseDay } from '../model/calendar.ts';
 import { catalogItem } from '../model/catalog-item.ts';
+import { dueReasons } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
-import { Measuring, onDisk, type Measured, type Spooled } from './spool.ts';
-import {
-  type ArchivedWindow,
-  type ArchiveEntry,
-  type BodyFile,
-  bodyName,
-  type Damage,
-  documentText,
-  entryOf,
-  entryStem,
-  fetchedAtOf,
-  instantName,
-  instantShape,
-  isEntryName,
-  keepPeriods,
-  parseDocument,
-  parseSidecar,
-  rowAnswers,
-  SIDECAR,
-} from './archive-entry.ts';
+import { onDisk, receivedAtOf, requestedAtOf, type Spooled } from './spool.ts';
 
 /** Reports are confidential: only the owner may read them. */
 const PRIVATE = { file: 0o600, folder: 0o700 } as const;
@@ -57,10 +42,79 @@ const PRIVATE = { file: 0o600, folder: 0o700 } as const;
 /** The service waits for the next request while whole answers are compressed; a smaller file is not worth the time. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
-/** The directory of a warehouse's archive. */
-export function archiveRoot(warehousePath: string): string {
-  return `${warehousePath}.archive`;
+/** The file that makes a directory an entry. */
+const SIDECAR = 'window.json';
+const ENTRY_NAME = /^\d{8}T\d{9}Z\.[\d_-]{21}\.\w+$/;
+
+const dayShape = z.custom<Day>((value) => typeof value === 'string' && parseDay(value) !== null);
+const interval = z.object({ start: dayShape, end: dayShape });
+const instantShape = z.iso.datetime().transform((text) => new Date(text));
+const valueSet = z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) });
+
+const entryShape = z.object({
+  slice: z.string(),
+  fingerprint: z.string(),
+  metrics: z.array(z.string()),
+  requested: interval,
+  replaced: interval,
+  periods: z
+    .array(
+      z.object({
+        period: z.object({ bucket: interval, requested: interval }),
+        reason: z.enum(dueReasons),
+      }),
+    )
+    .min(1),
+  parts: z.array(z.record(z.string(), valueSet)).min(1),
+  requestedAt: instantShape,
+  receivedAt: instantShape,
+  /** The instant that counts as the fetch; null if `requestedAt` does. */
+  asOf: instantShape.nullable(),
+  /** One per request: one body per page (none for a 204), and why further pages were not followed, else null. */
+  answers: z.array(
+    z.object({
+      partNo: z.number(),
+      metrics: z.array(z.string()),
+      bodies: z.array(
+        z.object({
+          /** Its number among all bodies of the entry. */
+          no: z.number(),
+          /** Checksum of the file's bytes, hexadecimal. */
+          sha256: z.string(),
+          bytes: z.number(),
+          plainBytes: z.number(),
+        }),
+      ),
+      unfollowed: z.string().nullable(),
+    }),
+  ),
+});
+
+export type ArchiveEntry = z.infer<typeof entryShape>;
+
+/** An entry whose sidecar is whole; its bodies are not checked yet. */
+export interface ArchivedWindow {
+  readonly path: string;
+  readonly entry: ArchiveEntry;
 }
+
+/** Something in the archive that cannot be loaded. */
+export interface Damage {
+  readonly path: string;
+  readonly because: string;
+}
+
+/** Returns the instant that counts as the fetch in every decision about finality. */
+export const fetchedAtOf = ({ asOf, requestedAt }: ArchiveEntry): Date => asOf ?? requestedAt;
+
+/** The file name of a body inside its entry, by its number; the extension tells DuckDB the encoding. */
+export const bodyName = (no: number): string => `part-${no}.json.gz`;
+
+/** An instant as names of entries begin with it: their order is that of their requests. */
+const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
+
+/** The directory of a warehouse's archive. */
+export const archiveRoot = (warehousePath: string): string => `${warehousePath}.archive`;
 
 const sliceFolder = (warehousePath: string, slice: string): string =>
   join(archiveRoot(warehousePath), slice);
@@ -68,22 +122,44 @@ const sliceFolder = (warehousePath: string, slice: string): string =>
 /** Stores a loaded window's answer; `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
 export async function archiveWindow(
   warehousePath: string,
-  spooled: Spooled,
+  { window, answers }: Spooled,
   asOf: Date | null,
 ): Promise<void> {
-  const folder = sliceFolder(warehousePath, spooled.window.slice.name);
+  const { slice, fingerprint, requested, replaced, periods, parts } = window;
+  const folder = sliceFolder(warehousePath, slice.name);
+  const requestedAt = requestedAtOf(answers);
+  const stem = `${instantName(requestedAt)}.${requested.start}_${lastDay(requested)}.`;
   await onDisk('archive', folder, async () => {
     await mkdir(folder, { recursive: true, mode: PRIVATE.folder });
     await assertNoLink(folder);
-    const path = await mkdtemp(join(folder, entryStem(spooled)));
+    const path = await mkdtemp(join(folder, stem));
     try {
-      const bodies: BodyFile[] = [];
-      for (const page of rowAnswers(spooled.answers).flatMap(({ pages }) => pages)) {
-        const no = bodies.length + 1;
-        const measured = await compressBody(page, join(path, bodyName(no)));
-        bodies.push({ no, ...measured, plainBytes: page.plainBytes, encoding: 'gzip' });
+      const archived: object[] = [];
+      let no = 0;
+      for (const { box, pages, unfollowed } of answers) {
+        // Control totals are of the night they were stated in.
+        if (box.control !== null) continue;
+        const bodies: object[] = [];
+        for (const page of pages) {
+          no += 1;
+          const file = await compressBody(page, join(path, bodyName(no)));
+          bodies.push({ no, ...file, plainBytes: page.plainBytes });
+        }
+        archived.push({ partNo: box.partNo, metrics: box.metrics, bodies, unfollowed });
       }
-      await writeWhole(join(path, SIDECAR), entryOf(spooled, asOf, bodies));
+      await writeWhole(join(path, SIDECAR), {
+        slice: slice.name,
+        fingerprint,
+        metrics: slice.metrics,
+        requested,
+        replaced,
+        periods,
+        parts,
+        requestedAt,
+        receivedAt: receivedAtOf(answers),
+        asOf,
+        answers: archived,
+      });
     } catch (error) {
       await remove(path);
       throw error;
@@ -91,13 +167,25 @@ export async function archiveWindow(
   });
 }
 
-async function compressBody(body: SavedBody, to: string): Promise<Measured> {
-  const decoding = body.encoding === 'gzip' ? createGunzip() : new PassThrough();
-  const measuring = new Measuring();
-  const sink = createWriteStream(to, { flags: 'wx', mode: PRIVATE.file });
-  const source = createReadStream(body.path);
-  await pipeline(source, decoding, withoutSecrets, createGzip(GZIP), measuring, sink);
-  return measuring.measured();
+/** Returns the size and checksum of the compressed file. */
+async function compressBody(body: SavedBody, to: string) {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  await pipeline(
+    createReadStream(body.path),
+    body.encoding === 'gzip' ? createGunzip() : new PassThrough(),
+    withoutSecrets,
+    createGzip(GZIP),
+    async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        bytes += chunk.length;
+        yield chunk;
+      }
+    },
+    createWriteStream(to, { flags: 'wx', mode: PRIVATE.file }),
+  );
+  return { sha256: hash.digest('hex'), bytes };
 }
 
 /** Passes a body on. Throws `STORAGE_FAILED` if it contains a secret, beside its rows for example: it must not be kept. */
@@ -116,21 +204,39 @@ async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Replaces a document, whole or not at all. */
-async function writeWhole(path: string, content: unknown): Promise<void> {
+/** Replaces a document, whole or not at all, with its checksum. The content must survive JSON. */
+async function writeWhole(path: string, content: object): Promise<void> {
+  const text = JSON.stringify(content);
   const part = `${path}.part`;
-  await writeFile(part, documentText(content), { mode: PRIVATE.file });
+  await writeFile(part, `{"sha256":"${checksumOf(text)}","content":${text}}\n`, {
+    mode: PRIVATE.file,
+  });
   await rename(part, path);
 }
+
+/** Returns a document's content, or a text that says what is wrong with it. */
+async function readWhole<T extends object>(
+  path: string,
+  shape: z.ZodType<T>,
+): Promise<T | string | null> {
+  if (!existsSync(path)) return null;
+  const text = await readFile(path, 'utf8');
+  const [, sha256, content = ''] = /^\{"sha256":"(\w+)","content":(.*)\}\n$/s.exec(text) ?? [];
+  if (sha256 !== checksumOf(content)) return 'did not match its checksum';
+  return shape.safeParse(JSON.parse(content)).data ?? 'had missing or invalid fields';
+}
+
+const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Deletes the entries requested before an instant, and unfinished ones of killed runs. Throws `STORAGE_FAILED`. */
 export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
-    const found = existsSync(root) ? await readdir(root, { withFileTypes: true }) : [];
-    for (const folder of found.filter((each) => each.isDirectory())) {
-      for (const { name, path } of await entriesIn(join(root, folder.name))) {
-        if (name < instantName(before) || !existsSync(join(path, SIDECAR))) await removeEntry(path);
+    const folders = existsSync(root) ? await readdir(root, { withFileTypes: true }) : [];
+    for (const folder of folders.filter((file) => file.isDirectory())) {
+      for (const { name, path, isEntry } of await filesIn(join(root, folder.name))) {
+        const isOld = name < instantName(before) || !existsSync(join(path, SIDECAR));
+        if (isEntry && isOld) await removeEntry(path);
       }
     }
   });
@@ -145,101 +251,71 @@ export async function readArchive(
   return onDisk('archive', folder, async () => {
     const windows: ArchivedWindow[] = [];
     const damages: Damage[] = [];
-    for (const { path, isEntry } of await foundIn(folder)) {
-      const entry = isEntry ? await readEntry(path, slice) : 'it was no entry of the archive';
-      if (typeof entry === 'string') damages.push({ path, because: entry });
+    for (const { path, isEntry } of await filesIn(folder)) {
+      const entry = isEntry
+        ? await readWhole(join(path, SIDECAR), entryShape).catch(systemMessage)
+        : 'was no entry of the archive';
+      if (typeof entry === 'string')
+        damages.push({ path, because: `${isEntry ? `its ${SIDECAR}` : 'it'} ${entry}` });
+      else if (entry !== null && entry.slice !== slice)
+        damages.push({ path, because: `it was an answer for slice ${entry.slice}` });
       else if (entry !== null) windows.push({ path, entry });
     }
-    return { windows: windows.toSorted(byFetch), damages };
+    const at = ({ entry, path }: ArchivedWindow): string =>
+      [instantName(fetchedAtOf(entry)), instantName(entry.requestedAt), path].join(' ');
+    return { windows: windows.toSorted((one, other) => (at(one) < at(other) ? -1 : 1)), damages };
   });
 }
 
-/** Returns the entry of a directory, null if it is unfinished, or a text that says why it cannot be loaded or read. */
-async function readEntry(path: string, slice: string): Promise<ArchiveEntry | string | null> {
-  try {
-    const text = await readDocument(join(path, SIDECAR));
-    if (text === null) return null;
-    const entry = parseSidecar(text);
-    if (typeof entry === 'string') return `its ${SIDECAR} ${entry}`;
-    return entry.slice === slice ? entry : `it was an answer for slice ${entry.slice}`;
-  } catch (error) {
-    if (error instanceof Error && 'syscall' in error) return error.message;
-    throw error;
-  }
+/** Returns the message of an error of the file system; throws any other. */
+export function systemMessage(error: unknown): string {
+  if (error instanceof Error && 'syscall' in error) return error.message;
+  throw error;
 }
 
-/** Compares by the instant that counts as the fetch, then by that of the request, then by path. */
-function byFetch(
-  { entry: one, path }: ArchivedWindow,
-  { entry: other, path: otherPath }: ArchivedWindow,
-): number {
-  return (
-    fetchedAtOf(one).getTime() - fetchedAtOf(other).getTime() ||
-    one.requestedAt.getTime() - other.requestedAt.getTime() ||
-    (path < otherPath ? -1 : 1)
-  );
-}
-
-/** An entry that has periods to drop; `kept` is what remains of it, undefined if nothing does. */
-interface DroppedAnswer {
-  readonly path: string;
-  readonly kept: ArchivedWindow | undefined;
-}
-
-/** Removes periods of a slice from the archive. Throws `STORAGE_FAILED`. */
-export async function dropAnswers(
+/** Deletes entries of a slice, and its folder if nothing is left in it. Throws `STORAGE_FAILED`. */
+export async function dropEntries(
   warehousePath: string,
   slice: string,
-  answers: readonly DroppedAnswer[],
+  paths: readonly string[],
 ): Promise<void> {
   const folder = sliceFolder(warehousePath, slice);
   await onDisk('archive', folder, async () => {
-    for (const { path, kept } of answers) {
-      if (kept === undefined) await removeEntry(path);
-      else await writeWhole(join(path, SIDECAR), kept.entry);
-    }
+    for (const path of paths) await removeEntry(path);
     // Files that are not the archive's stay.
     if (existsSync(folder) && (await readdir(folder)).length === 0) await rmdir(folder);
   });
 }
 
-/** A slice's entries with periods to drop: all, or those that ended by the start of a day. Throws `STORAGE_FAILED`. */
-export async function answersToDrop(
+/** Returns the slice's entries, or only those with a period that ended by the start of a day. Throws `STORAGE_FAILED`. */
+export async function entriesToDrop(
   warehousePath: string,
   slice: string,
   before: Day | null,
-): Promise<readonly DroppedAnswer[]> {
-  if (before === null) {
-    const folder = sliceFolder(warehousePath, slice);
-    return onDisk('archive', folder, async () =>
-      (await entriesIn(folder)).map(({ path }) => ({ path, kept: undefined })),
-    );
+): Promise<readonly string[]> {
+  if (before !== null) {
+    const { windows } = await readArchive(warehousePath, slice);
+    return windows
+      .filter(({ entry }) => entry.periods.some(({ period }) => period.bucket.end <= before))
+      .map(({ path }) => path);
   }
-  const { windows } = await readArchive(warehousePath, slice);
-  return windows.flatMap((window) => {
-    const [kept] = keepPeriods(window, ({ period }) => period.bucket.end > before);
-    return kept?.entry.periods.length === window.entry.periods.length
-      ? []
-      : [{ path: window.path, kept }];
+  const folder = sliceFolder(warehousePath, slice);
+  return onDisk('archive', folder, async () => {
+    const files = await filesIn(folder);
+    return files.filter(({ isEntry }) => isEntry).map(({ path }) => path);
   });
 }
 
 /** Lists a slice's folder. Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
-async function foundIn(folder: string) {
+async function filesIn(folder: string) {
   if (!existsSync(folder)) return [];
   await assertNoLink(folder);
-  const found = await readdir(folder, { withFileTypes: true });
-  return found.map((each) => {
-    return {
-      name: each.name,
-      path: join(folder, each.name),
-      isEntry: each.isDirectory() && isEntryName(each.name),
-    };
+  const files = await readdir(folder, { withFileTypes: true });
+  return files.map((file) => {
+    const isEntry = file.isDirectory() && ENTRY_NAME.test(file.name);
+    return { name: file.name, path: join(folder, file.name), isEntry };
   });
 }
-
-const entriesIn = async (folder: string) =>
-  (await foundIn(folder)).filter(({ isEntry }) => isEntry);
 
 /** Deletes the sidecar first, so that a kill leaves no entry that lacks a body. */
 async function removeEntry(path: string): Promise<void> {
@@ -256,30 +332,19 @@ async function assertNoLink(path: string): Promise<void> {
   });
 }
 
-async function readDocument(path: string): Promise<string | null> {
-  return existsSync(path) ? readFile(path, 'utf8') : null;
-}
-
 /** No slice can have this name: slice names have no dot. */
 const CATALOG = 'catalog.json';
 
-const catalogShape = z.object({ seenAt: instantShape, items: z.array(catalogItem) });
-
-interface SeenCatalog {
-  /** When the service listed it. */
-  readonly seenAt: Date;
-  readonly items: Catalog;
-}
+/** The catalog, and when the service listed it. */
+const catalogShape = z.object({ seenAt: instantShape, items: z.array(catalogItem).readonly() });
+type SeenCatalog = Readonly<z.infer<typeof catalogShape>>;
 
 /** Replaces the stored catalog, without which a new warehouse would have to guess the types. Throws `STORAGE_FAILED`. */
-export async function archiveCatalog(
-  warehousePath: string,
-  { seenAt, items }: SeenCatalog,
-): Promise<void> {
+export async function archiveCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
     await mkdir(root, { recursive: true, mode: PRIVATE.folder });
-    await writeWhole(join(root, CATALOG), { seenAt, items });
+    await writeWhole(join(root, CATALOG), catalog);
   });
 }
 
@@ -289,9 +354,7 @@ export async function readArchivedCatalog(
 ): Promise<SeenCatalog | Damage | null> {
   const path = join(archiveRoot(warehousePath), CATALOG);
   return onDisk('archive', path, async () => {
-    const text = await readDocument(path);
-    if (text === null) return null;
-    const found = parseDocument(text, catalogShape);
-    return typeof found === 'string' ? { path, because: `it ${found}` } : found;
+    const catalog = await readWhole(path, catalogShape);
+    return typeof catalog === 'string' ? { path, because: `it ${catalog}` } : catalog;
   });
 }

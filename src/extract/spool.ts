@@ -5,11 +5,9 @@
  * names, dates and a counter, in one private directory that belongs to the holder of the run lock.
  */
 
-import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Transform, type TransformCallback } from 'node:stream';
 
 import { type Failure, storageFailed } from '../errors.ts';
 import { type Box, labelOf, type Window } from '../model/window.ts';
@@ -123,29 +121,6 @@ export async function onDisk<T>(
       facts: { path },
       hint: `Check free space and permissions of the ${place} beside the warehouse.`,
     });
-  }
-}
-
-export interface Measured {
-  /** Hexadecimal. */
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
-/** Passes bytes on unchanged; measured once all of them have passed. */
-export class Measuring extends Transform {
-  readonly #hash = createHash('sha256');
-  #bytes = 0;
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#hash.update(chunk);
-    this.#bytes += chunk.length;
-    done(null, chunk);
-  }
-
-  /** May be called only once: it ends the checksum. */
-  measured(): Measured {
-    return { sha256: this.#hash.digest('hex'), bytes: this.#bytes };
   }
 }
 

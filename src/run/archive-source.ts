@@ -8,24 +8,24 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 
-import { archiveRoot, readArchive, readArchivedCatalog } from '../extract/archive.ts';
 import {
   type ArchivedWindow,
+  archiveRoot,
   type Damage,
   fetchedAtOf,
-  keepPeriods,
-} from '../extract/archive-entry.ts';
-import { newestWhole, spooledFrom } from '../extract/archive-newest.ts';
+  readArchive,
+  readArchivedCatalog,
+} from '../extract/archive.ts';
+import { newestWhole, type ReplayedWindow } from '../extract/archive-newest.ts';
 import { storeCatalog, catalogSeenAt, readCatalog } from '../account/stored-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
-import { dayAt, weekdayOf } from '../model/calendar.ts';
+import { type Day, dayAt, weekdayOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { noRequests } from '../service/service.ts';
-import type { Spooled } from '../extract/spool.ts';
 import { tolerated } from '../warehouse/ledger.ts';
 import { fail, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';
@@ -44,7 +44,7 @@ export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceFac
 function openSource(run: Run): Source {
   const entries = new Map<string, readonly ArchivedWindow[]>();
   /** By window id. */
-  const chosen = new Map<string, { readonly spooled: Spooled; readonly asOf: Date | null }>();
+  const chosen = new Map<string, ReplayedWindow>();
   const columns = openColumns(run);
   let restored: Promise<Catalog> | null = null;
   const catalog = async (): Promise<Catalog> => (restored ??= restoreCatalog(run));
@@ -63,18 +63,17 @@ function openSource(run: Run): Source {
       const plans: SlicePlan[] = [];
       for (const plan of await planTargets(run, targets)) {
         const { slice, table } = plan;
-        const candidates = keptEntries(entries.get(slice.name) ?? [], slice, run);
-        const { windows, damages } = await newestWhole(candidates, slice, table);
+        const { own, first } = keptEntries(entries.get(slice.name) ?? [], slice, run);
+        const { windows, damages } = await newestWhole(own, slice, table, first);
         for (const damage of damages) fail(damaged(damage), slice.name, run);
         if (windows.length + damages.length === 0) {
           const message =
             'The archive had nothing that the warehouse does not have from a later fetch.';
           warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
         }
-        const answers = windows.map((window) => spooledFrom(window, slice));
-        for (const [index, spooled] of answers.entries())
-          chosen.set(spooled.window.id, { spooled, asOf: windows[index]?.entry.asOf ?? null });
-        plans.push({ ...plan, storedNewer: 0, windows: answers.map(({ window }) => window) });
+        for (const window of windows) chosen.set(window.spooled.window.id, window);
+        const planned = windows.map(({ spooled }) => spooled.window);
+        plans.push({ ...plan, storedNewer: 0, windows: planned });
       }
       return plans;
     },
@@ -120,35 +119,33 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
   }
 }
 
-/** Returns the entries of a slice's weeks, with the periods that `retain` keeps. */
+/** Returns the entries of a slice's weeks, and the first day that `retain` keeps. */
 function keptEntries(
   entries: readonly ArchivedWindow[],
   slice: Slice,
   run: Run,
-): readonly ArchivedWindow[] {
+): { readonly own: readonly ArchivedWindow[]; readonly first: Day | null } {
   const newest = entries.at(-1);
-  if (newest === undefined) return [];
-  const ofWeeks = entries.filter(
+  if (newest === undefined) return { own: [], first: null };
+  const own = entries.filter(
     ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === slice.weekStartsOn,
   );
-  const skipped = entries.length - ofWeeks.length;
+  const skipped = entries.length - own.length;
   warnSkipped(skipped, 'had weeks that do not begin on week_starts_on', slice, run);
   // `retain` counts from the newest fetch, whatever the clock says now: what it had deleted by then stays deleted.
   const fetchedAt = fetchedAtOf(newest.entry);
   const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
   const first = firstKeptDay(slice, at);
-  if (first === null) return ofWeeks;
+  if (first === null) return { own, first };
   const starts = new Set(
-    ofWeeks.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)),
+    own.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)),
   );
   const removed = [...starts].filter((start) => start < first).length;
   if (removed > 0) {
     const message = `${removed} archived periods before ${first} were not loaded: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
     warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   }
-  return ofWeeks.flatMap((window) =>
-    keepPeriods(window, ({ period }) => period.bucket.start >= first),
-  );
+  return { own, first };
 }
 
 function warnSkipped(count: number, reason: string, slice: Slice, run: Run): void {

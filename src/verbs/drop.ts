@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 
-import { answersToDrop, dropAnswers } from '../extract/archive.ts';
+import { dropEntries, entriesToDrop } from '../extract/archive.ts';
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { failedEvent } from '../events.ts';
@@ -44,7 +44,7 @@ export interface Loss {
   readonly is_configured: boolean;
   readonly periods: number;
   readonly rows: number;
-  /** An archived answer that also holds later periods loses only the dropped ones. */
+  /** Archived answers with such a period; they are deleted whole. */
   readonly answers: number;
 }
 
@@ -75,7 +75,7 @@ export async function dropSlice(
       const dropped = { object: slice, change, before: lost };
       await recordSchemaChanges(warehouse, randomUUID(), [dropped]);
     });
-    if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, answers);
+    if (SLICE_NAME.test(slice)) await dropEntries(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
     const { held } = await auditNight(config, warehouse, { emit, signal });
     for (const failure of held) emit(failedEvent(failure));
@@ -103,7 +103,7 @@ async function measure(config: Config, warehouse: Warehouse, { slice, before }: 
   }
   // Only a valid slice name can be the name of archived files.
   const answers = SLICE_NAME.test(slice)
-    ? await answersToDrop(config.warehouse, slice, before)
+    ? await entriesToDrop(config.warehouse, slice, before)
     : [];
   const loss: Loss = {
     slice,
