@@ -11,51 +11,52 @@ import {
   type Partner,
   type StatedLink,
 } from '../model/link.ts';
-import type { Channel, Reader } from './call.ts';
+import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages, pagingSchema } from './paging.ts';
-import type { LinkChange, Service } from './service.ts';
+import type { Service } from './service.ts';
 import { policies, Setback } from './setback.ts';
 
 const NETWORK_LEVEL = 1;
 /** The form of tokens is not documented: any text that a path holds unescaped, except names of folders. */
 const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
-const JSON_TYPE = 'application/json';
 
-type CampaignApi = Pick<Service, 'partners' | 'links' | 'createLink' | 'updateLink'>;
-
-export function campaignApi(channel: Channel): CampaignApi {
+export function campaignApi(
+  channel: Channel,
+): Pick<Service, 'partners' | 'links' | 'createLink' | 'updateLink'> {
   /** v1 once v2 was found absent. */
   let version: 'v1' | 'v2' = 'v2';
-  const { origin } = channel;
-
-  const reading =
-    <T extends z.ZodType>(schema: T): Reader<z.output<T>> =>
-    async (answer) =>
-      readJson(answer, schema);
   const read = <T extends z.ZodType>(
     target: string,
     schema: T,
     signal: AbortSignal,
-  ): Promise<z.output<T>> => channel.get(target, signal, reading(schema));
+  ): Promise<z.output<T>> =>
+    channel.get(target, signal, async (answer) => readJson(answer, schema));
+  const write = (
+    target: string,
+    request: { readonly method: 'POST' | 'PATCH'; readonly body: string },
+    schema: z.ZodType<StatedLink>,
+    signal: AbortSignal,
+  ): Promise<StatedLink> => {
+    // A change is repeated like a read, since sending it twice has the same effect as once.
+    const isRepeatable = request.method === 'PATCH';
+    const sending = { ...request, contentType: 'application/json', isRepeatable };
+    return channel.send(target, sending, signal, async (answer) => readJson(answer, schema));
+  };
 
   return {
     // No limit is sent: its maximum is not documented, and the default of the service (50) is known to work.
-    partners: (signal) => {
-      const first = channel.targetOf('/public/v1/partners');
-      return pages({
-        origin,
-        first,
-        readPage: async (target) => read(target, partnerPage, signal),
-      });
-    },
+    partners: (signal) =>
+      pages(channel.origin, channel.targetOf('/public/v1/partners'), async (target) =>
+        read(target, partnerPage, signal),
+      ),
 
-    async *links(appToken, parent, signal) {
+    links(appToken, parent, signal) {
       const path =
         linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
       const first = channel.targetOf(`/public/${version}${path}`);
       const older = channel.targetOf(`/public/v1${path}`);
-      const readPage = async (target: string): Promise<ListPage<Link>> => {
+      return pages(channel.origin, first, async (target): Promise<ListPage<Link>> => {
         try {
           return await read(target, linkPage, signal);
         } catch (error) {
@@ -65,61 +66,55 @@ export function campaignApi(channel: Channel): CampaignApi {
         const page = await read(older, linkPage, signal);
         version = 'v1';
         return { ...page, target: older };
-      };
-      yield* pages({ origin, first, readPage });
+      });
     },
 
     async createLink(appToken, name, parent, signal) {
-      const body =
-        parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
-      const sending = {
-        method: 'POST',
-        contentType: JSON_TYPE,
-        body: JSON.stringify(body),
-        isRepeatable: false,
-      } as const;
+      const what = `${JSON.stringify(name)} was created`;
+      const body = JSON.stringify(
+        parent === null ? { name } : { name, parent_token: checkedToken('link', parent) },
+      );
       const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
-      const created = await channel
-        .send(target, sending, signal, reading(oneLink))
-        .catch((error: unknown) => {
-          throw writeError(error, `${JSON.stringify(name)} was created`);
-        });
+      const created = await write(target, { method: 'POST', body }, oneLink, signal).catch(
+        (error: unknown) => {
+          throw writeError(error, what);
+        },
+      );
       const { token, level, label = name } = created;
       const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
       if (isOfLevel && isSameName(label, name)) return linkOf({ ...created, label });
       const other = `${JSON.stringify(created.label ?? '')} (${token}) of level ${level}`;
-      throw undecided(
-        `${JSON.stringify(name)} was created`,
-        `the answer was another link, ${other}`,
-        {
-          answered: token,
-        },
-      );
+      throw undecided(what, `the answer was another link, ${other}`, { answered: token });
     },
 
-    // Repeated like a read, since sending it twice has the same effect as once.
-    async updateLink(appToken, token, change, signal) {
-      const target = channel.targetOf(
-        `/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`,
-      );
-      const sending = {
-        method: 'PATCH',
-        contentType: JSON_TYPE,
-        body: changeJson(change),
-        isRepeatable: true,
-      } as const;
-      return channel
-        .send(target, sending, signal, reading(updateOf(token)))
-        .catch((error: unknown) => {
-          throw signal.aborted ? writeError(error, `${token} was changed`) : error;
+    async updateLink(appToken, token, { partnerId, costDataEnabled }, signal) {
+      const path = `${linksPath(appToken)}/${checkedToken('link', token)}`;
+      if (partnerId !== undefined && !isPartnerId(partnerId)) {
+        const message = `The partner id ${JSON.stringify(partnerId)} was no integer`;
+        throw new Failure('USAGE_INVALID', message, {
+          facts: { partnerId },
+          hint: 'Take the id from `ripen partners`.',
         });
+      }
+      const fields = [
+        // The integer's own text: a JavaScript number would round a long one.
+        ...(partnerId === undefined ? [] : [`"partner_id":${partnerId}`]),
+        ...(costDataEnabled === undefined ? [] : [`"cost_data_enabled":${costDataEnabled}`]),
+      ];
+      const schema = oneLink.refine((link) => link.token === token, {
+        error: `expected the link ${token}`,
+      });
+      const request = { method: 'PATCH', body: `{${fields.join(',')}}` } as const;
+      return write(channel.targetOf(`/public/v1${path}`), request, schema, signal).catch(
+        (error: unknown) => {
+          throw signal.aborted ? writeError(error, `${token} was changed`) : error;
+        },
+      );
     },
   };
 }
 
-function linksPath(appToken: string): string {
-  return `/apps/${checkedToken('app', appToken)}/trackers`;
-}
+const linksPath = (appToken: string): string => `/apps/${checkedToken('app', appToken)}/trackers`;
 
 function checkedToken(what: 'app' | 'link', token: string): string {
   if (TOKEN.test(token)) return token;
@@ -127,25 +122,6 @@ function checkedToken(what: 'app' | 'link', token: string): string {
     facts: { token },
     hint: '`ripen catalog` lists the apps, and `ripen links list` the tokens of links.',
   });
-}
-
-function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
-  if (partnerId !== undefined && !isPartnerId(partnerId)) {
-    throw new Failure(
-      'USAGE_INVALID',
-      `The partner id ${JSON.stringify(partnerId)} was no integer`,
-      {
-        facts: { partnerId },
-        hint: 'Take the id from `ripen partners`.',
-      },
-    );
-  }
-  const fields = [
-    // The integer's own text: a JavaScript number would round a long one.
-    ...(partnerId === undefined ? [] : [`"partner_id":${partnerId}`]),
-    ...(costDataEnabled === undefined ? [] : [`"cost_data_enabled":${costDataEnabled}`]),
-  ];
-  return `{${fields.join(',')}}`;
 }
 
 /** The failure if the answer is unclear, about another link, or lost. `what` is a link and what may have happened to it. */
@@ -232,8 +208,3 @@ const linkPage = pageOf(statedLink.transform(linkOf));
 const oneLink = z
   .object({ data: z.object({ items: z.tuple([statedLink]) }) })
   .transform(({ data: { items } }): StatedLink => items[0]);
-
-function updateOf(token: string) {
-  const isIt = (link: StatedLink): boolean => link.token === token;
-  return oneLink.refine(isIt, { error: `expected the link ${token}` });
-}

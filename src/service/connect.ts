@@ -65,8 +65,12 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
       requestReport(reports, { ...request, maxBytes: config.maxResponseBytes }, signal),
     filtersData: (request, signal) => requestFiltersData(reports, request, signal),
     ...campaignApi(campaign),
-    submitSpend: (line, signal) =>
-      cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal),
+    async submitSpend(line, signal) {
+      if (cost !== null) return submitSpend(cost, line, signal);
+      throw new Failure('CONFIG_INVALID', 'No address of the ad spend API was configured', {
+        hint: 'Set service.cost_url and service.cost_headers.',
+      });
+    },
     statistics: () => {
       const { requests, retries, bytes, lastSetback } = wire.tally;
       return { requests, retries, peakConcurrency: reports.peak, bytes, lastSetback };
@@ -79,30 +83,19 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   };
 }
 
-function noCostAddress(): Failure {
-  return new Failure('CONFIG_INVALID', 'No address of the ad spend API was configured', {
-    hint: 'Set service.cost_url and service.cost_headers.',
-  });
-}
-
 type Headers = Readonly<Record<string, Secret | string>>;
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
-
-/** A cached answer would be taken for the current one, and its numbers for final. */
-const FRESH = { 'cache-control': 'no-cache' };
 
 /** Header values by lower-case name; later layers win. */
 function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
   const headers: Record<string, string> = {
     'user-agent': `ripen/${version}`,
     accept: 'application/json',
-    ...FRESH,
+    // A cached answer would be taken for the current one, and its numbers for final.
+    'cache-control': 'no-cache',
   };
-  for (const layer of layers) {
-    for (const [name, value] of Object.entries(layer)) {
-      headers[name.toLowerCase()] = typeof value === 'string' ? value : value.reveal();
-    }
-  }
+  for (const [name, value] of layers.flatMap((layer) => Object.entries(layer)))
+    headers[name.toLowerCase()] = typeof value === 'string' ? value : value.reveal();
   // Only gzip is decoded.
   headers['accept-encoding'] = 'gzip';
   return headers;

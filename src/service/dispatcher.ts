@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 15_000;
 /** Shorter than the idle limit of usual load balancers (60 s), so that they do not hang up on a request. */
 const KEEP_ALIVE_MS = 20_000;
 
-export interface DispatcherLimits {
+interface DispatcherLimits {
   /** Connections to one origin: enough for the calls of all kinds together. */
   readonly connections: number;
   /** The longest deadline of a call; the time-outs of the pool must not end a call earlier. */
@@ -53,25 +53,23 @@ export function openDispatcher({
     noProxy: exceptions.join(','),
     proxyTls: connect,
     requestTls: connect,
-    clientFactory: proxyPool,
+    // The pool of connections to the proxy itself, whose errors carry its host and port as `proxy`.
+    clientFactory: ({ origin, host }: URL, options: Pool.Options) => {
+      const { connect: plainConnect } = options;
+      if (typeof plainConnect !== 'function') return new Pool(origin, options);
+      const telling: buildConnector.connector = (to, done) => {
+        plainConnect(to, (...outcome) => {
+          const [error] = outcome;
+          if (error !== null) Object.assign(error, { proxy: host });
+          done(...outcome);
+        });
+      };
+      return new Pool(origin, { ...options, connect: telling });
+    },
     factory: (origin: string | URL, options: object) =>
       tunnelPool(origin, options, { proxy: new URL(address).host, timeoutMs: timeout }),
     ...(credential === null ? {} : { token: credential.reveal() }),
   });
-}
-
-/** The pool of connections to the proxy itself. Their errors carry its host and port as `proxy`. */
-function proxyPool(proxy: URL, options: Pool.Options): Dispatcher {
-  const { connect } = options;
-  if (typeof connect !== 'function') return new Pool(proxy.origin, options);
-  const telling: buildConnector.connector = (to, done) => {
-    connect(to, (...outcome) => {
-      const [error] = outcome;
-      if (error !== null) Object.assign(error, { proxy: proxy.host });
-      done(...outcome);
-    });
-  };
-  return new Pool(proxy.origin, { ...options, connect: telling });
 }
 
 /**

@@ -18,17 +18,17 @@ const text = z.unknown().transform((value) => {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 });
 
-const knownFields = {
-  id: text,
-  name: text,
-  short_name: text,
-  section: text,
-  formatting: text,
-  description: text,
-};
-const itemSchema = z.object(knownFields).partial().catchall(z.unknown());
-
-const answerSchema = z.record(z.string(), z.unknown());
+const itemSchema = z
+  .object({
+    id: text,
+    name: text,
+    short_name: text,
+    section: text,
+    formatting: text,
+    description: text,
+  })
+  .partial()
+  .catchall(z.unknown());
 
 /**
  * Requests filter items, see `Service.filtersData`. Halves a refused request until only the refused lists are skipped, as names
@@ -36,16 +36,25 @@ const answerSchema = z.record(z.string(), z.unknown());
  */
 export async function requestFiltersData(
   channel: Channel,
-  request: FiltersDataRequest,
+  { filters: wanted, section }: FiltersDataRequest,
   signal: AbortSignal,
 ): Promise<Catalog> {
   const items: CatalogItem[] = [];
   let isAnswered = false;
   let refusal: Failure | null = null;
-  const parts = [request.filters];
+  const parts = [wanted];
   for (let filters = parts.shift(); filters !== undefined; filters = parts.shift()) {
+    const query = encodeQuery({
+      required_filters: filters.join(','),
+      ...(section === undefined ? {} : { section }),
+    });
+    const schema = listsSchema(filters);
+    const target = channel.targetOf(`/reports-service/filters_data${query}`);
     try {
-      items.push(...(await requestLists(channel, filters, request.section, signal)));
+      const part = await channel.get(target, signal, async (answer, verdict) =>
+        verdict === 'empty' ? [] : readJson(answer, schema),
+      );
+      items.push(...part);
       isAnswered = true;
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'SOURCE_REFUSED')) throw error;
@@ -58,49 +67,23 @@ export async function requestFiltersData(
   return items;
 }
 
-async function requestLists(
-  channel: Channel,
-  filters: readonly CatalogFilter[],
-  section: FiltersDataRequest['section'],
-  signal: AbortSignal,
-): Promise<Catalog> {
-  const query = encodeQuery({
-    required_filters: filters.join(','),
-    ...(section === undefined ? {} : { section }),
-  });
-  const target = channel.targetOf(`/reports-service/filters_data${query}`);
-  return channel.get(target, signal, async (answer, verdict) =>
-    verdict === 'empty' ? [] : readJson(answer, listsSchema(filters)),
-  );
-}
-
 /** The items of an answer in the order requested. */
 function listsSchema(filters: readonly CatalogFilter[]) {
-  return answerSchema.transform((answer, context) => {
+  return z.record(z.string(), z.unknown()).transform((answer, context): CatalogItem[] => {
     if (!filters.some((filter) => Array.isArray(answer[filter]))) {
       const words = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
       context.addIssue({ code: 'custom', message: `none of the requested lists was in ${words}` });
     }
     return filters.flatMap((filter) => {
       const list = z.array(z.unknown()).safeParse(answer[filter]);
-      return (list.data ?? []).flatMap((each) => {
-        const { data } = itemSchema.safeParse(each);
-        return data?.id ? [itemOf(filter, data)] : [];
+      return (list.data ?? []).flatMap((entry): CatalogItem[] => {
+        const { data } = itemSchema.safeParse(entry);
+        if (data === undefined || !data.id) return [];
+        const { id, name = '', short_name: shortName = '', ...rest } = data;
+        const { section = '', formatting = '', description = '', ...others } = rest;
+        const attributes = Object.keys(others).length === 0 ? null : JSON.stringify(others);
+        return [{ filter, id, name, shortName, section, formatting, description, attributes }];
       });
     });
   });
-}
-
-function itemOf(filter: CatalogFilter, found: z.output<typeof itemSchema>): CatalogItem {
-  const {
-    id = '',
-    name = '',
-    short_name: shortName = '',
-    section = '',
-    formatting = '',
-    description = '',
-  } = found;
-  const others = Object.entries(found).filter(([field]) => !Object.hasOwn(knownFields, field));
-  const attributes = others.length === 0 ? null : JSON.stringify(Object.fromEntries(others));
-  return { filter, id, name, shortName, section, formatting, description, attributes };
 }

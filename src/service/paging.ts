@@ -29,19 +29,15 @@ export interface ListPage<T> {
   readonly target?: string;
 }
 
-export interface Paged<T> {
-  readonly origin: string;
-  /** Path and query of the first page. */
-  readonly first: string;
-  readonly readPage: (target: string) => Promise<ListPage<T>>;
-}
-
-/** The items by page, each non-empty. Throws `SOURCE_ENDLESS_PAGES` if links repeat, lead to another origin or never end. */
-export async function* pages<T>({
-  origin,
-  first,
-  readPage,
-}: Paged<T>): AsyncGenerator<readonly T[], void> {
+/**
+ * The items by page, each non-empty, from the page with a path and query on. Throws `SOURCE_ENDLESS_PAGES` if links repeat,
+ * lead to another origin or never end.
+ */
+export async function* pages<T>(
+  origin: string,
+  first: string,
+  readPage: (target: string) => Promise<ListPage<T>>,
+): AsyncGenerator<readonly T[], void> {
   const visited = new Set<string>();
   for (let next: string | null = first; next !== null;) {
     visited.add(next);
@@ -49,63 +45,14 @@ export async function* pages<T>({
     if (items.length > 0) yield items;
     next = nextTarget(paging, target, origin);
     if (next === null) return;
-    const problem = visited.has(next)
-      ? `repeated after ${visited.size} pages`
-      : visited.size >= MAX_PAGES
-        ? `did not end within ${MAX_PAGES} pages`
-        : null;
+    let problem: string | null = null;
+    if (visited.has(next)) problem = `repeated after ${visited.size} pages`;
+    else if (visited.size >= MAX_PAGES) problem = `did not end within ${MAX_PAGES} pages`;
     if (problem === null) continue;
     throw new Failure('SOURCE_ENDLESS_PAGES', `The pages of ${pathOf(first)} ${problem}`, {
       facts: { pages: visited.size },
       hint: 'Run again later, and report it to the operator of the service if it persists.',
     });
-  }
-}
-
-/** What a page of a report shows of the pages after it. */
-export interface PageHead {
-  readonly rows: number;
-  /** Digest of its first rows: two pages of one report never begin with the same ones, nor are two of them empty. */
-  readonly rowsDigest: string;
-  readonly pagination: unknown;
-}
-
-/** The pages of one report so far: finds the next one and recognizes a loop. */
-export class PageTrail {
-  readonly #origin: string;
-  /** Addresses of pages, and digests of their first rows. */
-  readonly #seen = new Set<string>();
-  #pages = 0;
-  #rows = 0;
-
-  constructor(first: string, origin: string) {
-    this.#origin = origin;
-    this.#seen.add(first);
-  }
-
-  /** Returns the target of the page after the one at `target`, why it cannot be followed, or null at the end. */
-  after(
-    { rows, rowsDigest, pagination }: PageHead,
-    target: string,
-  ): { readonly target: string } | { readonly unfollowed: string } | null {
-    this.#pages += 1;
-    this.#rows += rows;
-    if (!this.#isNew(rowsDigest))
-      return { unfollowed: `the next page ${target} repeated the rows of an earlier one` };
-    try {
-      const next = nextTarget(pagination, target, this.#origin, this.#rows);
-      if (next === null) return null;
-      if (this.#isNew(next) && this.#pages < MAX_PAGES) return { target: next };
-      const unfollowed = `the next page ${next} was named after ${this.#pages} pages, in a loop`;
-      return { unfollowed };
-    } catch (error) {
-      if (error instanceof Failure) return { unfollowed: error.message };
-      throw error;
-    }
-  }
-
-  #isNew(text: string): boolean {
-    return this.#seen.size < this.#seen.add(text).size;
   }
 }
 
@@ -144,7 +91,8 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 /**
  * Path and query of the page after the one at `target`, by its parsed pagination; null if it is the last. A null or blank
  * `next` names no page, nor does an empty cursor without a `next`; page counts and flags must agree, and a page that completes
- * the stated number of rows is the last (`rows`: those of the pages so far). Throws `DATA_MALFORMED` for another form, or a further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
+ * the stated number of rows is the last (`rows`: those of the pages so far). Throws `DATA_MALFORMED` for another form, or a
+ * further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
  */
 export function nextTarget(
   pagination: unknown,
@@ -156,47 +104,35 @@ export function nextTarget(
     pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
   if (isNothing || (typeof pagination === 'string' && pagination.trim() === '')) return null;
   const { data } = paginationSchema.safeParse(pagination);
-  const named = data === undefined ? null : namedTarget(data, target, origin);
-  const isEnd = data !== undefined && isLast(data, Object.keys(Object(pagination)), rows);
-  if (named === null && !isEnd) {
-    const words = firstWords(JSON.stringify(pagination));
-    const message = `The pagination of ${pathOf(target)} named neither a next page nor a known end: ${words}`;
-    throw new Failure('DATA_MALFORMED', message, {
-      facts: { response: words },
-      hint: 'Narrow the slice until the service answers in one page, and report the pagination.',
+  const { next, cursor, cursors } = data ?? { next: null };
+  if (typeof next === 'string' && ADDRESS.test(next)) {
+    const base = new URL(target, origin).href;
+    const url = URL.canParse(next, base) ? new URL(next, base) : null;
+    if (url?.origin === origin) return url.pathname + url.search;
+    const elsewhere = url === null ? 'no address' : originWords(url);
+    const message = `A page of ${pathOf(target)} led to ${elsewhere} instead of ${origin}`;
+    throw new Failure('SOURCE_ENDLESS_PAGES', message, {
+      facts: { endpoint: pathOf(target), origin, elsewhere },
+      hint: 'Configure the address under which the service names its pages.',
     });
   }
-  return named;
-}
-
-function namedTarget(
-  { next, cursor, cursors }: Pagination,
-  target: string,
-  origin: string,
-): string | null {
-  if (next === null) return null;
-  if (next !== undefined && ADDRESS.test(next)) return addressedTarget(next, target, origin);
   const after = cursors?.after ?? null;
-  if (after !== null) return withParameter(target, 'after', after);
-  const value = next ?? cursor ?? null;
-  return value === null ? null : withParameter(target, 'cursor', value);
+  if (next !== null && after !== null) return withParameter(target, 'after', after);
+  const value = next === null ? null : (next ?? cursor ?? null);
+  if (value !== null) return withParameter(target, 'cursor', value);
+  if (data !== undefined && isLast(data, Object.keys(Object(pagination)), rows)) return null;
+  const words = firstWords(JSON.stringify(pagination));
+  const message = `The pagination of ${pathOf(target)} named neither a next page nor a known end: ${words}`;
+  throw new Failure('DATA_MALFORMED', message, {
+    facts: { response: words },
+    hint: 'Narrow the slice until the service answers in one page, and report the pagination.',
+  });
 }
 
-function addressedTarget(next: string, target: string, origin: string): string {
-  const base = new URL(target, origin).href;
-  const url = URL.canParse(next, base) ? new URL(next, base) : null;
-  if (url?.origin !== origin) {
-    const elsewhere = url === null ? 'no address' : originWords(url);
-    throw new Failure(
-      'SOURCE_ENDLESS_PAGES',
-      `A page of ${pathOf(target)} led to ${elsewhere} instead of ${origin}`,
-      {
-        facts: { endpoint: pathOf(target), origin, elsewhere },
-        hint: 'Configure the address under which the service names its pages.',
-      },
-    );
-  }
-  return url.pathname + url.search;
+/** Whether the pages so far hold as many rows as a pagination states for the whole report, even if it names a next page. */
+export function holdsAllRows(pagination: unknown, rows: number): boolean {
+  const { total_rows: total = null } = paginationSchema.safeParse(pagination).data ?? {};
+  return total !== null && rows > 0 && rows === total;
 }
 
 /** Whether a pagination that names no page states that there is none. */
@@ -205,21 +141,19 @@ function isLast(stated: Pagination, names: readonly string[], rows: number): boo
   const totalRows = stated.total_rows ?? (stated.total === rows ? rows : null);
   const pageRows = stated.page_size ?? stated.per_page ?? null;
   const countedPages =
-    typeof totalRows === 'number' && pageRows !== null && pageRows > 0
+    totalRows !== null && pageRows !== null && pageRows > 0
       ? Math.ceil(totalRows / pageRows)
       : null;
   const counts = [stated.total_pages, stated.pages, stated.last_page, countedPages].filter(
-    (each) => typeof each === 'number',
+    (count) => typeof count === 'number',
   );
-  const flags = [stated.has_more, stated.has_next].filter((each) => typeof each === 'boolean');
-  if (typeof totalRows === 'number' && rows >= totalRows && !flags.includes(true)) return true;
+  const flags = [stated.has_more, stated.has_next].filter((flag) => typeof flag === 'boolean');
+  if (flags.includes(true)) return false;
+  if (totalRows !== null && rows >= totalRows) return true;
   // Page 0 counts as the first one, like page 1 elsewhere.
   const page = Math.max(1, stated.page ?? stated.current_page ?? 1);
-  if (counts.length + flags.length > 0)
-    return !flags.includes(true) && Math.max(0, ...counts) <= page;
+  if (counts.length + flags.length > 0) return Math.max(0, ...counts) <= page;
   return names.length === 0 || ['next', 'cursor', 'cursors'].some((name) => names.includes(name));
 }
 
-function pathOf(target: string): string {
-  return target.split('?', 1)[0] ?? target;
-}
+const pathOf = (target: string): string => target.split('?', 1)[0] ?? target;

@@ -1,9 +1,18 @@
 /** Requests a report and follows its pages to the end, so that the rest of ripen sees one answer. */
 
+import { Failure } from '../errors.ts';
 import { expectJson, saveBody, type SavedBody } from './body.ts';
 import type { Channel, Reader } from './call.ts';
 import { encodeQuery, withParameter } from './exchange.ts';
-import { PageTrail, type PageHead } from './paging.ts';
+import { holdsAllRows, MAX_PAGES, nextTarget } from './paging.ts';
+
+/** What a page of a report shows of the pages after it. */
+export interface PageHead {
+  readonly rows: number;
+  /** Digest of its first rows: two pages of one report never begin with the same ones, nor are two of them empty. */
+  readonly rowsDigest: string;
+  readonly pagination: unknown;
+}
 
 export interface ReportRequest {
   readonly parameters: Readonly<Record<string, string>>;
@@ -44,9 +53,12 @@ export async function requestReport(
     return channel.get(withParameter(target, 'format_dates', 'false'), signal, read, 1);
   };
   const first = channel.targetOf('/reports-service/report') + encodeQuery(parameters);
-  const trail = new PageTrail(first, channel.origin);
-  let target: string | null = first;
-  while (target !== null) {
+  /** Addresses of pages, and digests of their first rows. */
+  const seen = new Set([first]);
+  const isNew = (text: string): boolean => seen.size < seen.add(text).size;
+  let rows = 0;
+  let isComplete = false;
+  for (let target = first; ;) {
     let page: SavedBody | null = null;
     let head: PageHead | null = null;
     for (let repeats = 0; repeats <= MAX_REPEATS; repeats += 1) {
@@ -54,16 +66,35 @@ export async function requestReport(
       head = page === null ? null : await readPage(page);
       // An earlier page named this one, so that it should have rows, or at least lead on.
       const isBlank = head === null || (head.rows === 0 && (head.pagination ?? null) === null);
-      if (!isBlank || pages.length === 0) break;
+      if (!isBlank || isComplete || pages.length === 0) break;
     }
     if (page === null || head === null) {
-      const unfollowed = pages.length === 0 ? null : `the next page ${target} had no content`;
-      return { pages, unfollowed, requests };
+      const isEnd = isComplete || pages.length === 0;
+      return {
+        pages,
+        unfollowed: isEnd ? null : `the next page ${target} had no content`,
+        requests,
+      };
     }
     pages.push(page);
-    const next = trail.after(head, target);
-    if (next !== null && 'unfollowed' in next) return { pages, ...next, requests };
-    target = next?.target ?? null;
+    rows += head.rows;
+    if (!isNew(head.rowsDigest)) {
+      const unfollowed = `the next page ${target} repeated the rows of an earlier one`;
+      return { pages, unfollowed, requests };
+    }
+    isComplete = holdsAllRows(head.pagination, rows);
+    let next: string | null;
+    try {
+      next = nextTarget(head.pagination, target, channel.origin, rows);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return { pages, unfollowed: error.message, requests };
+    }
+    if (next === null) return { pages, unfollowed: null, requests };
+    if (!isNew(next) || pages.length >= MAX_PAGES) {
+      const unfollowed = `the next page ${next} was named after ${pages.length} pages, in a loop`;
+      return { pages, unfollowed, requests };
+    }
+    target = next;
   }
-  return { pages, unfollowed: null, requests };
 }

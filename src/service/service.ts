@@ -12,8 +12,7 @@ import type { Link, Partner, StatedLink } from '../model/link.ts';
 import type { ReportRequest, SavedReport } from './report.ts';
 
 export type { SavedBody } from './body.ts';
-export type { PageHead } from './paging.ts';
-export type { SavedReport } from './report.ts';
+export type { PageHead, SavedReport } from './report.ts';
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];

@@ -4,7 +4,6 @@ import { Failure, isOfToken } from '../errors.ts';
 import { firstWords, parsed, statedError } from './error-words.ts';
 import { readStart } from './body.ts';
 import { type Channel, MAX_ERROR_BODY_BYTES } from './call.ts';
-import { type WireAnswer } from './exchange.ts';
 import { policies, Setback } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 
@@ -33,12 +32,25 @@ export async function submitSpend(
   } as const;
   try {
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
-      if (answer.status === ACCEPTED) return outcomeOfSuccess(answer);
+      const { status } = answer;
       // Read so that the connection can serve the next line, too.
-      return undocumented(
-        answer.status,
-        firstWords((await readStart(answer, MAX_ERROR_BODY_BYTES)).text),
-      );
+      const { text, isWhole } = await readStart(answer, MAX_ERROR_BODY_BYTES);
+      if (status !== ACCEPTED) return undocumented(status, firstWords(text));
+      // The interface does not show the body of a success; a sign-in page or an error may have status 200, too.
+      // Trimming removes a byte order mark, too.
+      const body = text.trim();
+      const error = statedError(body);
+      let doubt: string | null = null;
+      if (!isWhole) doubt = 'with a body that could not be read to its end';
+      else if (
+        body.startsWith('<') ||
+        (body !== '' && /html/i.test(answer.header('content-type') ?? ''))
+      )
+        doubt = 'with a web page';
+      else if (error !== null) doubt = `with an error: ${error}`;
+      else if (/^[[{]/.test(body) && parsed(body) === null) doubt = 'with broken JSON';
+      if (doubt === null) return { outcome: 'accepted' };
+      return { outcome: 'unknown', reason: `was answered ${status} ${doubt}` };
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -62,29 +74,6 @@ export async function submitSpend(
     if (code !== 'SOURCE_REDIRECTED') return { outcome: 'unknown', reason: cause.message };
     return { outcome: 'unknown', reason: error.message, failure: error };
   }
-}
-
-async function outcomeOfSuccess(answer: WireAnswer): Promise<SpendOutcome> {
-  const doubt = await doubtOf(answer);
-  if (doubt === null) return { outcome: 'accepted' };
-  return { outcome: 'unknown', reason: `was answered ${answer.status} ${doubt}` };
-}
-
-/**
- * Why a success may have accepted nothing; null if there is no sign of it. The interface does not show the body of a success
- * (service-interface: POST /cost), and a sign-in page or an error may have status 200, too.
- */
-async function doubtOf(answer: WireAnswer): Promise<string | null> {
-  const { text, isWhole } = await readStart(answer, MAX_ERROR_BODY_BYTES);
-  if (!isWhole) return 'with a body that could not be read to its end';
-  // Trimming removes a byte order mark, too.
-  const body = text.trim();
-  const isPage =
-    body.startsWith('<') || (body !== '' && /html/i.test(answer.header('content-type') ?? ''));
-  if (isPage) return 'with a web page';
-  const error = statedError(body);
-  if (error !== null) return `with an error: ${error}`;
-  return /^[[{]/.test(body) && parsed(body) === null ? 'with broken JSON' : null;
 }
 
 function undocumented(status: number, stated: string): SpendOutcome {

@@ -331,6 +331,13 @@ describe('a report', () => {
       'had no content',
     ],
     [
+      'holds all of total_rows, and names a next page without content',
+      (_, count) => (count > 1 ? { status: 204 } : page(1, { next: 2, total_rows: 1 })),
+      1,
+      2,
+      null,
+    ],
+    [
       'has no content twice',
       (_, count) =>
         count === 1 || count > 3 ? page(count, { next: count === 1 ? 2 : null }) : { status: 204 },

@@ -156,7 +156,7 @@ async function crawl(answer: (target: string) => ListPage<number>) {
     requested.push(target);
     return answer(target);
   };
-  for await (const page of pages({ origin, first, readPage })) items.push([...page]);
+  for await (const page of pages(origin, first, readPage)) items.push([...page]);
   return { requested, items };
 }
 
