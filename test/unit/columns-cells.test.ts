@@ -78,6 +78,17 @@ async function cell(name: string, value: string | Uint8Array): Promise<string | 
   return found === undefined ? 'no row' : found.rejected === null ? found.cell : 'rejected';
 }
 
+test('decimals are counted of whole numbers, however the document is divided', () => {
+  for (const value of ['1.23456e2', '-12.5', '0.10', '"1.234"', '12345.678E-1']) {
+    const body = `{"rows":[{"DECIMAL(18,6)":${value}}]}`;
+    const digits = [1, 2, 1 << 20].map((piece) => {
+      const { read } = readBody(columnsOf(['DECIMAL(18,6)']), body, piece);
+      return [read.digits.get('DECIMAL(18,6)'), read.unfit.size, read.hasRejected];
+    });
+    expect([value, ...digits]).toEqual([value, digits[2], digits[2], digits[2]]);
+  }
+});
+
 const widest = '9'.repeat(18);
 
 describe('a cell is stored', () => {

@@ -33,8 +33,8 @@ const BLANK = /^ *$/;
 
 const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) => 10 ** power);
 
-/** Whether a bare number ends, or may end, before this byte: a zero byte follows what has arrived. */
-const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45;
+/** Whether a bare number ends before this byte. After what has arrived, a zero byte, it may go on, also with an exponent. */
+const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45 && byte !== 0;
 
 /**
  * A metric's numbers, quoted or bare, stored exactly or not accepted.
