@@ -52,10 +52,11 @@ export function parseEnvelope(members: Members): Envelope | string {
     if (written !== undefined && parsedJson(written) === undefined)
       return `its member ${name} was no JSON: ${scrub(written).slice(0, MAX_QUOTED)}`;
   }
+  const { data: currencies } = currenciesShape.safeParse(parsedJson(members.get('currencies')));
   return {
     totals: totalsIn(members.get('totals')),
     warnings: [...textsIn(members.get('warnings')), ...textsIn(members.get('data_warnings'))],
-    currencies: currenciesIn(members.get('currencies')),
+    currencies: (currencies ?? []).map((code) => code.toUpperCase()),
     maturity: maturityIn(members),
   };
 }
@@ -126,18 +127,15 @@ function textsIn(json: string | undefined): string[] {
   return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
 }
 
-/** As `EUR`, or as an object with the code under one of the names that the service uses elsewhere. */
-const currencyShape = z.union([
-  z.string(),
-  z.object({ currency_code: z.string() }).transform((item) => item.currency_code),
-  z.object({ code: z.string() }).transform((item) => item.code),
-  z.object({ id: z.string() }).transform((item) => item.id),
-]);
-
-function currenciesIn(json: string | undefined): string[] {
-  const stated = z.array(currencyShape).safeParse(parsedJson(json));
-  return (stated.data ?? []).map((code) => code.toUpperCase());
-}
+/** Each as `EUR`, or as an object with the code under one of the names that the service uses elsewhere. */
+const currenciesShape = z.array(
+  z.union([
+    z.string(),
+    z.object({ currency_code: z.string() }).transform((item) => item.currency_code),
+    z.object({ code: z.string() }).transform((item) => item.code),
+    z.object({ id: z.string() }).transform((item) => item.id),
+  ]),
+);
 
 const cohortsShape = z.record(z.string(), z.array(z.string())).nullable();
 const debugShape = z.object({ cached_at: z.unknown() });
@@ -148,23 +146,16 @@ const instantForm =
 function maturityIn(members: Members): StatedMaturity {
   const cohorts = cohortsShape.safeParse(parsedJson(members.get('immature_cohorts')));
   const cachedAt = debugShape.safeParse(parsedJson(members.get('debug'))).data?.cached_at ?? null;
-  const computedAt = typeof cachedAt === 'string' ? parseInstant(cachedAt) : null;
-  return {
-    computedAt,
-    immature: Object.entries(cohorts.data ?? {}).flatMap(([key, items]) =>
-      items.map((item) => [key, item] as const),
-    ),
-    unread: [
-      ...(cohorts.success ? [] : ['immature_cohorts']),
-      ...(cachedAt !== null && computedAt === null ? ['debug.cached_at'] : []),
-    ],
-  };
-}
-
-function parseInstant(text: string): Date | null {
-  const [, date = '', time = '', offset = 'Z'] = instantForm.exec(text) ?? [];
+  const [, date = '', time = '', offset = 'Z'] =
+    instantForm.exec(typeof cachedAt === 'string' ? cachedAt : '') ?? [];
   const at = new Date(`${date}T${time}${offset}`);
-  return Number.isNaN(at.getTime()) ? null : at;
+  const computedAt = Number.isNaN(at.getTime()) ? null : at;
+  const unread = cohorts.success ? [] : ['immature_cohorts'];
+  if (cachedAt !== null && computedAt === null) unread.push('debug.cached_at');
+  const immature = Object.entries(cohorts.data ?? {}).flatMap(([key, items]) =>
+    items.map((item) => [key, item] as const),
+  );
+  return { computedAt, immature, unread };
 }
 
 /**

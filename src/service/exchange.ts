@@ -76,7 +76,8 @@ export async function exchange<T>(
       response.body.destroy();
     }
   } catch (error) {
-    if (error instanceof Failure) throw error;
+    // What is said of an answer counts, even if the rest of its body did not come in time.
+    if (error instanceof Failure || error instanceof Setback) throw error;
     if (deadline.aborted) throw lateness(request, isAnswered, error);
     if (signal.aborted) {
       if (request.method === 'GET') throw signal.reason;
@@ -84,7 +85,7 @@ export async function exchange<T>(
         cause: error,
       });
     }
-    throw error instanceof Setback ? error : lossOf(error, request, isAnswered);
+    throw lossOf(error, request, isAnswered);
   } finally {
     ended.removeEventListener('abort', abort);
   }

@@ -1,4 +1,4 @@
-/** FAULTS 61: response headers that are larger than Node's limit, which undici takes over. */
+/** What counts before a body: a status, and response headers above Node's limit, which undici takes over (FAULTS 61). */
 
 import { join } from 'node:path';
 
@@ -40,3 +40,20 @@ test('ad spend that is answered with headers above 16 KiB is sent once, and its 
   expect(outcome).toMatchObject({ outcome: 'unknown', reason: textWith('more headers than Node') });
   expect(server.received.length).toBe(1);
 });
+
+test.each([
+  [400, 'SOURCE_REFUSED', 1],
+  [503, 'SOURCE_UNAVAILABLE', 6],
+])(
+  'a report whose %i has words that drip beyond the deadline is %s by its status',
+  async (status, code, attempts) => {
+    const plain = { 'content-type': 'text/plain' };
+    const reply = { status, headers: plain, body: 'no'.repeat(99), dripMs: 50 };
+    const { connection } = await useService(() => reply, { requestTimeoutMs: 500 });
+    const path = join(await useDirectory(), 'report');
+    expect(await failureFrom(savePage(connection, path))).toMatchObject({
+      code,
+      facts: { status, attempts },
+    });
+  },
+);

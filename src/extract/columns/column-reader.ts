@@ -24,7 +24,7 @@ export interface ColumnReader {
 const MAX_BYTES_HERE = 2 * 1024 * 1024;
 
 /** TypeScript runs from `src` and JavaScript from `dist`; the compiler changes imports, but not URLs. */
-const thread = new URL(
+const threadFile = new URL(
   `./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
   import.meta.url,
 );
@@ -37,29 +37,23 @@ export function openColumnReader(): ColumnReader {
   /** Settles after the thread's latest reading; the thread reads one at a time. */
   let latest: Promise<unknown> = Promise.resolve();
 
-  const started = (): Worker => {
-    if (worker !== null) return worker;
-    const starting = new Worker(thread);
-    starting.once('exit', () => {
-      if (worker === starting) worker = null;
-    });
-    worker = starting;
-    return starting;
-  };
   const readInThread = async (request: ReadRequest): Promise<ColumnsRead> => {
     if (isClosed) throw ended();
-    const answering = started();
-    answering.ref();
+    const thread = worker ?? new Worker(threadFile);
+    if (worker === null)
+      thread.once('exit', () => {
+        if (worker === thread) worker = null;
+      });
+    worker = thread;
+    thread.ref();
     try {
-      const reply = await replyOf(answering, request);
-      if (reply.kind === 'done') return reply.result;
+      const reply = await replyOf(thread, request);
+      if (reply.result !== null) return reply.result;
+      const { message, syscall } = reply;
       // An error that passes between threads loses the name of its system call.
-      throw Object.assign(
-        new Error(reply.message),
-        reply.syscall === null ? {} : { syscall: reply.syscall },
-      );
+      throw Object.assign(new Error(message), syscall === null ? {} : { syscall });
     } finally {
-      answering.unref();
+      thread.unref();
     }
   };
 

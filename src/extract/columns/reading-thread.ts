@@ -6,16 +6,14 @@ import { textOf } from '../../errors.ts';
 import type { ReadRequest, Reply } from './reading.ts';
 import { readSaved } from './slice-reading.ts';
 
-/** What was read, or the error that ended the reading. */
-async function replyTo(request: ReadRequest): Promise<Reply> {
-  try {
-    return { kind: 'done', result: await readSaved(request) };
-  } catch (error) {
-    const syscall = error instanceof Error && 'syscall' in error ? String(error.syscall) : null;
-    return { kind: 'failed', message: textOf(error), syscall };
-  }
-}
+const postReply = (reply: Reply): void => parentPort?.postMessage(reply, []);
 
 parentPort?.on('message', (request: ReadRequest) => {
-  void replyTo(request).then((reply) => parentPort?.postMessage(reply, []));
+  void readSaved(request).then(
+    (result) => postReply({ result }),
+    (error: unknown) => {
+      const syscall = error instanceof Error && 'syscall' in error ? String(error.syscall) : null;
+      postReply({ result: null, message: textOf(error), syscall });
+    },
+  );
 });

@@ -82,5 +82,5 @@ export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
 /** The thread's reply: what was read, or an error; `syscall` is null unless the file system failed. */
 export type Reply =
-  | { readonly kind: 'done'; readonly result: ColumnsRead }
-  | { readonly kind: 'failed'; readonly message: string; readonly syscall: string | null };
+  | { readonly result: ColumnsRead }
+  | { readonly result: null; readonly message: string; readonly syscall: string | null };
