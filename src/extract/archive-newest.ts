@@ -49,7 +49,7 @@ export async function newestWhole(
     const ages = [...new Set(entry.metrics.map(ageOf))].filter(
       (age) => (age !== '') === (slice.cube !== undefined),
     );
-    /** By the ages to load of them; of a slice that is not a cube there is one age. */
+    /** By the ages to load of them. A slice that is not a cube has one age. */
     const useful = new Map<string, { ages: string[]; periods: ArchiveEntry['periods'] }>();
     for (const due of entry.periods) {
       const { bucket } = due.period;
@@ -121,9 +121,9 @@ function spooledFrom(
     };
   });
   return {
-    // These days are those of all the entry's periods; a newer answer may replace some of them.
+    // These days are those of all the entry's periods, some of which a newer answer may replace.
     window: { ...windowOf(slice, fingerprint, periods, parts), requested, replaced },
-    // The service cannot be asked again; archived answers were accepted when they were loaded.
+    // The service cannot be asked again, and archived answers were accepted when they were loaded.
     doubts: MAX_DOUBTS + 1,
     isConfirmation: true,
     isIndivisible: true,

@@ -1,7 +1,7 @@
 /**
  * The archive: keeps loaded answers for a while so that they can be loaded again.
  *
- * It is in `<warehouse>.archive/<slice>/`; only the holder of the run lock touches it. A symbolic link in the place of a
+ * It is in `<warehouse>.archive/<slice>/`. Only the holder of the run lock touches it. A symbolic link in the place of a
  * slice's folder is not followed. An entry is one window's complete answer as it was requested and loaded, and is kept or
  * deleted as a whole: a directory `<requested at>.<first day>_<last day>.<letters>` with `window.json` and a compressed body
  * per page. `window.json` is written last and removed first: a killed run may leave a directory without it. Documents have
@@ -39,7 +39,7 @@ import { onDisk, receivedAtOf, requestedAtOf, type Spooled } from './spool.ts';
 /** Reports are confidential: only the owner may read them. */
 const PRIVATE = { file: 0o600, folder: 0o700 } as const;
 
-/** The service waits for the next request while whole answers are compressed; a smaller file is not worth the time. */
+/** A smaller file is not worth the time: the next request waits while whole answers are compressed. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
 /** The file that makes a directory an entry. */
@@ -68,7 +68,7 @@ const entryShape = z.object({
   parts: z.array(z.record(z.string(), valueSet)).min(1),
   requestedAt: instantShape,
   receivedAt: instantShape,
-  /** The instant that counts as the fetch; null if `requestedAt` does. */
+  /** The instant that counts as the fetch (default: `requestedAt`). */
   asOf: instantShape.nullable(),
   /** One per request: one body per page (none for a 204), and why further pages were not followed, else null. */
   answers: z.array(
@@ -92,7 +92,7 @@ const entryShape = z.object({
 
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
-/** An entry whose sidecar is whole; its bodies are not checked yet. */
+/** An entry whose sidecar is whole. Its bodies are not checked yet. */
 export interface ArchivedWindow {
   readonly path: string;
   readonly entry: ArchiveEntry;
@@ -107,7 +107,7 @@ export interface Damage {
 /** Returns the instant that counts as the fetch in every decision about finality. */
 export const fetchedAtOf = ({ asOf, requestedAt }: ArchiveEntry): Date => asOf ?? requestedAt;
 
-/** The file name of a body inside its entry, by its number; the extension tells DuckDB the encoding. */
+/** Returns the file name of a body inside its entry. The extension tells DuckDB the encoding. */
 export const bodyName = (no: number): string => `part-${no}.json.gz`;
 
 /** An instant as names of entries begin with it: their order is that of their requests. */
@@ -119,7 +119,7 @@ export const archiveRoot = (warehousePath: string): string => `${warehousePath}.
 const sliceFolder = (warehousePath: string, slice: string): string =>
   join(archiveRoot(warehousePath), slice);
 
-/** Stores a loaded window's answer; `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
+/** Stores a loaded window's answer. `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
 export async function archiveWindow(
   warehousePath: string,
   { window, answers }: Spooled,
@@ -242,7 +242,7 @@ export async function removeEntries(warehousePath: string, before: Date): Promis
   });
 }
 
-/** A slice's entries in the order of their fetches, and what cannot be loaded; no unfinished ones. Throws `STORAGE_FAILED`. */
+/** Returns a slice's finished entries in the order of their fetches, and what cannot be loaded. Throws `STORAGE_FAILED`. */
 export async function readArchive(
   warehousePath: string,
   slice: string,
@@ -267,7 +267,7 @@ export async function readArchive(
   });
 }
 
-/** Returns the message of an error of the file system; throws any other. */
+/** Returns the message of an error of the file system, and throws any other. */
 export function systemMessage(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   throw error;

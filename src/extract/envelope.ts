@@ -19,7 +19,7 @@ export const ENVELOPE_MEMBERS = [
   'debug',
 ] as const;
 
-/** The members of a document by name, as unchanged JSON texts; one that is missing is not listed. */
+/** The members of a document by name, as unchanged JSON texts. */
 export type Members = ReadonlyMap<string, string>;
 
 export interface Envelope {
@@ -74,7 +74,7 @@ export function unusable(
 
 export const paginationIn = (members: Members): unknown => parsedJson(members.get('pagination'));
 
-/** A member's value, null if it is missing; undefined if it is not JSON, as engines accept more than JSON. */
+/** Returns a member's value, or undefined if it is not JSON, as engines accept more than JSON. */
 function parsedJson(json = 'null'): unknown {
   try {
     return JSON.parse(json);
@@ -92,7 +92,7 @@ const innerCalls = z.object({
 /** The first status that means a back-end did not answer. */
 const FIRST_REFUSAL = 400;
 
-/** The error in its own words; null if none. Rows beside an error are not an answer, only what was there when it happened. */
+/** Returns the error in its own words. Rows beside an error are not an answer, only what existed when it happened. */
 function errorIn(members: Members): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail']) {
     const written = members.get(name);
@@ -108,7 +108,7 @@ function errorIn(members: Members): string | null {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** Total by metric; numbers keep the text they were written with. Empty if the JSON is not an object. */
+/** Returns the total by metric. Numbers keep the text they were written with. */
 function totalsIn(json: string | undefined): Map<string, string> {
   if (json === undefined || !objectShape.safeParse(parsedJson(json)).success) return new Map();
   const members = json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g);
@@ -181,7 +181,7 @@ export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'ex
 
 /** A maximum, or a part of a larger number: `only 10,000`, `more than 10000`, `10000 of 25000`. */
 const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
-/** A number in groups of thousands, or plain; otherwise a comma separates two numbers. */
+/** A number in groups of thousands, or plain. Otherwise a comma separates two numbers. */
 const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
 /** Numbers that do not count rows: dates and percentages. */
 const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;

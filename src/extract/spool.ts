@@ -1,7 +1,7 @@
 /**
  * The spool: answers on disk, between the wire and the warehouse.
  *
- * Hides names and clean-up; reports disk errors as failures that name the folder. File names consist only of checked slice
+ * Hides names and clean-up, and reports disk errors as failures that name the folder. File names consist only of checked slice
  * names, dates and a counter, in one private directory that belongs to the holder of the run lock.
  */
 
@@ -107,7 +107,7 @@ export function openSpool(warehousePath: string): Spool {
 export const removeSpooled = async (path: string): Promise<void> =>
   onDisk('spool', path, async () => rm(path, { force: true }));
 
-/** Returns the work's result. File system errors become `STORAGE_FAILED` about the place; others are thrown on. */
+/** Turns errors of the file system into `STORAGE_FAILED` about the place. */
 export async function onDisk<T>(
   place: 'archive' | 'spool',
   path: string,

@@ -2,7 +2,7 @@
  * A call to one API: the whole request with its body, and as many tries as its setbacks allow, each waiting for its turn.
  *
  * undici's own retries have no jitter, cut `Retry-After` short, skip time-outs and resume with `Range`. A request is not
- * retried if it may have had an effect (`WireRequest.isRepeatable`), nor beyond the run's budget.
+ * retried if it may have had an effect, nor beyond the run's budget.
  */
 
 import type { Dispatcher } from 'undici';
@@ -31,7 +31,7 @@ const SUCCESSES_PER_RETRY = 5;
 const MIN_RETRIES = 15;
 
 export interface ChannelSettings {
-  /** Configured address; its path is put before every target. */
+  /** As configured. Its path is put before every target. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
@@ -40,15 +40,20 @@ export interface ChannelSettings {
   readonly refused: AbortController;
 }
 
-type Sending = Pick<WireRequest, 'method' | 'body' | 'isRepeatable'> & {
-  readonly contentType: string;
-};
+interface Sending {
+  /** A POST is not sent again after a setback that may have had an effect. */
+  readonly method?: WireRequest['method'];
+  readonly contentType?: string;
+  readonly body?: string;
+  /** Most tries if the service is too slow (default: 3). */
+  readonly triesWhenSlow?: number;
+}
 
 export interface Wire {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Limit of reports; the run's budget of retries depends on it. */
+  /** Of reports. The run's budget of retries depends on it. */
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
   readonly tally: WireTally;
@@ -66,7 +71,8 @@ export class Channel {
   readonly #lane: Lane;
   readonly #refused: AbortController;
   readonly #prefix: string;
-  readonly #common: Pick<WireRequest, 'origin' | 'headers' | 'deadlineMs'>;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #deadlineMs: number;
 
   constructor(wire: Wire, { address, headers, deadlineMs, concurrency, refused }: ChannelSettings) {
     const { origin, pathname } = new URL(address);
@@ -75,7 +81,8 @@ export class Channel {
     this.#lane = new Lane({ ...wire, origin, maxConcurrency: concurrency });
     this.origin = origin;
     this.#prefix = pathname.replace(/\/+$/, '');
-    this.#common = { origin, headers, deadlineMs };
+    this.#headers = headers;
+    this.#deadlineMs = deadlineMs;
   }
 
   /** Most calls in flight at once so far. */
@@ -88,34 +95,23 @@ export class Channel {
     return `${this.#prefix}${path}`;
   }
 
-  /** Requests a target. Throws as `send` does. */
-  get<T>(
-    target: string,
-    signal: AbortSignal,
-    read: Reader<T>,
-    triesWhenSlow = TRIES_WHEN_SLOW,
-  ): Promise<T> {
-    const sending = { method: 'GET', body: null, isRepeatable: true, triesWhenSlow } as const;
-    return this.#call({ ...this.#common, ...sending, target }, signal, read);
-  }
-
   /**
-   * Sends a body to a target, until there is an answer, and returns the result of `read`. Throws the signal's reason, or a
-   * `Failure`: what `read` throws, or one whose cause is the last `Setback`. A write that is stopped when it may have had an
-   * effect fails with its last setback.
+   * Requests a target until there is an answer, and returns the result of `read`. Throws the signal's reason, or a `Failure`:
+   * what `read` throws, or one whose cause is the last `Setback`. A write that is stopped when it may have had an effect fails
+   * with its last setback.
    */
-  send<T>(
+  async request<T>(
     target: string,
-    { contentType, ...sending }: Sending,
     signal: AbortSignal,
     read: Reader<T>,
+    sending: Sending = {},
   ): Promise<T> {
-    const headers = { ...this.#common.headers, 'content-type': contentType };
-    const request = { ...this.#common, ...sending, target, headers };
-    return this.#call({ ...request, triesWhenSlow: TRIES_WHEN_SLOW }, signal, read);
-  }
-
-  async #call<T>(request: WireRequest, signal: AbortSignal, read: Reader<T>): Promise<T> {
+    const { method = 'GET', contentType, body = null, triesWhenSlow = TRIES_WHEN_SLOW } = sending;
+    const type = contentType === undefined ? {} : { 'content-type': contentType };
+    const headers = { ...this.#headers, ...type };
+    const { origin } = this;
+    const deadlineMs = this.#deadlineMs;
+    const request = { method, origin, target, headers, body, deadlineMs, triesWhenSlow };
     const { tally, clock, emit, life } = this.#wire;
     const inFlight = AbortSignal.any([signal, life]);
     // A refused credential cancels waiting calls, not those that are already being answered.
@@ -153,7 +149,7 @@ export class Channel {
         }
         setback = error;
         kinds.push(error.kind);
-        if (request.method !== 'GET' && policies[error.kind].effect === 'possible') doubt = error;
+        if (method !== 'GET' && policies[error.kind].effect === 'possible') doubt = error;
         tally.lastSetback = `${endpoint} ${error.message}`;
         const failure = this.#lastFailure(error, request, kinds);
         // Before the slot passes to another waiting call.
@@ -183,7 +179,7 @@ export class Channel {
     const failed = kinds.filter((kind) => kind !== 'overload').length;
     const alike = kinds.filter((kind) => kind === setback.kind).length;
     if (
-      (effect === 'possible' && !request.isRepeatable) ||
+      (effect === 'possible' && request.method === 'POST') ||
       failed >= MAX_ATTEMPTS ||
       alike >= (tries ?? request.triesWhenSlow)
     )
@@ -197,7 +193,7 @@ export class Channel {
   }
 }
 
-/** The failure of a call after its last setback; `afterword` states why there was no other try, or is empty. */
+/** Returns the failure of a call after its last setback. `afterword` states why there was no other try. */
 function failureOf(
   setback: Setback,
   request: WireRequest,
@@ -225,7 +221,7 @@ function failureOf(
   });
 }
 
-/** No reason needs more; a proxy may send an endless page. */
+/** No reason needs more, and a proxy may send an endless page. */
 export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
 /** Returns `empty` if there is no content. Throws a `Setback` with the service's own words for what is not an answer. */

@@ -1,4 +1,4 @@
-/** The campaign API: reads partners and links page by page; creates and updates links. */
+/** The campaign API: reads partners and links page by page, creates and updates links. */
 
 import { z } from 'zod';
 
@@ -31,18 +31,17 @@ export function campaignApi(
     schema: T,
     signal: AbortSignal,
   ): Promise<z.output<T>> =>
-    channel.get(target, signal, async (answer) => readJson(answer, schema));
+    channel.request(target, signal, async (answer) => readJson(answer, schema));
   const write = (
     target: string,
     request: { readonly method: 'POST' | 'PATCH'; readonly body: string },
     schema: z.ZodType<StatedLink>,
     signal: AbortSignal,
-  ): Promise<StatedLink> => {
-    // A change is repeated like a read, since sending it twice has the same effect as once.
-    const isRepeatable = request.method === 'PATCH';
-    const sending = { ...request, contentType: 'application/json', isRepeatable };
-    return channel.send(target, sending, signal, async (answer) => readJson(answer, schema));
-  };
+  ): Promise<StatedLink> =>
+    channel.request(target, signal, async (answer) => readJson(answer, schema), {
+      ...request,
+      contentType: 'application/json',
+    });
 
   return {
     // No limit is sent: its maximum is not documented, and the default of the service (50) is known to work.
@@ -87,6 +86,7 @@ export function campaignApi(
       throw undecided(what, `the answer was another link, ${other}`, { answered: token });
     },
 
+    // Repeated like a read, since sending it twice has the same effect as once.
     async updateLink(appToken, token, { partnerId, costDataEnabled }, signal) {
       const path = `${linksPath(appToken)}/${checkedToken('link', token)}`;
       if (partnerId !== undefined && !isPartnerId(partnerId)) {
@@ -147,7 +147,7 @@ function writeError(error: unknown, what: string): unknown {
   return isUnread ? undecided(what, message, facts, cause) : error;
 }
 
-/** Ids are integers here and strings in reports; kept as text. */
+/** Ids are integers here and texts in reports. */
 const idText = z.union([z.string(), z.number()]).transform(String);
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
 const wholeNumber = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)]);
@@ -159,7 +159,7 @@ const partnerSchema = z
     supportsCostData: wire.supports_cost_data ?? null,
   }));
 
-/** A field that may be null or missing; undefined then. */
+/** A field that may be missing or null. */
 const stated = <T extends z.ZodType>(type: T) =>
   type.nullish().transform((value) => value ?? undefined);
 

@@ -1,11 +1,11 @@
-/** Time and randomness of the wire in one place, so that a test runs through an hour in a millisecond; and how long to wait. */
+/** Time and randomness of the wire, so that a test runs through an hour in a millisecond, and how long to wait. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after the time; rejects with the signal's reason if it aborts first. */
+  /** Rejects with the signal's reason if it aborts before the time has passed. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Uniform in [0, 1), to spread waits. */
   random(): number;
@@ -53,7 +53,7 @@ interface Backoff {
   /** 1 after the first try. */
   readonly tries: number;
   readonly requestedMs: number | null;
-  /** If the service is overloaded, half of the wait is fixed; otherwise all of it is random. */
+  /** If the service is overloaded, half of the wait is fixed, else all of it is random. */
   readonly isOverload: boolean;
   readonly random: number;
 }

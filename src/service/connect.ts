@@ -14,12 +14,12 @@ import { requestReport } from './report.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 
-/** The rate limit of ad spend is not documented; a few calls at once are enough for a file of thousands of lines. */
+/** The limit of ad spend is not documented. A few calls at once are enough for a file of thousands of lines. */
 const COST_CONCURRENCY = 4;
 /** Calls other than reports and filters-data are small: an answer that takes longer will not arrive. */
 const SMALL_CALL_MS = 120_000;
 
-/** Connects to the service; sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
+/** Connects to the service, but sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function connect(config: HttpService, emit: Emit, clock: Clock = realClock): Service {
   const closing = new AbortController();
   const { maxConcurrency, campaignConcurrency, maxStartsPerSecond, requestTimeoutMs } = config;
@@ -86,7 +86,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
 type Headers = Readonly<Record<string, Secret | string>>;
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
 
-/** Header values by lower-case name; later layers win. */
+/** Returns header values by lower-case name. Later layers win. */
 function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
   const headers: Record<string, string> = {
     'user-agent': `ripen/${version}`,

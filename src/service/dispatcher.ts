@@ -7,7 +7,7 @@ import type { Proxy } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 
-/** A network that takes longer is down; only an answer may take minutes. */
+/** A network that takes longer is down. Only an answer may take minutes. */
 const CONNECT_TIMEOUT_MS = 15_000;
 /** Shorter than the idle limit of usual load balancers (60 s), so that they do not hang up on a request. */
 const KEEP_ALIVE_MS = 20_000;
@@ -15,7 +15,7 @@ const KEEP_ALIVE_MS = 20_000;
 interface DispatcherLimits {
   /** Connections to one origin: enough for the calls of all kinds together. */
   readonly connections: number;
-  /** The longest deadline of a call; the time-outs of the pool must not end a call earlier. */
+  /** The longest deadline of a call, which the time-outs of the pool must not undercut. */
   readonly timeoutMs: number;
   readonly caFile: string | null;
   readonly proxy: Proxy | null;

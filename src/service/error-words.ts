@@ -13,7 +13,7 @@ export function firstWords(text: string, maxCharacters = 200): string {
   ).toWellFormed();
 }
 
-/** Returns the origin of an address, as path and query may carry credentials; its first words if it has no origin. */
+/** Returns the origin of an address (else its first words), as path and query may carry credentials. */
 export const originWords = (url: URL): string =>
   url.origin === 'null' ? firstWords(url.href) : url.origin;
 
@@ -75,7 +75,7 @@ function statesError(record: Readonly<Record<string, unknown>>): boolean {
 const isNothing = (value: unknown): boolean =>
   value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
 
-/** The reason that a document or one of its members states; the JSON text if none does. */
+/** Returns the reason that a document or one of its members states (default: its JSON text). */
 function wordsOf(value: unknown): string {
   if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
   const {

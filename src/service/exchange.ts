@@ -16,7 +16,7 @@ export interface WireAnswer {
   readonly status: number;
   /** The (first) value of a header, by its lower-case name. */
   header(name: string): string | null;
-  /** The body as received, still encoded; can be read once. */
+  /** The body as received, still encoded. Can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
@@ -112,10 +112,10 @@ function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Se
 /** Codes that only a connection attempt has: nothing was sent. */
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-/** undici's message if a proxy does not open a tunnel; its code has many other meanings. */
+/** undici's message if a proxy does not open a tunnel. Its code has many other meanings. */
 const PROXY_REFUSAL = /^Proxy response \((\d+)\)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
-/** Codes of sockets, the HTTP parser and decoders; any other error is our own mistake. */
+/** Codes of sockets, the HTTP parser and decoders. Any other error is our own mistake. */
 const CONNECTION =
   /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|Z_\w+|ERR_(?:SSL|TLS|STREAM)_\w+|UND_ERR_(?!INVALID|NOT_SUPPORTED)\w+)$/;
 
@@ -175,8 +175,6 @@ export interface WireRequest {
   readonly body: string | null;
   /** Total deadline of one try, headers and body. */
   readonly deadlineMs: number;
-  /** Whether it may be sent again although it may have had an effect. */
-  readonly isRepeatable: boolean;
   /** Most tries if the service is too slow; 1 if the caller can request less instead. */
   readonly triesWhenSlow: number;
 }
@@ -187,7 +185,7 @@ export function endpointOf(request: WireRequest): string {
 }
 
 /**
- * A query string with its question mark; empty if there are no parameters. Values are percent-encoded, `+` and blanks too.
+ * Returns a query string with its question mark. Values are percent-encoded, `+` and blanks too.
  * Commas and colons stay as they are: a query may contain them, and lists of hundreds of tokens must stay short.
  */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
@@ -217,7 +215,7 @@ export interface WireTally {
   retries: number;
   /** Bytes of bodies, as received. */
   bytes: number;
-  /** Milliseconds, to the second: the service's clock minus this machine's by the newest answer; null before one states it. */
+  /** Milliseconds, to the second: the service's clock minus this machine's, by the newest answer that states it. */
   skewMs: number | null;
   lastSetback: string | null;
 }

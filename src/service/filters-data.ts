@@ -10,7 +10,7 @@ import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import type { FiltersDataRequest } from './service.ts';
 
-/** Most characters quoted from an answer without the requested lists; leaves room for the words around them. */
+/** Most characters quoted from an answer without the requested lists, with room for the words around them. */
 const MAX_SAID_CHARACTERS = 140;
 
 const text = z.unknown().transform((value) => {
@@ -51,7 +51,7 @@ export async function requestFiltersData(
     const schema = listsSchema(filters);
     const target = channel.targetOf(`/reports-service/filters_data${query}`);
     try {
-      const part = await channel.get(target, signal, async (answer, verdict) =>
+      const part = await channel.request(target, signal, async (answer, verdict) =>
         verdict === 'empty' ? [] : readJson(answer, schema),
       );
       items.push(...part);

@@ -12,7 +12,7 @@ import type { Clock } from './clock.ts';
 export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
-  /** Frees the slot; a second time does nothing. `because` names an outage. */
+  /** Frees the slot once. `because` names an outage. */
   release(result: CallResult, because?: string): void;
 }
 
@@ -22,7 +22,7 @@ interface LaneSettings {
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
   readonly clock: Clock;
-  /** Aborts when the connection is closed; ends the timers. */
+  /** Aborts when the connection is closed. */
   readonly life: AbortSignal;
   readonly emit: Emit;
 }
@@ -42,7 +42,7 @@ interface Waiting {
 }
 
 /**
- * Admits calls in the order of arrival, within a concurrency limit and a rate of starts. A 429 halves the limit; a round of
+ * Admits calls in the order of arrival, within a concurrency limit and a rate of starts. A 429 halves the limit, a round of
  * successes raises it by one. After 8 outages in a row the lane pauses, then admits one probe: an answer reopens the lane, an
  * outage pauses it for longer, and the sixth failed probe ends every call for good. The end of a call that began before the
  * latest pause or decrease changes nothing.
@@ -82,7 +82,7 @@ export class Lane {
     return this.#peak;
   }
 
-  /** How many calls may be in flight now; at least 1. */
+  /** How many calls may be in flight now. */
   get limit(): number {
     return Math.floor(this.#limit);
   }
@@ -177,7 +177,7 @@ export class Lane {
     });
   }
 
-  /** Applies a change and admits again after some time; does nothing once the connection is closed. */
+  /** Applies a change and admits again after some time, unless the connection is closed by then. */
   async #later(ms: number, change: () => void): Promise<void> {
     try {
       await this.#settings.clock.sleep(ms, this.#settings.life);
@@ -204,7 +204,7 @@ export class Lane {
     return this.#state === 'open' && this.#inFlight < this.limit;
   }
 
-  /** Takes the right to start one call; if there is none, schedules the next admission and returns false. */
+  /** Takes the right to start one call, or schedules the next admission and returns false. */
   #takeToken(): boolean {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;

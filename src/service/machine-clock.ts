@@ -12,7 +12,7 @@ const UNTRUSTED_MS = 60 * 60_000;
 type SkewSource = Pick<Service, 'clockSkewMs'>;
 
 export interface MachineClock {
-  /** Throws `CLOCK_UNTRUSTED` if the clock is off by an hour or more from the newest answer; warns once if by minutes. */
+  /** Throws `CLOCK_UNTRUSTED` if the clock differs from the newest answer by an hour or more, and warns once of minutes. */
   check(): void;
 }
 

@@ -3,7 +3,7 @@
 import type { Notify } from '../config/config.ts';
 import { openDispatcher } from './dispatcher.ts';
 
-/** A run must not wait long for a notification; shorter than the time a service manager grants a stopped process. */
+/** Shorter than the time a service manager grants a stopped process. */
 const PATIENCE_MS = 5000;
 const SUCCESSES = { first: 200, last: 299 } as const;
 

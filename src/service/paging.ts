@@ -25,7 +25,7 @@ export const pagingSchema = z
 export interface ListPage<T> {
   readonly items: readonly T[];
   readonly paging: z.output<typeof pagingSchema>;
-  /** Path and query that answered, if not the requested ones; the next page is relative to them. */
+  /** Path and query that answered, if not the requested ones. The next page is relative to them. */
   readonly target?: string;
 }
 
@@ -85,13 +85,13 @@ const paginationSchema = z.object({
 });
 type Pagination = z.output<typeof paginationSchema>;
 
-/** An address has a scheme or a host, begins with a directory, or has a query; anything else is a cursor. */
+/** An address has a scheme or a host, begins with a directory, or has a query. Anything else is a cursor. */
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
- * Path and query of the page after the one at `target`, by its parsed pagination; null if it is the last. A null or blank
- * `next` names no page, nor does an empty cursor without a `next`; page counts and flags must agree, and a page that completes
- * the stated number of rows is the last (`rows`: those of the pages so far). Throws `DATA_MALFORMED` for another form, or a
+ * Returns path and query of the page after the one at `target`, by its parsed pagination. A null or blank `next` names no page,
+ * nor does an empty cursor without a `next`. Page counts and flags must agree, and a page that completes the stated number of
+ * rows is the last (`rows`: those of the pages so far). Throws `DATA_MALFORMED` for another form, or a
  * further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
  */
 export function nextTarget(

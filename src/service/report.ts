@@ -23,7 +23,7 @@ export interface ReportRequest {
 
 /** Everything that the service answered to one request. */
 export interface SavedReport {
-  /** In order; empty if there was no content (204). */
+  /** Empty if there was no content (204). */
   readonly pages: readonly SavedBody[];
   /** Why further pages could not be followed, as a clause. */
   readonly unfollowed: string | null;
@@ -50,7 +50,8 @@ export async function requestReport(
     };
     requests += 1;
     // The default is human or local dates (observed: format_dates), even if the service names the address.
-    return channel.get(withParameter(target, 'format_dates', 'false'), signal, read, 1);
+    const plain = withParameter(target, 'format_dates', 'false');
+    return channel.request(plain, signal, read, { triesWhenSlow: 1 });
   };
   const first = channel.targetOf('/reports-service/report') + encodeQuery(parameters);
   /** Addresses of pages, and digests of their first rows. */

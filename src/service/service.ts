@@ -29,14 +29,14 @@ export type SpendLine = Readonly<
   Record<'cost_type' | 'cost_currency' | 'cost_id' | 'cost_amount' | 'tag', string>
 >;
 
-/** The outcome of a line; `unknown` if the request may have been received and no answer states its effect. */
+/** `unknown` if the request may have been received and no answer states its effect. */
 export type SpendOutcome =
   | { readonly outcome: 'accepted' }
   | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
   | {
       readonly outcome: 'unknown';
       readonly reason: string;
-      /** The failure that every other line would meet, too; left out if it concerns only this one. */
+      /** The failure that every other line would meet, too. */
       readonly failure?: Failure;
     };
 
@@ -48,7 +48,7 @@ export interface ServiceStatistics {
   readonly peakConcurrency: number;
   /** Bytes received, before decoding. */
   readonly bytes: number;
-  /** The setback of the latest try; null or left out if it was answered. */
+  /** Of the latest try, if it was not answered. */
   readonly lastSetback?: string | null;
 }
 
@@ -61,9 +61,9 @@ export const noRequests: ServiceStatistics = {
 
 export interface Service {
   /**
-   * Requests a report with these query parameters and `format_dates=false`, and every page that it leads to; saves the bodies,
+   * Requests a report with these query parameters and `format_dates=false`, and every page that it leads to. Saves the bodies
    * undecoded. Throws `SOURCE_TOO_HEAVY` for 504 and 524, and `SOURCE_TIMEOUT` after the deadline. A smaller request may then
-   * succeed. Throws `DATA_MALFORMED` if a body contains the credential.
+   * succeed.
    */
   report(request: ReportRequest, signal: AbortSignal): Promise<SavedReport>;
   /**
@@ -73,7 +73,7 @@ export interface Service {
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
   /** Pages of the partner list, each non-empty. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
-  /** Pages of an app's networks or of a link's sub-links, each non-empty; v1 if v2 is absent, `SOURCE_MISSING` if both are. */
+  /** Pages of an app's networks or of a link's sub-links, each non-empty. Throws `SOURCE_MISSING` if v2 and v1 are absent. */
   links(
     appToken: string,
     parent: string | null,
@@ -96,7 +96,7 @@ export interface Service {
   /** Submits a line. If it throws, the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;
-  /** The service's clock minus this machine's, from the `Date` header of the newest answer; null before the first. */
+  /** The service's clock minus this machine's, from the `Date` header of the newest answer. */
   clockSkewMs(): number | null;
   close(): Promise<void>;
 }

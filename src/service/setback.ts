@@ -14,7 +14,7 @@ interface Policy {
   /** What it says about the service as a whole. */
   readonly result: CallResult;
   readonly hint: string;
-  /** Most tries; null if the request decides. */
+  /** Null if the request decides. */
   readonly tries: number | null;
   readonly statuses: readonly number[];
   /** What a write may have done. A 503 may follow an effect, from a proxy for example. */
@@ -23,7 +23,7 @@ interface Policy {
   readonly spend?: 'rejected' | 'unknown';
 }
 
-/** Most tries of one call that may fail, for whatever reason; a 429 is not counted as a failure. */
+/** Most tries of one call that may fail, for whatever reason but a 429. */
 export const MAX_ATTEMPTS = 6;
 /** Most tries that end with 429, each lowering the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
 const MAX_429_ATTEMPTS = 12;
@@ -110,7 +110,7 @@ export const policies = {
     tries: null,
     hint: 'Request less at once, or raise service.request_timeout.',
   }),
-  /** No connection was established; nothing was sent. */
+  /** No connection was established, and nothing was sent. */
   unsent: policy('SOURCE_UNAVAILABLE', 'outage', {
     effect: 'none',
     hint: 'Check the address in the service section and the network, then run again.',
@@ -143,7 +143,7 @@ export type SetbackKind = keyof typeof policies;
 
 const isKind = (name: string): name is SetbackKind => Object.hasOwn(policies, name);
 
-/** Returns what a status other than 200, 201 and 204 means; by its class if it is not listed. */
+/** Returns what a status other than 200, 201 and 204 means, by its class if it is not listed. */
 export function kindOf(status: number): SetbackKind {
   const kinds = Object.keys(policies).filter(isKind);
   const listed = kinds.find((kind) => policies[kind].statuses.includes(status));
@@ -153,16 +153,16 @@ export function kindOf(status: number): SetbackKind {
 }
 
 interface SetbackDetails {
-  /** Status of the answer; left out if there was none. */
+  /** Of the answer, if there was one. */
   readonly status?: number;
-  /** Milliseconds that the service requests to wait; null or left out if it requests none. */
+  /** Milliseconds that the service requests to wait. */
   readonly retryAfterMs?: number | null;
   /** What else a failure tells. */
   readonly facts?: Facts;
   readonly cause?: unknown;
 }
 
-/** A failed try; the message completes "GET /path ". The last one of a call is the cause of its `Failure`. */
+/** A failed try. Its message completes "GET /path ". The last one of a call is the cause of its `Failure`. */
 export class Setback extends Error {
   override readonly name = 'Setback';
   readonly kind: SetbackKind;

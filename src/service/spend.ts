@@ -4,6 +4,7 @@ import { Failure, isOfToken } from '../errors.ts';
 import { firstWords, parsed, statedError } from './error-words.ts';
 import { readStart } from './body.ts';
 import { type Channel, MAX_ERROR_BODY_BYTES } from './call.ts';
+import type { WireAnswer } from './exchange.ts';
 import { policies, Setback } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 
@@ -14,7 +15,7 @@ const ACCEPTED = 200;
  * Submits a line. A status that the interface does not list for this endpoint leaves the outcome `unknown`. Throws if the cause
  * is no property of the line, which was then certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
  * `SOURCE_OVERLOADED`, `SOURCE_REFUSED` for 414 and 431, `SOURCE_REDIRECTED` for 307 and 308, and `SOURCE_UNAVAILABLE` if
- * nothing was sent. A line that is aborted on the wire is `unknown`; one that is aborted before throws the signal's reason.
+ * nothing was sent. A line that is aborted on the wire is `unknown`, one that is aborted before throws the signal's reason.
  */
 export async function submitSpend(
   channel: Channel,
@@ -24,19 +25,14 @@ export async function submitSpend(
   const { cost_type, cost_currency, cost_id, cost_amount, tag } = line;
   const form = new URLSearchParams({ cost_type, cost_currency, cost_id, cost_amount, tag });
   const contentType = 'application/x-www-form-urlencoded';
-  const sending = {
-    method: 'POST',
-    contentType,
-    body: form.toString(),
-    isRepeatable: false,
-  } as const;
+  const sending = { method: 'POST', contentType, body: form.toString() } as const;
   try {
-    return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
+    const read = async (answer: WireAnswer): Promise<SpendOutcome> => {
       const { status } = answer;
       // Read so that the connection can serve the next line, too.
       const { text, isWhole } = await readStart(answer, MAX_ERROR_BODY_BYTES);
       if (status !== ACCEPTED) return undocumented(status, firstWords(text));
-      // The interface does not show the body of a success; a sign-in page or an error may have status 200, too.
+      // The interface does not show the body of a success. A sign-in page or an error may have status 200, too.
       // Trimming removes a byte order mark, too.
       const body = text.trim();
       const error = statedError(body);
@@ -51,7 +47,8 @@ export async function submitSpend(
       else if (/^[[{]/.test(body) && parsed(body) === null) doubt = 'with broken JSON';
       if (doubt === null) return { outcome: 'accepted' };
       return { outcome: 'unknown', reason: `was answered ${status} ${doubt}` };
-    });
+    };
+    return await channel.request(channel.targetOf('/cost'), signal, read, sending);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (isOfToken(error)) {

@@ -16,14 +16,14 @@ export interface ColumnReader {
   readonly read: (request: ReadRequest) => Promise<ColumnsRead>;
   /** Reads what a small body states as a whole, on the caller's thread. Throws `STORAGE_FAILED` if the disk fails. */
   readonly readHead: (body: SavedBytes) => Promise<BodyHead>;
-  /** Ends the thread; readings under way are rejected and may leave their files behind. */
+  /** Ends the thread. Readings under way are rejected and may leave their files behind. */
   readonly close: () => Promise<void>;
 }
 
-/** Bytes read on the caller's thread before a separate one is worth its start; a usual night has no more. */
+/** Bytes read on the caller's thread before a separate one is worth its start. A usual night has no more. */
 const MAX_BYTES_HERE = 2 * 1024 * 1024;
 
-/** TypeScript runs from `src` and JavaScript from `dist`; the compiler changes imports, but not URLs. */
+/** TypeScript runs from `src` and JavaScript from `dist`. The compiler changes imports, but not URLs. */
 const threadFile = new URL(
   `./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
   import.meta.url,
@@ -34,7 +34,7 @@ export function openColumnReader(): ColumnReader {
   let worker: Worker | null = null;
   let bytesHere = 0;
   let isClosed = false;
-  /** Settles after the thread's latest reading; the thread reads one at a time. */
+  /** Settles after the thread's latest reading: it reads one at a time. */
   let latest: Promise<unknown> = Promise.resolve();
 
   const readInThread = async (request: ReadRequest): Promise<ColumnsRead> => {
@@ -87,7 +87,7 @@ export function openColumnReader(): ColumnReader {
 
 const ended = (): Error => new Error('The thread of the column reader ended.');
 
-/** Returns the thread's reply; rejects if the thread ends instead. */
+/** Returns the thread's reply. Rejects if the thread ends instead. */
 function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const end = (error?: unknown): void => {

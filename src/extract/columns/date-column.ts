@@ -37,7 +37,7 @@ function instantOf(text: string): number | null {
   return !Number.isNaN(ms) && new Date(ms).toISOString() === `${text}.000Z` ? ms : null;
 }
 
-/** The dates of a dimension; also records whether they are in order. */
+/** The dates of a dimension, and whether they are in order. */
 export class DateColumn extends DictionaryColumn {
   readonly kind: DateDimension;
   /** Whether no date so far follows a later one. */
@@ -63,7 +63,7 @@ export class DateColumn extends DictionaryColumn {
     return end;
   }
 
-  /** The first label of the current body that is not a date, or null; the next row belongs to another body. */
+  /** Returns the first label of the current body that is not a date. The next row belongs to another body. */
   takeBadLabel(): BodyRead['badLabel'] {
     const bad = this.#badLabel;
     this.#badLabel = null;

@@ -13,7 +13,7 @@ const PADDING = 16;
 export class BodyWindow {
   bytes = new Uint8Array(FIRST_CAPACITY + PADDING);
   view = new DataView(this.bytes.buffer);
-  /** The offset after the last byte; a zero byte stands here. */
+  /** The offset after the last byte, where a zero byte is. */
   end = 0;
   #stoppedAt = 0;
   #because = '';
@@ -48,7 +48,7 @@ export class BodyWindow {
     return STOPPED;
   }
 
-  /** Why the last reader stopped; null if it only reached the end of the window. */
+  /** Why the last reader stopped, unless it only reached the end of the window. */
   get because(): string | null {
     return this.#stoppedAt >= this.end ? null : this.#because;
   }
@@ -150,7 +150,7 @@ function skipBare(body: BodyWindow, at: number): number {
     : body.stop(at, 'no value of JSON');
 }
 
-/** The offset after the list whose opening token is at `at`, or `STOPPED`; `read` returns the same for an item. */
+/** Returns the offset after the list whose opening token is at `at`, or `STOPPED`, as `read` does for an item. */
 function skipList(
   body: BodyWindow,
   at: number,
@@ -170,7 +170,7 @@ function skipList(
   }
 }
 
-/** The offset after the object at `at`, or `STOPPED`; `take` returns the same for a member's name and its value's offset. */
+/** Returns the offset after the object at `at`, or `STOPPED`, as `take` does for a member's name and its value's offset. */
 export function readMembers(
   body: BodyWindow,
   at: number,
@@ -211,7 +211,7 @@ export function wholeValue(
   };
 }
 
-/** The bytes in `[from, to)` as JSON text; null, and the reader stops, if they are not UTF-8. */
+/** Returns the bytes in `[from, to)` as JSON text. The reader stops if they are not UTF-8. */
 export function textIn(body: BodyWindow, from: number, to: number): string | null {
   const text = body.bytes.subarray(from, to);
   if (isUtf8(text)) return jsonIn(text);
@@ -228,6 +228,6 @@ export function jsonIn(utf8: Uint8Array): string {
   );
 }
 
-/** Any escape; the two halves of a surrogate pair count as one. */
+/** Any escape. The two halves of a surrogate pair count as one. */
 const ESCAPES = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g;
 const HALF_SURROGATE = /^\\u[dD][89a-fA-F]..$/;

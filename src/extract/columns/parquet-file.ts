@@ -9,13 +9,13 @@ import { closeSync, openSync, rmSync, writeFileSync, writevSync } from 'node:fs'
 
 import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 
-/** The cells of one column in a group of rows; valid until the column's next change. */
+/** The cells of one column in a group of rows, valid until the column's next change. */
 export interface ColumnGroup {
   /** 1 where a cell is NULL, one byte per row. */
   readonly nulls: Uint8Array;
-  /** The values in row order; those of NULL cells are meaningless. With a dictionary: the numbers of its entries. */
+  /** The values in row order, meaningless for NULL cells. With a dictionary: the numbers of its entries. */
   readonly cells: Int32Array;
-  /** 32-bit words per value; four hold a 16-byte number, the highest byte first. */
+  /** 32-bit words per value. Four hold a 16-byte number, the highest byte first. */
   readonly words: 1 | 2 | 4;
   /** Distinct values in Parquet's plain encoding, and how many. */
   readonly dictionary: { readonly values: Uint8Array; readonly size: number } | null;
@@ -55,7 +55,7 @@ const MAX_IN_FOUR_BITS = 15;
 /** For numbers that are not negative. */
 const i32 = (value: number): Value => ({ type: 5, bytes: varint(2 * value) });
 const i64 = (value: number): Value => ({ type: 6, bytes: varint(2 * value) });
-/** The field value false; the wire type itself is the value. */
+/** The field value false, which the wire type itself states. */
 const no: Value = { type: 2, bytes: [] };
 
 function text(value: string): Value {
@@ -218,7 +218,7 @@ export class ParquetFile {
   }
 }
 
-/** A page, its header first; `place` is the field of the header that describes its kind. */
+/** Returns a page, its header first. `place` is the field of the header that describes its kind. */
 function page(
   place: number,
   kind: number,

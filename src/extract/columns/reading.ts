@@ -10,7 +10,7 @@ export const BODY = 'body,';
 /** The column of keys that were not requested, as one JSON object. */
 export const EXTRA = '_extra';
 
-/** The column of rows that their columns do not hold, with reasons, as JSON; NULL for others. No slice has such a column. */
+/** The column of rows that their columns do not hold, with reasons, as JSON. No slice has such a column. */
 export const REJECTED = 'rejected,';
 
 /** Why a metric does not accept the value in a row. */
@@ -21,11 +21,11 @@ export interface Reason {
 
 export const ATTR_DEPENDENCY = 'attr_dependency';
 
-/** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
+/** The columns of a slice, in table order. `attr_dependency` follows them as JSON text. */
 export interface SliceColumns {
   readonly dimensions: readonly string[];
   readonly metrics: readonly { readonly id: string; readonly type: ColumnType }[];
-  /** Requested keys that no longer have a column; their values are left out. */
+  /** Requested keys that no longer have a column, so that their values are left out. */
   readonly left?: readonly string[];
 }
 
@@ -41,10 +41,11 @@ export interface BodyHead {
 
 /** What was found in one body. */
 export interface BodyRead extends BodyHead {
-  /** Keys that occur in some row; below, those in every row. */
+  /** Keys that occur in some row. */
   readonly keys: readonly string[];
+  /** Keys that occur in every row. */
   readonly commonKeys: readonly string[];
-  /** A label that is not a date of the documented form; null if all are. */
+  /** A label that is not a date of the documented form. */
   readonly badLabel: { readonly dimension: string; readonly label: string } | null;
 }
 
@@ -59,12 +60,12 @@ export interface ColumnsRead {
   readonly unfit: ReadonlyMap<string, ColumnType>;
   /** By metric: the most digits after the point of its numbers, without trailing zeros. */
   readonly digits: ReadonlyMap<string, number>;
-  /** Whether some rows hold keys that were not requested; below, whether some were rejected. */
+  /** Whether some rows hold keys that were not requested. */
   readonly hasExtra: boolean;
   readonly hasRejected: boolean;
-  /** Whether the rows are in the order of their finest dates; true for rows without dates. */
+  /** Whether the rows are in the order of their finest dates, if they have any. */
   readonly isOrdered: boolean;
-  /** Whether no two rows have the same dimensions and `attr_dependency`; also false if that is not known. */
+  /** Whether all rows are known to differ in their dimensions and `attr_dependency`. */
   readonly isDistinct: boolean;
 }
 
@@ -80,7 +81,7 @@ export interface ReadRequest {
 
 export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
-/** The thread's reply: what was read, or an error; `syscall` is null unless the file system failed. */
+/** What the thread has read, or an error, with its system call if the file system failed. */
 export type Reply =
   | { readonly result: ColumnsRead }
   | { readonly result: null; readonly message: string; readonly syscall: string | null };

@@ -104,7 +104,7 @@ export class ReportReader {
     return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
-  /** Reads the document; yields whenever a step stops. */
+  /** Reads the document. Yields whenever a step stops. */
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {
@@ -124,7 +124,7 @@ export class ReportReader {
     }
   }
 
-  /** Reads a list up to its closing token; each step reads one item and the comma before it. */
+  /** Reads a list up to its closing token. Each step reads one item and the comma before it. */
   *#list(closing: number, read: (at: number) => number): Generator<undefined, void> {
     const body = this.#body;
     for (let isFirst = true; ;) {

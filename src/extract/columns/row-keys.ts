@@ -4,7 +4,7 @@
  */
 
 interface KeyColumn {
-  /** Mixes the cells of the first rows into the digests of their keys, two words per row; equal values give equal digests. */
+  /** Mixes the cells of the first rows into the digests of their keys, two words per row. Equal values give equal digests. */
   mixInto(digests: Int32Array, rows: number): void;
 }
 
@@ -20,10 +20,10 @@ export function mixed(hash: number, word: number): number {
 
 /** The keys of an answer's rows. */
 export class RowKeys {
-  /** Whether all keys so far differ; also false if there are too many to check. */
+  /** Whether all keys so far differ. False if there are too many to check. */
   areDistinct = true;
   #digests = new Int32Array(0);
-  /** A hash table with two words per slot; the second word of a digest is never 0. */
+  /** A hash table with two words per slot. The second word of a digest is never 0. */
   #slots = new Int32Array(FIRST_SLOTS * 2);
   #rows = 0;
 

@@ -27,7 +27,7 @@ const MAX_OTHERS = 4;
 class Key {
   readonly column: CellColumn;
   readonly length: number;
-  /** The bytes as words; the last word may overlap the one before. */
+  /** The bytes as words. The last word may overlap the one before. */
   readonly #words: Int32Array;
 
   constructor(column: CellColumn, written: Uint8Array) {
@@ -72,11 +72,12 @@ export const statedTwice = (name: string): string =>
 export class RowReader {
   readonly #into: RowColumns;
   readonly #columns: ReadonlyMap<string, CellColumn>;
-  /** Whether some row so far held a key that was not requested; below, whether some row was rejected. */
+  /** Whether some row so far held a key that was not requested. */
   hasExtra = false;
+  /** Whether some row so far was rejected. */
   hasRejected = false;
   #keys: readonly Key[] | null = null;
-  /** Rows so far with exactly these keys; below, all other rows. */
+  /** Rows so far with exactly these keys, and all other rows. */
   #alikeRows = 0;
   #otherRows = 0;
   /** By key: how many of the other rows have it. */
@@ -87,7 +88,7 @@ export class RowReader {
     this.#columns = new Map(into.columns.map((column) => [column.name, column]));
   }
 
-  /** Returns the keys of the rows so far and forgets them; the next row is the first of another body. */
+  /** Returns and clears the keys of the rows so far. The next row is the first of another body. */
   takeKeys(): Pick<BodyRead, 'keys' | 'commonKeys'> {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;

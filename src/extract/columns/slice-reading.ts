@@ -93,7 +93,7 @@ export class SliceReading {
     return this.#because;
   }
 
-  /** Ends the current body, as broken if a reason is given; another may follow. */
+  /** Ends the current body, as broken if a reason is given. Another may follow. */
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
     // A row that broke off may have left cells, which the next row would keep where it has none.
@@ -167,7 +167,7 @@ export class SliceReading {
     };
   }
 
-  /** Ends a failed reading; no file is left. */
+  /** Ends a failed reading and removes its file. */
   abandon(): void {
     this.#file.abandon();
   }

@@ -1,4 +1,4 @@
-/** Columns of repeating texts: each distinct one is read and checked once; later ones cost a hash and a comparison, or less. */
+/** Columns of repeating texts: each distinct one is read and checked once. Later ones cost a hash and a comparison, or less. */
 
 import { isUtf8 } from 'node:buffer';
 
@@ -37,7 +37,7 @@ export abstract class DictionaryColumn extends CellColumn {
   readonly #closing: number;
   /** By entry: two words that distinguish its value from others. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
-  /** The last cell's entry; below, the one that followed it before, as in sorted rows or a daily order. -1 for none. */
+  /** The last cell's entry, and the one that followed it before, as in sorted rows or a daily order. -1 for none. */
   #last = -1;
   #expected = -1;
   /** By entry: the number of the one that followed it, plus one. */
@@ -87,7 +87,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return this.refuse(body, at, end);
   }
 
-  /** The entry of a whole value, added if it is new; -1 if the column does not accept it. */
+  /** Returns the entry of a whole value, added if it is new, or -1 if the column does not accept it. */
   #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
     const known = this.dictionary.find(body, at, end, hash);
@@ -176,7 +176,7 @@ function canonical(written: Uint8Array): Uint8Array | null {
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 const NO_JSON = /NaN|Infinity/;
 
-/** A text unescaped; any other value as it is written. */
+/** Returns a text unescaped, and any other value as it is written. */
 function plain(written: Uint8Array): Uint8Array {
   if (written[0] !== QUOTE) return written;
   if (!written.includes(BACKSLASH)) return written.subarray(1, -1);

@@ -6,7 +6,7 @@ import { BACKSLASH, BodyWindow, STOPPED } from './json-tokens.ts';
 const EACH_BYTE = 0x01010101;
 const EACH_TOP_BIT = 0x80808080;
 
-/** The first offset from `at` on with the given byte, a backslash or a control character; searches four bytes at a time. */
+/** Returns the first offset from `at` on with the given byte, a backslash or a control character. Searches by four bytes. */
 export function endOfRun(view: DataView, at: number, byte: number): number {
   const each = Math.imul(byte, EACH_BYTE);
   for (let next = at; ; next += 4) {
@@ -63,7 +63,7 @@ export class TextDictionary {
     this.#hasLengths = !areOfOneSize;
   }
 
-  /** The number of the entry with the bytes in `[from, to)`, whose hash is given; -1 if there is none. */
+  /** Returns the number of the entry with the bytes in `[from, to)`, whose hash is given, or -1. */
   find(body: BodyWindow, from: number, to: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
