@@ -97,6 +97,8 @@ function periodProblem(period: DatePeriod): string | null {
 }
 
 const takenNames = [
+  // The catalog's changes stand beside those of slices, and would be dropped with one of its name.
+  'catalog',
   'partners',
   'links',
   'partners_history',

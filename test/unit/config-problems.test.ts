@@ -336,6 +336,7 @@ describe('problems', () => {
     ['name: links_history', 'is a name ripen uses itself'],
     ['name: networks', 'is a name ripen uses itself'],
     ['name: report_options', 'is a name ripen uses itself'],
+    ['name: catalog', 'is a name ripen uses itself'],
     ['name: 7', 'must be'],
     ['dimensions: []', 'is an empty list'],
     ['dimensions: [day, day]', 'repeats a dimension'],
