@@ -111,19 +111,23 @@ async function prepareChunk(
       return { existing, target: { ...made, columns: columnsOf(made.slice, metrics, existing) } };
     }),
   );
-  await warehouse.transact(async () => {
-    for (const { target, existing } of targets) {
-      const names = tableColumns(target.columns).map(({ name }) => name);
-      if (names.join('\n') === [...existing.keys()].join('\n'))
-        await alterTypes(warehouse, target, existing, runId);
-      else await rebuildTable(warehouse, target, existing, runId);
-      prepared.push([target.slice.name, target]);
+  const unaltered: Target[] = [];
+  for (const { target, existing } of targets) {
+    prepared.push([target.slice.name, target]);
+    const columns = tableColumns(target.columns);
+    const hasNames = columns.map(({ name }) => name).join('\n') === [...existing.keys()].join('\n');
+    if (hasNames && columns.every(({ name, type }) => existing.get(name) === type)) {
+      unaltered.push(target);
+      continue;
     }
-    await describeTables(
-      warehouse,
-      targets.map(({ target }) => target),
-    );
-  });
+    // One by one, as each may be too large to be copied beside others.
+    await warehouse.transact(async () => {
+      if (hasNames) await alterTypes(warehouse, target, existing, runId);
+      else await rebuildTable(warehouse, target, existing, runId);
+      await describeTables(warehouse, [target]);
+    });
+  }
+  await warehouse.transact(async () => describeTables(warehouse, unaltered));
   return prepared;
 }
 
