@@ -68,14 +68,10 @@ export interface Lake {
   readonly tables: readonly LakeTable[];
 }
 
-/** What readers find in a copy. */
-export interface Description {
-  readonly lake: Lake | null;
-  /** A DuckDB file, and its tables and views by schema. */
-  readonly database: {
-    readonly path: string;
-    readonly schemas: Readonly<Record<string, readonly DescribedTable[]>>;
-  } | null;
+/** A DuckDB file, and its tables and views by schema. */
+interface DescribedDatabase {
+  readonly path: string;
+  readonly schemas: Readonly<Record<string, readonly DescribedTable[]>>;
 }
 
 /** A copy at a target. */
@@ -92,5 +88,9 @@ export interface Copy {
   owner(own: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
   /** Makes the copy equal to the warehouse. */
   publish(publishing: Publishing): Promise<CopyReport>;
-  describe(warehouse: Warehouse, signal: AbortSignal): Promise<Description>;
+  /** Returns what readers find in it. */
+  describe(
+    warehouse: Warehouse,
+    signal: AbortSignal,
+  ): Promise<{ readonly lake: Lake | null; readonly database: DescribedDatabase | null }>;
 }

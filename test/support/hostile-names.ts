@@ -1,6 +1,6 @@
 /** Tables of a lake whose names and comments would break careless SQL: by day, by hour and without a date. */
 
-import { FINALITY, undivided, type LakeTable } from '../../src/publish/tables.ts';
+import { undivided, type LakeTable } from '../../src/publish/tables.ts';
 import type { EngineLake } from '../../src/publish/words/engine-text.ts';
 
 const metrics = ['cost', 'index', 'value', `o'brien "x" \`y\` \\z events`];
@@ -71,19 +71,6 @@ const undated: LakeTable = {
   source: 'main."undated"',
 };
 
-const finality: LakeTable = {
-  ...undivided,
-  name: FINALITY,
-  comment: 'Whether a cell is final',
-  columns: [
-    { name: 'slice', type: 'VARCHAR', comment: null },
-    { name: 'period', type: 'DATE', comment: null },
-    { name: 'metric', type: 'VARCHAR', comment: null },
-    { name: 'is_final', type: 'BOOLEAN', comment: null },
-  ],
-  source: 'ripen.finality',
-};
-
 export const inBucket: EngineLake = {
   root: 's3://example-bucket/mobile/lake',
   store: {
@@ -96,7 +83,7 @@ export const inBucket: EngineLake = {
   files: 'plain files',
   night: null,
   schema: 'lake',
-  tables: [daily, hourly, undated, finality],
+  tables: [daily, hourly, undated],
 };
 
 export const onDisk: EngineLake = { ...inBucket, root: '/srv/lake', store: null };

@@ -12,7 +12,6 @@ import * as z from 'zod';
 import { Failure, storageFailed } from '../../errors.ts';
 import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { readOrigin, tablesOf, withDatabase, type Database } from '../places/database.ts';
 import {
   makeDirectory,
@@ -22,7 +21,7 @@ import {
   unfinishedPath,
 } from '../places/replacement.ts';
 import { dimensionTables, slicesIn } from '../tables.ts';
-import type { Copy, CopyReport, DescribedTable, TargetOf } from '../target.ts';
+import type { Copy, DescribedTable, TargetOf } from '../target.ts';
 
 /** The ledger's relations for analysts; the others are bookkeeping. */
 const ledgerRelations = [
@@ -52,13 +51,35 @@ fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE
 
 /** Returns the copy in a DuckDB file. */
 export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
-  const { path } = target;
+  const { path, mode } = target;
   return {
     form: 'file',
     written: ['', '.wal', '.tmp', UNFINISHED],
     keepMs: 0,
     owner: async (own) => readOrigin(path, own),
-    publish: async ({ warehouse, signal }) => publishSnapshot(warehouse, target, signal),
+    async publish({ warehouse, signal }) {
+      await makeDirectory(dirname(path), mode);
+      await removeUnfinished(path);
+      try {
+        await warehouse.run('checkpoint');
+        const expected = await contentsOf(warehouse);
+        await copyDatabase(warehouse.path, unfinishedPath(path), signal);
+        const copied = await withDatabase(unfinishedPath(path), 'READ_ONLY', contentsOf);
+        const line = expected.findIndex((text, index) => text !== copied[index]);
+        if (line >= 0 || copied.length !== expected.length) {
+          const difference = `expected ${expected[line] ?? 'nothing more'}, found ${copied[line] ?? 'nothing more'}`;
+          const message = `The copy ${unfinishedPath(path)} differed from the warehouse: ${difference}.`;
+          throw new Failure('STORAGE_FAILED', message, {
+            hint: 'Check the disk and run `ripen publish` again; the old snapshot is still served.',
+          });
+        }
+        signal.throwIfAborted();
+        await putInPlace(path, mode);
+        return { files_written: 1, files_removed: 0, also_written: [] };
+      } finally {
+        await removeUnfinished(path);
+      }
+    },
     async describe(warehouse) {
       const slices = [...(await slicesIn(warehouse)).keys()];
       const ofSlices = slices.flatMap((slice) => sliceRelations.map((end) => `${slice}${end}`));
@@ -74,35 +95,6 @@ export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
       return { lake: null, database: { path, schemas } };
     },
   };
-}
-
-/** Throws `STORAGE_FAILED`, or the signal's reason. */
-async function publishSnapshot(
-  warehouse: Warehouse,
-  { path, mode }: TargetOf<'duckdb'>,
-  signal: AbortSignal,
-): Promise<CopyReport> {
-  await makeDirectory(dirname(path), mode);
-  await removeUnfinished(path);
-  try {
-    await warehouse.run('checkpoint');
-    const expected = await contentsOf(warehouse);
-    await copyDatabase(warehouse.path, unfinishedPath(path), signal);
-    const copied = await withDatabase(unfinishedPath(path), 'READ_ONLY', contentsOf);
-    const line = expected.findIndex((text, index) => text !== copied[index]);
-    if (line >= 0 || copied.length !== expected.length) {
-      const difference = `expected ${expected[line] ?? 'nothing more'}, found ${copied[line] ?? 'nothing more'}`;
-      const message = `The copy ${unfinishedPath(path)} differed from the warehouse: ${difference}.`;
-      throw new Failure('STORAGE_FAILED', message, {
-        hint: 'Check the disk and run `ripen publish` again; the old snapshot is still served.',
-      });
-    }
-    signal.throwIfAborted();
-    await putInPlace(path, mode);
-    return { files_written: 1, files_removed: 0, also_written: [] };
-  } finally {
-    await removeUnfinished(path);
-  }
 }
 
 /** Copies a DuckDB file that this process may have open. Throws `STORAGE_FAILED`, or the signal's reason. */

@@ -16,8 +16,7 @@ export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
   if (metrics.length === 0) return [];
   const note = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
   const comment = `${table.comment ?? ''} ${note}`.trim();
-  const rows = isCube ? finalRows(table, words) : finalCells(table, words);
-  const final = { name: `${name}_final`, comment, columns, rows };
+  const final = { name: `${name}_final`, comment, columns, rows: finalRows(table, words) };
   if (cohorts === null) return [final];
   const long = { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, words) };
   return [final, long];
@@ -32,11 +31,14 @@ const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
 const samePeriod = (grain: string, { column }: QueryWords): string =>
   `f.${column('period')} = cast(s.${column(grain)} as date)`;
 
-/** A slice without a date is one period. */
-function finalCells({ name, columns, metrics, grain }: LakeTable, words: QueryWords): string {
+/** A cube has a row for each metric; a slice without a date is one period. */
+function finalRows(
+  { name, columns, metrics, grain, isCube }: LakeTable,
+  words: QueryWords,
+): string {
   const { column, from, text } = words;
   const cells = columns.map((each) => {
-    const [cell, place] = [`s.${column(each.name)}`, metrics.indexOf(each.name)];
+    const [cell, place] = [`s.${column(each.name)}`, isCube ? -1 : metrics.indexOf(each.name)];
     return `${place < 0 ? cell : `case when f.m${place} = 1 then ${cell} end`} as ${column(each.name)}`;
   });
   const isFinal = metrics.map(
@@ -44,26 +46,21 @@ function finalCells({ name, columns, metrics, grain }: LakeTable, words: QueryWo
       `max(case when ${column('metric')} = ${text(metric)} then 1 end) as m${place}`,
   );
   const period = grain === null ? [] : [column('period')];
+  const shown = [...period, ...(isCube ? [column('metric')] : isFinal)];
+  const groups = isCube ? [] : period.map((each) => `\n    group by ${each}`);
+  const join = isCube ? 'join' : grain === null ? 'cross join' : 'left join';
+  const conditions = [
+    ...(isCube ? [`f.${column('metric')} = s.${column('metric')}`] : []),
+    ...(grain === null ? [] : [samePeriod(grain, words)]),
+  ];
   return `select
     ${listed(cells)}
 from ${from(name)} as s
-${grain === null ? 'cross' : 'left'} join (
+${join} (
     select
-        ${[...period, ...isFinal].join(',\n        ')}
-    ${ofSlice(name, words)} and ${column('is_final')}${period.map((each) => `\n    group by ${each}`).join('')}
-) as f${grain === null ? '' : ` on ${samePeriod(grain, words)}`}`;
-}
-
-function finalRows({ name, columns, grain }: LakeTable, words: QueryWords): string {
-  const { column, from } = words;
-  const [metric, period] = [column('metric'), column('period')];
-  return `select
-    ${listed(columns.map((each) => `s.${column(each.name)} as ${column(each.name)}`))}
-from ${from(name)} as s
-join (
-    select ${period}, ${metric}
-    ${ofSlice(name, words)} and ${column('is_final')}
-) as f on f.${metric} = s.${metric} and ${samePeriod(grain ?? 'day', words)}`;
+        ${shown.join(',\n        ')}
+    ${ofSlice(name, words)} and ${column('is_final')}${groups.join('')}
+) as f${conditions.length === 0 ? '' : ` on ${conditions.join(' and ')}`}`;
 }
 
 /** Every engine takes a union of plain selects as a list. */

@@ -64,16 +64,6 @@ from delta_scan('s3://example-bucket/mobile/lake/undated', version => 12);
 comment on view "lake"."undated" is 'All days in one';
 comment on column "lake"."undated"."value" is 'Value';
 
-create or replace view "lake"."ripen_finality" as
-select
-    "slice",
-    "period",
-    "metric",
-    "is_final"
-from delta_scan('s3://example-bucket/mobile/lake/ripen_finality', version => 12);
-
-comment on view "lake"."ripen_finality" is 'Whether a cell is final';
-
 create or replace view "lake"."order_final" as
 select
     s."day" as "day",
