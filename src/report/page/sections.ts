@@ -17,6 +17,7 @@ import {
   percentText,
 } from '../terminal/measure.ts';
 import {
+  agreementOf,
   agreementText,
   backtestTable,
   dictionaryTable,
@@ -45,10 +46,7 @@ const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch:
 /** Returns the figures to look at first, each with what it counts. */
 export function figures(report: StatusReport): Markup {
   const { slices } = report;
-  const compared = slices.flatMap(({ control }) => control ?? []);
-  const totals = compared.reduce((sum, control) => sum + control.totals, 0);
-  const moved = compared.reduce((sum, control) => sum + control.moved, 0);
-  const oldest = compared.map(({ read_at: at }) => at).toSorted()[0];
+  const agreement = agreementOf(slices);
   const others = slices.filter(({ control }) => control === null).length;
   const cells = slices.reduce((sum, slice) => sum + slice.cells.expected, 0);
   const final = slices.reduce((sum, slice) => sum + slice.cells.final, 0);
@@ -57,11 +55,11 @@ export function figures(report: StatusReport): Markup {
   const metrics = slices.reduce((sum, slice) => sum + slice.metrics.length, 0);
   const without = others === 0 ? '' : `; ${countText(others, 'slice')} without control totals`;
   const shown: (readonly [figure: string, meaning: string])[] = [
-    oldest === undefined
+    agreement === null
       ? ['–', 'not known yet: no control totals to compare with the service']
       : [
-          `${groupedText(totals - moved)} of ${groupedText(totals)}`,
-          `totals agree with the service, ${minuteText(oldest)}${without}`,
+          `${groupedText(agreement.totals - agreement.moved)} of ${groupedText(agreement.totals)}`,
+          `totals agree with the service, ${minuteText(agreement.read_at)}${without}`,
         ],
     [percentText(final, cells), `of ${countText(cells, 'value')} final`],
     [newest.at(-1) ?? '–', 'newest period with rows'],

@@ -3,7 +3,7 @@
 import type { NewsItem, StatusReport } from '../status/status-report.ts';
 import { amountText, clockText, countText, daysText, minuteText, percentText } from './measure.ts';
 import { oneLine } from './printable.ts';
-import { agreementText } from './status-facts.ts';
+import { agreementOf, agreementText } from './status-facts.ts';
 
 /** More would not be read. Audits come on top, as each was asked for. */
 const SHOWN = 5;
@@ -54,18 +54,12 @@ export function newsText({ news, slices }: StatusReport): {
     const [noun, verb] = counts[kind];
     return `${countText(number, noun)} ${verb}`;
   });
-  const controls = slices.flatMap(({ control }) => control ?? []);
-  const sum = (of: 'totals' | 'moved'): number => controls.reduce((all, each) => all + each[of], 0);
-  const [readAt] = controls.map(({ read_at: at }) => at).toSorted();
-  const moved = sum('moved');
+  const control = agreementOf(slices);
   const [agreement = 'there are no control totals to compare with'] = agreementText({
-    control:
-      readAt === undefined
-        ? null
-        : { read_at: readAt, totals: sum('totals'), moved, moved_final: 0 },
+    control,
     no_control: null,
   });
-  const nothing = moved === 0 ? 'nothing moved: ' : 'nothing new: ';
+  const nothing = (control?.moved ?? 0) === 0 ? 'nothing moved: ' : 'nothing new: ';
   return {
     title: since === null ? 'News' : `News since ${minuteText(since)}`,
     lines: [

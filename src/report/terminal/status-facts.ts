@@ -87,6 +87,22 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   return facts;
 }
 
+/** Returns how far the totals of all slices agree with the service; null without control totals. */
+export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['control'] {
+  const compared = slices.flatMap(({ control }) => control ?? []);
+  const [oldest, ...others] = compared.toSorted((a, b) => (a.read_at < b.read_at ? -1 : 1));
+  if (oldest === undefined) return null;
+  return others.reduce(
+    (sum, { totals, moved, moved_final: final }) => ({
+      read_at: sum.read_at,
+      totals: sum.totals + totals,
+      moved: sum.moved + moved,
+      moved_final: sum.moved_final + final,
+    }),
+    oldest,
+  );
+}
+
 /** Returns the sentence that says whether the loaded totals agree with the service. */
 export function agreementText({
   control,
