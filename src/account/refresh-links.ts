@@ -115,16 +115,16 @@ async function crawlApps(
 
 interface ChosenApp {
   readonly token: string;
-  /** Whether the catalog or the configuration names it; the service may not know an app that only loaded rows name. */
+  /** Whether the catalog or the configuration names it. The service may not know an app that only loaded rows name. */
   readonly isNamed: boolean;
 }
 
-/** The form of an app token (observed: Campaign API); rows may contain `unknown` in its place. */
+/** The form of an app token (observed: Campaign API). Rows may contain `unknown` in its place. */
 const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
-/** A nightly run may begin some minutes earlier or later; that must not delay a crawl by another night. */
+/** A nightly run may begin some minutes earlier or later. That must not delay a crawl by another night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
 /** Returns the apps to crawl, in the order of their tokens. `left` are apps with stored links that nothing names any more. */

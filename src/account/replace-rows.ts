@@ -61,7 +61,7 @@ export async function doubtAbout(
 }
 
 /**
- * Replaces only what differs, inside the caller's transaction; only that gets a new version, from an instant on. A version that
+ * Replaces only what differs, inside the caller's transaction. Only that gets a new version, from an instant on. A version that
  * ends at the instant it began is deleted, as no instant lies inside it. What is missing among the staged rows is closed. Returns
  * how many rows were staged.
  */

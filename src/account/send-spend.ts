@@ -28,17 +28,17 @@ import {
 } from './submit-lines.ts';
 
 export interface SpendRequest {
-  /** Absolute path; its extension states the form. */
+  /** Absolute path. Its extension states the form. */
   readonly file: string;
   /** Only judges the lines and writes its own rejects file: calls nothing, records nothing. */
   readonly dryRun: boolean;
-  /** Sends lines of unknown outcome again; a line that was accepted then counts twice. */
+  /** Sends lines of unknown outcome again. A line that was accepted then counts twice. */
   readonly resendUnknown: boolean;
   /** The instant engagements are compared with. */
   readonly now: Date;
 }
 
-/** The result of one `spend send`, as `--json` prints it; the shape is public interface. */
+/** The result of one `spend send`, as `--json` prints it. The shape is public interface. */
 export interface SpendSummary {
   readonly lines: number;
   /** Lines that keep every rule: `lines` less `rejected`. */
@@ -178,7 +178,7 @@ async function judgeLines(
   return { ...counts, rejected, due };
 }
 
-/** Why lines that share a Cost ID are rejected, by line: if equal, all but the first; else all, as any may be meant. */
+/** Returns why lines that share a Cost ID are rejected, by line. The first of equal lines is not, but all different ones are. */
 function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   const byId = new Map<string, JudgedLine[]>();
   for (const line of lines) {
@@ -198,7 +198,7 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   return reasons;
 }
 
-/** Writes rejects as JSON lines to correct and send again; if none, removes an earlier file. Throws `STORAGE_FAILED`. */
+/** Writes rejects as JSON lines to correct and send again. If none, removes an earlier file. Throws `STORAGE_FAILED`. */
 async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
   const unfinished = `${target}.ripen-unfinished`;
   const lines = rejects.map(({ line, reasons, given }) => {

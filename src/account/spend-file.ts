@@ -19,7 +19,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 /** A value of a CSV line: the quoted part, the closing quote, the unquoted part, the end. */
 const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,\n]*?)(,|\r?\n|\r?$)/gy;
-/** A string of a JSON line; a key is followed by its colon. */
+/** A string of a JSON line. A key is followed by its colon. */
 const JSON_TEXT = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 
 /** Reads the lines of a spend file. Throws `USAGE_INVALID` for another file, `SPEND_REJECTED` if a CSV header is wrong. */
@@ -86,7 +86,7 @@ interface CsvLine {
   readonly defect: string | null;
 }
 
-/** The lines of a CSV text without blank ones; a line break in quotes does not end a line. */
+/** Splits a CSV text into lines without blank ones. A line break in quotes does not end a line. */
 function* csvLines(text: string): Generator<CsvLine, void> {
   let line = 1;
   let started: { line: number; values: string[]; defect: string | null } = {
@@ -110,7 +110,7 @@ function* csvLines(text: string): Generator<CsvLine, void> {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** The columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
+/** Returns the columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
 function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
   let defect = 'the line was no JSON object';
   try {

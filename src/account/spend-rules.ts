@@ -13,7 +13,7 @@ export const requiredColumns = [
   'tag',
 ] as const;
 
-/** All columns with a meaning, in the documented order; `engaged_at` is checked if it is given, but never sent. */
+/** All columns with a meaning, in the documented order. `engaged_at` is checked, but never sent. */
 export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
 
 type SpendColumn = (typeof spendColumns)[number];
@@ -21,7 +21,7 @@ type SpendColumn = (typeof spendColumns)[number];
 export interface SpendRecord {
   /** Line of the file on which it begins, counted from 1 as an editor does. */
   readonly line: number;
-  /** Every column as given, by name; numbers as their own text. If the line has defects, the whole line as `raw`. */
+  /** Every column as given, by name, with numbers as text. If the line has defects, the whole line as `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
   /** What is wrong with the form of the line itself. */
   readonly defects: readonly string[];
@@ -37,7 +37,7 @@ const ACCEPTED_FOR_DAYS = 7;
 
 /**
  * The active codes of ISO 4217 (list one, with the amendments up to 2025), without XTS (tests) and XXX (no currency). Codes
- * that a country gave up recently (ANG, BGN) stay, as spend may still be booked in them; the service decides.
+ * that a country gave up recently (ANG, BGN) stay, as spend may still be booked in them.
  */
 const currencies: ReadonlySet<string> = new Set(
   `
@@ -62,9 +62,9 @@ const instantForm =
 export interface JudgedLine extends Pick<SpendRecord, 'line' | 'given'> {
   /** The values of the columns with a meaning. */
   readonly values: Readonly<Record<SpendColumn, string>>;
-  /** Equal for lines that would send the same; amounts are compared by value: `1.50` equals `1.5`. */
+  /** Equal for lines that would send the same. Amounts are compared by value: `1.50` equals `1.5`. */
   readonly content: string;
-  /** Every rule it breaks, in the order of the columns; only the defects if the line has any. */
+  /** Every rule it breaks, in the order of the columns, or only its defects. */
   readonly reasons: readonly string[];
   /** Why it is too late or too early to send it, which does not matter if it was accepted in time. */
   readonly untimely: string | null;
@@ -144,7 +144,7 @@ interface Engagement {
   readonly to: number;
 }
 
-/** The time of an engagement; a date stands for its whole day in UTC. Null if the text has neither form. */
+/** Returns the time of an engagement. A date stands for its whole day in UTC. */
 function engagementOf(text: string): Engagement | null {
   const date = parseDay(text);
   if (date !== null) return { from: Date.parse(date), to: Date.parse(date) + MS_PER_DAY - 1 };

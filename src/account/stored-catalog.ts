@@ -15,7 +15,7 @@ import type { Service } from '../service/service.ts';
 import { insertRows, instant, jsonOf, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** A nightly run refreshes the catalog; a second run of the same night does not. */
+/** A nightly run refreshes the catalog, and a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;
 
 /** Failures that stop a run even if a catalog is stored. */
@@ -58,8 +58,8 @@ export async function sufficientCatalog({
 }
 
 function isComplete(catalog: Catalog, slices: readonly Slice[]): boolean {
-  const known = metricItems(catalog);
-  return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id)));
+  const items = metricItems(catalog);
+  return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || items.has(id)));
 }
 
 /**
@@ -178,7 +178,7 @@ export async function storeCatalog(
   return catalog;
 }
 
-/** Reads the catalog as last seen; with `slices` only their ids, unless one of them has a pattern. */
+/** Reads the catalog as last seen. With `slices`, reads only their ids, unless one of them has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,

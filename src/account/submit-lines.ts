@@ -13,17 +13,17 @@ import { insertRows, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { JudgedLine, SpendRecord } from './spend-rules.ts';
 
-/** Few, as each may be left in doubt; enough that the commits take little of the time. */
+/** Few, as each may be left in doubt, but enough that the commits take little of the time. */
 const AT_ONCE = 8;
 const FORBIDDEN = 403;
-/** After a stop, lines on the wire have this long to be answered; then they are unknown. */
+/** After a stop, lines on the wire that are not answered for this long are unknown. */
 const GRACE_MS = 10_000;
 /** Often enough to watch, without flooding a log. */
 const PROGRESS_EVENTS = 20;
 
 /** A line that keeps every rule and is to be sent. */
 export interface DueLine extends JudgedLine {
-  /** Of an earlier try; `unknown` if it may have been accepted. */
+  /** Of an earlier try. `unknown` if it may have been accepted. */
   readonly outcome_before: string | null;
 }
 
@@ -33,7 +33,7 @@ export interface RejectedLine extends Pick<SpendRecord, 'line' | 'given'> {
 }
 
 export interface Submitted {
-  /** Lines by outcome; a line whose outcome could not be recorded is unknown. */
+  /** A line whose outcome could not be recorded is unknown. */
   readonly accepted: number;
   readonly refused: readonly RejectedLine[];
   readonly unknown: number;
@@ -118,8 +118,8 @@ export async function submitLines(
 
 /** The failure that a batch means for all later lines, `accepted` lines having been accepted before it. */
 function judged(batch: readonly Submission[], accepted: number): Failure | null {
-  const error = batch.map((each) => each.error).find((each) => each !== null);
-  if (error !== undefined) return asFailure(error);
+  const stopping = batch.find(({ error }) => error !== null);
+  if (stopping !== undefined) return asFailure(stopping.error);
   if (batch.length < AT_ONCE) return null;
   if (accepted === 0 && batch.every(({ status }) => status === FORBIDDEN)) {
     const message = `The ad spend API answered 403 to ${AT_ONCE} lines before it accepted any; no more were sent.`;
@@ -177,7 +177,7 @@ const notReceived: ReadonlySet<FailureCode> = new Set([
   'SOURCE_UNAVAILABLE',
 ]);
 
-/** Sends a line; never throws. */
+/** Sends a line. Never throws. */
 async function submitLine(
   service: Pick<Service, 'submitSpend'>,
   line: DueLine,

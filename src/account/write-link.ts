@@ -11,14 +11,14 @@ export interface LinkWriting {
 
 export interface CreatedLink {
   readonly link: Link;
-  /** False if a link with the name existed; nothing was sent then. */
+  /** False if a link with the name existed, and nothing was sent. */
   readonly isCreated: boolean;
 }
 
 export interface NewLink {
   readonly appToken: string;
   readonly name: string;
-  /** Token of the parent link; null for a network link. */
+  /** Token of the parent link. Null for a network link. */
   readonly parent: string | null;
 }
 

@@ -14,7 +14,7 @@ import type { Warehouse } from './warehouse.ts';
 export interface Declaration {
   /** Unique in the warehouse. */
   readonly name: string;
-  /** The slice it is about; null if it is about several. */
+  /** Null if it is about several. */
   readonly slice: string | null;
   readonly from: readonly string[];
   /** With their schema and without quotes. */
@@ -45,10 +45,10 @@ export async function declare(
   declarations: readonly Declaration[],
 ): Promise<void> {
   const stored = await readDeclarations(warehouse);
-  const before = await readRelations(warehouse);
-  const changed = declarations.filter(({ name, from, relations }) => {
+  const relations = await readRelations(warehouse);
+  const changed = declarations.filter(({ name, from, relations: names }) => {
     const declaration = stored.get(name);
-    return declaration?.hash !== hashOf(from) || declaration.found !== stateOf(before, relations);
+    return declaration?.hash !== hashOf(from) || declaration.found !== stateOf(relations, names);
   });
   if (changed.length === 0) return;
   const names = changed.map(({ name }) => literal(name)).join(', ');

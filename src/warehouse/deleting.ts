@@ -10,13 +10,13 @@ import type { Warehouse } from './warehouse.ts';
 export interface TableOfSlice {
   /** Quoted, with its schema. */
   readonly name: string;
-  /** Whether the warehouse has it; it may have been removed by hand. */
+  /** A table may have been removed by hand. */
   readonly isThere: boolean;
   readonly grain: DateDimension | null;
   /** How many of its periods are to be deleted, and how many rows they have. */
   readonly periods: number;
   readonly rows: number;
-  /** The day before which its rows are to be deleted; null if all rows are. */
+  /** The day before which its rows are to be deleted. Null for all rows. */
   readonly endDay: Day | null;
 }
 

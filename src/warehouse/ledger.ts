@@ -197,11 +197,11 @@ const costsRow = z.object({
   row_ms: z.number().nullable(),
 });
 
-/** The newest loads tell what requests cost now; fewer than the least tell nothing. */
+/** The newest loads show what requests cost now. Too few show nothing. */
 const MAX_TIMED_LOADS = 500;
 const MIN_TIMED_LOADS = 20;
 
-/** Returns what a request and a row took, in milliseconds; null before there are enough timings. */
+/** Returns what a request and a row took, in milliseconds. Null before there are enough timings. */
 export async function readRequestCosts(
   warehouse: Warehouse,
 ): Promise<{ readonly base: number; readonly row: number } | null> {

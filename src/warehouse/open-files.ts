@@ -14,7 +14,7 @@ export type Mode = 'write' | 'read';
 /** An instance, or the holder that keeps the file from being opened. */
 export type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
 
-/** An instance to use until `release`; calling that again has no effect. */
+/** An instance to use until `release`, which may be called again. */
 type Claim =
   | { readonly instance: DuckDBInstance; readonly release: () => void }
   | { readonly holder: string };
@@ -22,7 +22,7 @@ type Claim =
 interface OpenFile {
   readonly end: string;
   readonly mode: Mode;
-  /** Device and inode; null until the file exists. */
+  /** Device and inode. Null until the file exists. */
   identity: string | null;
   readonly attempt: Promise<Attempt>;
   users: number;
@@ -78,8 +78,8 @@ export async function claimFile(
 const isSame = (one: string | null, other: string | null): boolean => one !== null && one === other;
 
 function identityOf(path: string): string | null {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev} ${found.ino}`;
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev} ${stats.ino}`;
 }
 
 /** The path with every link followed, even if no file exists there yet. */

@@ -1,5 +1,5 @@
 /**
- * Opens the warehouse; hides the lock, the wait for it, and migrations.
+ * Opens the warehouse. Hides the lock, the wait for it, and migrations.
  * The run lock is DuckDB's own. It belongs to the process, and the kernel releases it when the process dies.
  */
 
@@ -27,7 +27,7 @@ export interface OpenRequest {
   readonly isConfined?: boolean;
 }
 
-/** Enough for one 60 MB document; keeps the process below a gigabyte. */
+/** Enough for one 60 MB document. Keeps the process below a gigabyte. */
 const MEMORY_LIMIT = '400MB';
 
 /** The engine's settings that do not depend on the file. */
@@ -53,7 +53,7 @@ const confinedSettings = {
   temp_directory: '',
 } as const;
 
-/** Each parsing thread holds a document in memory; more threads would exceed the memory limit. */
+/** Each parsing thread holds a document in memory. More would exceed the memory limit. */
 const MAX_THREADS = 4;
 const engineThreads = (): number => Math.min(MAX_THREADS, availableParallelism());
 
@@ -165,7 +165,7 @@ async function acquire(
   }
 }
 
-/** DuckDB's errors for a file that is not its own database; for another engine's file, it names the extension that reads it. */
+/** DuckDB's errors for a file that is not its own database. For another engine's file, it names the extension that reads it. */
 const isUnreadable =
   /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i;
 

@@ -2,7 +2,7 @@
 
 import type { Warehouse } from './warehouse.ts';
 
-interface Kept<T> {
+interface Cache<T> {
   readonly changes: number;
   readonly values: Map<string, T>;
   pending: { readonly keys: Set<string>; readonly read: Promise<ReadonlyMap<string, T>> } | null;
@@ -16,28 +16,29 @@ export function rememberingEach<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
   of: 'anything' | 'relations' = 'anything',
 ): (warehouse: Warehouse, key: string) => Promise<T> {
-  const known = new WeakMap<Warehouse, Kept<T>>();
+  const caches = new WeakMap<Warehouse, Cache<T>>();
   return async (warehouse, key) => {
     const changes = warehouse.changes(of);
-    const before = known.get(warehouse);
-    const kept: Kept<T> =
-      before?.changes === changes ? before : { changes, values: new Map(), pending: null };
-    known.set(warehouse, kept);
-    const found = kept.values.get(key);
-    if (found !== undefined) return found;
-    if (kept.pending === null) {
+    let cache = caches.get(warehouse);
+    if (cache?.changes !== changes) cache = { changes, values: new Map(), pending: null };
+    caches.set(warehouse, cache);
+    const { values } = cache;
+    const cached = values.get(key);
+    if (cached !== undefined) return cached;
+    if (cache.pending === null) {
+      const current = cache;
       const keys = new Set<string>();
       const read = Promise.resolve().then(async () => {
-        kept.pending = null;
+        current.pending = null;
         return readSome(warehouse, [...keys]);
       });
-      kept.pending = { keys, read };
+      cache.pending = { keys, read };
     }
-    kept.pending.keys.add(key);
-    const value = (await kept.pending.read).get(key);
+    cache.pending.keys.add(key);
+    const value = (await cache.pending.read).get(key);
     if (value === undefined) throw new RangeError(`Nothing was read of ${key}.`);
     // A change in the meantime may or may not be in the value.
-    if (warehouse.changes(of) === changes) kept.values.set(key, value);
+    if (warehouse.changes(of) === changes) values.set(key, value);
     return value;
   };
 }

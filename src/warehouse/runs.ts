@@ -28,13 +28,13 @@ export async function startRun(warehouse: Warehouse, run: RunStart): Promise<voi
 
 /** Returns whether a sync for this instant has succeeded before, and listed partners are stored. */
 export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise<boolean> {
-  const [found] = await warehouse.rows(
+  const [succeeded] = await warehouse.rows(
     `select count(*) as runs from ripen.runs where command = 'sync' and status = 'succeeded' and as_of = $1::timestamp
      and exists (from main.partners where is_listed)`,
     [timestamp(planAt)],
     z.object({ runs: count }),
   );
-  return found !== undefined && found.runs > 0;
+  return succeeded !== undefined && succeeded.runs > 0;
 }
 
 /** Records how a run ended. The exit code is null if a signal stopped it: the process returns the signal's. */

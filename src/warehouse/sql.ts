@@ -11,12 +11,12 @@ import type { DateDimension } from '../model/dimension.ts';
 import { rememberingEach } from './remembering.ts';
 import { isUnknownToEngine, type Bindable, type Warehouse } from './warehouse.ts';
 
-/** A name as a quoted identifier; safe for any text. */
+/** Quotes any text as an identifier. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A text as a string literal, for places where nothing can be bound. */
+/** Quotes a text as a string, for places where nothing can be bound. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
@@ -60,11 +60,11 @@ export function timestamp(at: Date): string {
 }
 
 const root = new URL('../../sql/', import.meta.url);
-const known = new Map<string, string>();
+const statements = new Map<string, string>();
 
 export function statement(name: string): string {
-  const text = known.get(name) ?? readFileSync(new URL(`${name}.sql`, root), 'utf8');
-  known.set(name, text);
+  const text = statements.get(name) ?? readFileSync(new URL(`${name}.sql`, root), 'utf8');
+  statements.set(name, text);
   return text;
 }
 
@@ -135,9 +135,9 @@ export async function insertRows(
   verb: 'insert' | 'insert or replace' = 'insert',
 ): Promise<void> {
   for (let from = 0; from < rows.length; from += MAX_ROWS_AT_ONCE) {
-    const some = rows.slice(from, from + MAX_ROWS_AT_ONCE);
-    const sql = await insertion(warehouse, table, some, { verb, json: '$1' });
-    await warehouse.run(sql, [JSON.stringify(some)]);
+    const chunk = rows.slice(from, from + MAX_ROWS_AT_ONCE);
+    const sql = await insertion(warehouse, table, chunk, { verb, json: '$1' });
+    await warehouse.run(sql, [JSON.stringify(chunk)]);
   }
 }
 
@@ -180,14 +180,14 @@ const MAX_SUMMED_DIGITS = 30;
 const isWide = (type: ColumnType): type is Extract<ColumnType, { kind: 'DECIMAL' }> =>
   type.kind === 'DECIMAL' && type.width > MAX_SUMMED_DIGITS;
 
-/** The exact sum of a column of this type, to be summed further or compared with others of its type; `sumText` formats it. */
+/** Returns the exact sum of a column of this type, to be summed further or compared with others of its type. */
 export function exactSum(column: string, type: ColumnType): string {
   return isWide(type)
     ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))`
     : `sum(${column})`;
 }
 
-/** The value of an exact sum of this type as text, with all its digits. */
+/** Formats an exact sum of this type as text, with all its digits. */
 export function sumText(sum: string, type: ColumnType): string {
   if (!isWide(type)) return `${sum}::varchar`;
   // A wide sum counts the smallest units.

@@ -26,7 +26,7 @@ export interface Warehouse {
    * statements that change nothing or that, inside a transaction begun by `run`, return what they changed.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
-  /** Runs one statement, or a script of several without parameters; returns the number of rows the last one changed. */
+  /** Runs one statement, or a script without parameters. Returns the number of rows the last statement changed. */
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** As `run`, for statements that make, alter, comment or drop tables and views other than temporary ones. */
   alter(sql: string, parameters?: readonly Bindable[]): Promise<number>;
@@ -58,7 +58,7 @@ export interface Warehouse {
 const MAX_UNSAVED_BYTES = 64_000_000;
 const UNSAVED_SQL = `select memory_usage_bytes::double as bytes from duckdb_memory() where tag = 'IN_MEMORY_TABLE'`;
 
-/** Returns the warehouse on an open instance, which `release` closes; null for a session beside another. */
+/** Returns the warehouse on an open instance, which `release` closes. Null for a session beside another. */
 export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
@@ -94,7 +94,7 @@ export async function warehouseOn(
       if (isChange) counted.anything += 1;
     }
   };
-  /** While another session changes rows, the engine refuses to; a later commit makes up for it. Takes a millisecond. */
+  /** While another session changes rows, the engine refuses to, and a later commit does it. Takes a millisecond. */
   const saveRows = async (): Promise<void> => {
     const [unsaved] = rowsIn(await connection.run(UNSAVED_SQL));
     if (Number(unsaved?.['bytes']) > MAX_UNSAVED_BYTES) await connection.run('checkpoint');

@@ -17,7 +17,7 @@ interface Level {
   readonly dimension: string;
   /** The column of `main.links` with this level's label. */
   readonly label: string;
-  /** The dimension with the network's own id; null for networks, which have none. */
+  /** The dimension with the network's own id. Networks have none. */
   readonly id: string | null;
 }
 
@@ -41,16 +41,17 @@ const levelsOf = ({ columns }: StoredSlice): Level[] =>
 
 /** The values that decide which link a row belongs to, as SQL over the alias `s`, by quoted name. */
 function keysOf(slice: StoredSlice): Map<string, string> {
-  const own = levelsOf(slice);
+  const sliceLevels = levelsOf(slice);
   const keys = new Map([[APP, 's."app_token"']]);
-  for (const { dimension } of own) keys.set(keyName(dimension), `s.${identifier(dimension)}`);
-  for (const { id } of own) if (id !== null) keys.set(keyName(id), rowIdSql(slice, id));
+  for (const { dimension } of sliceLevels)
+    keys.set(keyName(dimension), `s.${identifier(dimension)}`);
+  for (const { id } of sliceLevels) if (id !== null) keys.set(keyName(id), rowIdSql(slice, id));
   return keys;
 }
 
 const fittingName = (dimension: string): string => keyName(`fitting,${dimension}`);
 
-/** Fitting labels, with looseness: 0 as reported; 1 with the row's id added or removed; 2 without ` (1)` if it has no id. */
+/** Fitting labels, with looseness: 0 as reported, 1 with the row's id added or removed, 2 without ` (1)` if it has no id. */
 function fittingLabels({ dimension, id }: Level): string {
   const reported = `d.${keyName(dimension)}`;
   const label = (sql: string, looseness: number): string =>
@@ -89,8 +90,8 @@ const joinedLink = 'coalesce(settled.link, chosen.link)';
  * link at any time. Only for the others does the query look at the periods, of which a large slice has millions.
  */
 function fittingLinks(slice: StoredSlice): string {
-  const own = levelsOf(slice);
-  const fits = own.map((level) => fitting(level, own, slice));
+  const sliceLevels = levelsOf(slice);
+  const fits = sliceLevels.map((level) => fitting(level, sliceLevels, slice));
   const keys = keysOf(slice);
   // Hours count as their day; for rows without a date, the links valid last count.
   const grain = dateDimensions.find((name) => slice.columns.includes(name)) ?? null;
@@ -114,7 +115,7 @@ keys as materialized (
     select
         row_number() over () as key,
         d.*,
-        ${own.map((level) => `${fittingLabels(level)} as ${fittingName(level.dimension)}`).join(',\n        ')}
+        ${sliceLevels.map((level) => `${fittingLabels(level)} as ${fittingName(level.dimension)}`).join(',\n        ')}
     from (
         select distinct ${[...keys.keys()].join(', ')}
         from keyed
@@ -178,7 +179,7 @@ chosen as (
 
 /** Returns a query for a slice's columns, then the joined ones. */
 export function linkedRows(slice: StoredSlice): string {
-  const own = slice.columns.map((name) => `s.${identifier(name)}`);
+  const columns = slice.columns.map((name) => `s.${identifier(name)}`);
   const hasLinks = namesLinks(slice);
   const fromLink = (name: string, type: string, as = name): string =>
     hasLinks ? `${joinedLink}.${name} as ${as}` : `null::${type} as ${as}`;
@@ -187,7 +188,7 @@ export function linkedRows(slice: StoredSlice): string {
   return `${hasLinks ? fittingLinks(slice) : ''}
 select
     ${[
-      ...own,
+      ...columns,
       fromLink('token', 'varchar', 'link_token'),
       fromLink('level', 'integer', 'link_level'),
       fromLink('name', 'varchar', 'link_name'),

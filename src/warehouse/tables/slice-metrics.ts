@@ -15,7 +15,7 @@ import { dayShape, insertRows, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 import type { Target } from './target.ts';
 
-/** Records the metrics of slices where they changed, and the periods' states if horizons or the settle time did; makes none due. */
+/** Records the metrics of slices where they changed, and the states of periods if horizons or the settle time did. Makes none due. */
 export async function recordMetrics(
   warehouse: Warehouse,
   targets: readonly Target[],
@@ -86,7 +86,7 @@ export function cohortCells(metrics: readonly Metric[]) {
 /** Equal for metrics with equal horizons and settle times. */
 const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
   metrics
-    .map((each) => JSON.stringify([each.metric, each.horizon_seconds, each.settle_seconds]))
+    .map((row) => JSON.stringify([row.metric, row.horizon_seconds, row.settle_seconds]))
     .toSorted()
     .join();
 

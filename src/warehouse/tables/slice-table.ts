@@ -36,7 +36,7 @@ import {
 const buildingTable = (slice: string): string =>
   `ripen_internal.${identifier(`building_${slice}`)}`;
 
-/** Slices whose ledgers are read together; more would fill the memory. */
+/** Slices whose ledgers are read together. More would fill the memory. */
 const MAX_TOGETHER = 20;
 
 /**

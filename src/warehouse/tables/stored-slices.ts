@@ -10,10 +10,10 @@ export interface StoredSlice {
   readonly slice: string;
   /** Quoted, with its schema. */
   readonly table: string;
-  /** Whether readers see it; otherwise it is being built. */
+  /** False while it is being built, and readers see another. */
   readonly isLive: boolean;
   readonly columns: readonly string[];
-  /** How far its days are ahead of UTC; negative if behind. */
+  /** How far its days are ahead of UTC. Negative if behind. */
   readonly aheadSeconds: number;
 }
 
@@ -51,10 +51,10 @@ export function rowIdSql({ columns }: StoredSlice, id: string): string {
             when 'OBJECT' then null
             else (${attached} ->> '$.${id}')
         end`;
-  const known = (sql: string): string => `nullif(nullif(${sql}, ''), 'unknown')`;
+  const named = (sql: string): string => `nullif(nullif(${sql}, ''), 'unknown')`;
   return columns.includes(id)
-    ? `coalesce(${known(`s.${identifier(id)}`)}, ${known(single)})`
-    : known(single);
+    ? `coalesce(${named(`s.${identifier(id)}`)}, ${named(single)})`
+    : named(single);
 }
 
 /** Whether the rows of a slice can identify their partner, by its id or because that is attached. */

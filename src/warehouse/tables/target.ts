@@ -32,7 +32,7 @@ export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 /** A slice's columns, in configured order. */
 export interface Columns {
   readonly dimensions: readonly string[];
-  /** Each with the type of its column; in a cube, metrics are rows of the table, not columns. */
+  /** Each with the type of its column. In a cube, metrics are rows of the table, not columns. */
   readonly metrics: readonly Metric[];
   /** Set for a cube: the type of the column `value`, which holds the values of every metric. */
   readonly value?: ColumnType;
@@ -40,10 +40,10 @@ export interface Columns {
 
 /** Returns the target of windows that request only some metrics: a cube loads only these, any other slice NULL for the rest. */
 export function withMetrics(target: Target, metrics: readonly string[]): Target {
-  const kept = new Set(metrics);
-  const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => kept.has(id)) };
+  const ids = new Set(metrics);
+  const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => ids.has(id)) };
   if (target.columns.value === undefined) return { ...target, slice };
-  const loaded = target.columns.metrics.filter(({ id }) => kept.has(id));
+  const loaded = target.columns.metrics.filter(({ id }) => ids.has(id));
   return { ...target, slice, columns: { ...target.columns, metrics: loaded } };
 }
 
