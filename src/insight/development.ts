@@ -1,19 +1,16 @@
 /** How the control totals of a metric grew: what they were at each age of each period. Pure. Days count from 1970. */
 
-/** A reading of control totals over some days. */
+/** Some days and an instant: when their control totals were read, or of a whole period, when it ended. */
 export interface Reading {
   readonly start: number;
   readonly end: number;
-  /** When, in seconds since 1970. */
+  /** Since 1970. */
   readonly seconds: number;
 }
 
-/** A whole period: its days, and the instant it ended. */
-export type CoveredPeriod = Reading;
-
 /** When a period was read after its end: seconds since then and ages, ascending. */
 export interface Looks {
-  readonly period: CoveredPeriod;
+  readonly period: Reading;
   readonly seconds: readonly number[];
   readonly ages: readonly number[];
 }
@@ -45,7 +42,7 @@ const ageAt = (seconds: number): number => Math.floor(seconds / SECONDS_PER_DAY)
 
 /** Returns the periods that were read after their end. Of two readings at one age, the later counts. */
 export function looksAt(
-  periods: readonly CoveredPeriod[],
+  periods: readonly Reading[],
   readings: readonly Reading[],
 ): readonly Looks[] {
   const ascending = readings.toSorted((one, other) => one.seconds - other.seconds);

@@ -16,15 +16,13 @@ import { horizonEvidence } from './horizons.ts';
 import { ladderOf, maturationOf, projectionOf, scoresOf } from './ripening.ts';
 import { declareViews } from './views.ts';
 
-/** The ledger's tables of measurements. */
-const measured = [
-  { of: 'maturation', table: 'ripen_internal.maturation' },
-  { of: 'projections', table: 'ripen_internal.projections' },
-  { of: 'errors', table: 'ripen.projection_errors' },
-  { of: 'evidence', table: 'ripen_internal.horizon_evidence' },
+const measuredTables = [
+  'ripen_internal.maturation',
+  'ripen_internal.projections',
+  'ripen.projection_errors',
+  'ripen_internal.horizon_evidence',
 ] as const;
-
-type Measurements = Record<(typeof measured)[number]['of'], object[]>;
+type MeasuredTable = (typeof measuredTables)[number];
 
 /** Eight months: older periods say little about how the newest mature, and the backtest must end within the night. */
 const HISTORY_DAYS = 240;
@@ -46,46 +44,61 @@ export async function measureTables(
 ): Promise<void> {
   if (tables.length === 0) return;
   const looks = await readLooks(warehouse);
-  const maturing = await readMaturing(warehouse);
-  const rows: Measurements = { maturation: [], projections: [], errors: [], evidence: [] };
+  const maturing = new Map<string, z.infer<typeof maturingRow>['periods']>();
+  for (const row of await warehouse.rows(statement('insight/maturing'), [], maturingRow))
+    maturing.set(`${row.slice} ${row.metric}`, row.periods);
+  const rows = new Map<MeasuredTable, object[]>(measuredTables.map((table) => [table, []]));
   const developing = developingOf(tables).filter(({ control }) => looks.has(control));
   for (const batch of await inBatches(warehouse, developing)) {
-    const changes = await readChanges(warehouse, batch);
+    const wanted = batch.map(({ control, metric, isHourly, finalSeconds }, number) => ({
+      number,
+      control,
+      metric: metric.id,
+      is_hourly: isHourly,
+      final_seconds: finalSeconds,
+    }));
+    const request = [JSON.stringify(wanted), HISTORY_DAYS];
+    const read = await warehouse.rows(statement('insight/changes'), request, changesRow);
+    const changes = new Map(read.map((row) => [row.number, row.changes]));
     for (const [number, { control, metric, finalSeconds, slices }] of batch.entries()) {
-      const looksOf = looks.get(control)?.(metric.id) ?? [];
-      const development = developmentOf(looksOf, changes.get(number) ?? noChanges, finalSeconds);
-      const { horizonMs, additive } = metric;
+      const { id, horizonMs, additive } = metric;
+      const looksOf = looks.get(control)?.(id) ?? [];
+      const none: Changes = { starts: [], seconds: [], values: [] };
+      const development = developmentOf(looksOf, changes.get(number) ?? none, finalSeconds);
       const horizonDays = horizonMs === null ? null : Math.ceil(horizonMs / MS_PER_DAY);
       const factorsOn = ladderOf(development);
       // Rows of what does not add up have no part in a projected total.
       const errors = additive ? scoresOf(development, factorsOn) : [];
-      const common = {
-        maturation: maturationOf(development),
-        evidence: [horizonEvidence(development, horizonDays)],
-        errors,
-      };
       const scores = new Map(errors.map((score) => [score.age_days, score]));
+      const maturation = maturationOf(development);
+      const evidence = [horizonEvidence(development, horizonDays)];
       const cohorts = new Map(development.map((cohort) => [cohort.start, cohort]));
-      const read = new Set(looksOf.map(({ period }) => period.start));
+      const starts = new Set(looksOf.map(({ period }) => period.start));
       for (const slice of slices) {
-        const periods = maturing.get(`${slice} ${metric.id}`) ?? [];
+        const periods = maturing.get(`${slice} ${id}`) ?? [];
         const projections = periods.flatMap(({ start, age, ...key }) => {
-          if (!read.has(start)) return [];
+          if (!starts.has(start)) return [];
           const made = projectionOf(cohorts.get(start), age, factorsOn(Infinity), scores);
           return made === null ? [] : [{ ...key, ...made }];
         });
-        const found: Measurements = { ...common, projections };
-        for (const { of } of measured) {
-          for (const row of found[of]) rows[of].push({ slice, metric: metric.id, ...row });
-        }
+        const measured: Record<MeasuredTable, readonly object[]> = {
+          'ripen_internal.maturation': maturation,
+          'ripen_internal.projections': projections,
+          'ripen.projection_errors': errors,
+          'ripen_internal.horizon_evidence': evidence,
+        };
+        for (const [table, stored] of rows)
+          for (const row of measured[table]) stored.push({ slice, metric: id, ...row });
       }
     }
   }
   const names = tables.map(({ slice }) => literal(slice.name)).join(', ');
   await warehouse.transact(async () => {
-    const deletions = measured.map(({ table }) => `delete from ${table} where slice in (${names})`);
+    const deletions = measuredTables.map(
+      (table) => `delete from ${table} where slice in (${names})`,
+    );
     await warehouse.run(asScript(deletions));
-    for (const { of, table } of measured) await insertRows(warehouse, table, rows[of]);
+    for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
     await declareViews(warehouse, tables);
   });
 }
@@ -142,30 +155,11 @@ async function inBatches(
   return batches;
 }
 
-const noChanges: Changes = { starts: [], seconds: [], values: [] };
-
 const numbers = z.array(z.number());
 const changesRow = z.object({
   number: z.number(),
   changes: jsonOf(z.object({ starts: numbers, seconds: numbers, values: numbers })),
 });
-
-/** Returns the changes of each total by its place in the batch. */
-async function readChanges(
-  warehouse: Warehouse,
-  batch: readonly Developing[],
-): Promise<ReadonlyMap<number, Changes>> {
-  const wanted = batch.map(({ control, metric, isHourly, finalSeconds }, number) => ({
-    number,
-    control,
-    metric: metric.id,
-    is_hourly: isHourly,
-    final_seconds: finalSeconds,
-  }));
-  const request = [JSON.stringify(wanted), HISTORY_DAYS];
-  const rows = await warehouse.rows(statement('insight/changes'), request, changesRow);
-  return new Map(rows.map(({ number, changes }) => [number, changes]));
-}
 
 const readingShape = z.object({ start: z.number(), end: z.number(), seconds: z.number() });
 const coverageRow = z.object({
@@ -213,10 +207,3 @@ const maturingRow = z.object({
   metric: z.string(),
   periods: jsonOf(z.array(maturingPeriod)),
 });
-
-async function readMaturing(
-  warehouse: Warehouse,
-): Promise<ReadonlyMap<string, z.infer<typeof maturingRow>['periods']>> {
-  const rows = await warehouse.rows(statement('insight/maturing'), [], maturingRow);
-  return new Map(rows.map(({ slice, metric, periods }) => [`${slice} ${metric}`, periods]));
-}

@@ -60,7 +60,7 @@ export function maturationOf(development: Development) {
   });
 }
 
-export interface Factor {
+interface Factor {
   readonly value: number;
   /** The smallest number of periods behind any step of the ladder. */
   readonly periods: number;
@@ -145,7 +145,7 @@ function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
 const MAX_AGE = 100_000;
 
 /** By age; an age is missing if no period is known to have become final from there. */
-export type Factors = ReadonlyMap<number, Factor>;
+type Factors = ReadonlyMap<number, Factor>;
 
 /**
  * Returns a function from a day (in days since 1970) to the factors known on it from each age to the final total: the chain
@@ -334,10 +334,10 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
 }
 
 /** What the final total of a maturing period is projected from, or why it is not. */
-export type Basis = ScoreBasis | 'stated' | 'total of 0';
+type Basis = ScoreBasis | 'stated' | 'total of 0';
 
 /** The columns of `ripen_internal.projections`, but for its key. */
-export interface Projection {
+interface Projection {
   readonly basis: Basis;
   /** Null without a factor, as are the others. */
   readonly age_days: number | null;

@@ -1,70 +1,57 @@
 /** Declares the views `<slice>_maturation` and `<slice>_projected` with their comments. */
 
-import type { Slice } from '../model/slice.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { commentOn, declare, type Declaration } from '../warehouse/declaring.ts';
 import { namesCollide } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** Returns the SQL of the first day of a row's period. The slice must have a date dimension. */
-export function periodOf({ grain }: Slice): string {
-  return grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain ?? 'day')}`;
-}
-
 /** Replaces the views of live tables, or drops them without a date dimension. Runs inside the caller's transaction. */
 export async function declareViews(warehouse: Warehouse, live: readonly Target[]): Promise<void> {
-  await declare(warehouse, live.map(declarationOf));
-}
-
-function declarationOf(live: Target): Declaration {
-  const { name, grain, dimensions } = live.slice;
-  const projected = grain === null ? null : projectedView(live);
-  const maturation = `main.${identifier(`${name}_maturation`)}`;
-  const statements = [maturation, projectedName(name)].map((view) => `drop view if exists ${view}`);
-  if (grain !== null) {
-    const text = `How much of the final totals of ${name} was known at each age, in quartiles over final periods; no rows with too little history, or without control totals.`;
-    const view = `create or replace view ${maturation} as
+  const declarations = live.map((target): Declaration => {
+    const { name, grain, dimensions } = target.slice;
+    const maturation = `main.${identifier(`${name}_maturation`)}`;
+    const projected = `main.${identifier(`${name}_projected`)}`;
+    const statements = [maturation, projected].map((view) => `drop view if exists ${view}`);
+    if (grain !== null) {
+      const text = `How much of the final totals of ${name} was known at each age, in quartiles over final periods; no rows with too little history, or without control totals.`;
+      const query = `create or replace view ${maturation} as
 select metric, age_days, periods, share_q25, share_median, share_q75
 from ripen_internal.maturation
 where slice = ${literal(name)}`;
-    statements.push(view, ...commentOn('view', maturation, text, maturationComments));
-  }
-  if (projected !== null) {
-    const text = `Projections, not measurements: the final value to expect of each maturing cell of ${name}, with an 80 % interval, or why there is none; ripen.projection_errors says how well that did.`;
-    const comments = new Map(
-      dimensions.map((dimension) => [dimension, `${dimension} (dimension), as in ${name}`]),
-    );
-    for (const [column, words] of projectedComments) comments.set(column, words);
-    statements.push(projected, ...commentOn('view', projectedName(name), text, comments));
-  }
-  return {
-    name: `insight ${name}`,
-    slice: name,
-    relations: [`main.${name}_maturation`, `main.${name}_projected`],
-    from: statements,
-    statements: () => Promise.resolve(statements),
-  };
+      statements.push(query, ...commentOn('view', maturation, text, maturationComments));
+    }
+    if (grain !== null && !namesCollide(dimensions, projectedComments)) {
+      const text = `Projections, not measurements: the final value to expect of each maturing cell of ${name}, with an 80 % interval, or why there is none; ripen.projection_errors says how well that did.`;
+      const query = `create or replace view ${projected} as\n${projectedSql(target, grain)}`;
+      const words = dimensions.map((id) => [id, `${id} (dimension), as in ${name}`] as const);
+      const comments = new Map([...words, ...projectedComments]);
+      statements.push(query, ...commentOn('view', projected, text, comments));
+    }
+    return {
+      name: `insight ${name}`,
+      slice: name,
+      relations: [`main.${name}_maturation`, `main.${name}_projected`],
+      from: statements,
+      statements: () => Promise.resolve(statements),
+    };
+  });
+  await declare(warehouse, declarations);
 }
 
-const projectedName = (slice: string): string => `main.${identifier(`${slice}_projected`)}`;
-
 /**
- * The maturing cells, each with the factor of its period's total: they add up to the period's projection, and those above zero
- * also to both ends of its interval. A factor applies only to the load it was made for. Null if a dimension has the name of one of the view's own
- * columns.
+ * Returns the maturing cells, each with the factor of its period's total: they add up to the period's projection, and those above
+ * zero also to both ends of its interval. A factor applies only to the load it was made for.
  */
-function projectedView(live: Target): string | null {
-  const { slice, table, columns } = live;
-  if (namesCollide(slice.dimensions, projectedComments)) return null;
+function projectedSql({ slice, table, columns }: Target, grain: string): string {
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
   const values = columns.metrics.map(
     ({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`,
   );
   const isCube = slice.cube !== undefined;
   const value = isCube ? 's."value"::double' : `case p.metric ${values.join(' ')} end`;
-  return `create or replace view ${projectedName(slice.name)} as
-with maturing as (
+  const period = `cast(s.${identifier(grain)} as date)`;
+  return `with maturing as (
     select m.period, m.metric, f.age_days, f.factor, f.factor_low, f.factor_high, f.periods,
         coalesce(m.basis, f.basis, 'no control totals') as basis
     from ripen_internal.maturing as m
@@ -77,7 +64,7 @@ cells as (
     select ${dimensions}, p.metric, p.age_days, ${value} as value,
         p.factor as "factor,", p.factor_low as "low,", p.factor_high as "high,", p.periods as "periods,", p.basis as "basis,"
     from ${table} as s
-    join maturing as p on p.period = ${periodOf(slice)}${isCube ? ' and p.metric = s.metric' : ''}
+    join maturing as p on p.period = ${period}${isCube ? ' and p.metric = s.metric' : ''}
 )
 
 select ${[...slice.dimensions.map(identifier), 'metric', 'age_days'].join(', ')}, value, value * "factor," as projected,

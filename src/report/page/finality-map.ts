@@ -10,7 +10,7 @@ import {
   type SliceStatus,
 } from '../status/status-report.ts';
 import { countText, daysText, percentText } from '../terminal/measure.ts';
-import { cellWords } from '../terminal/status-facts.ts';
+import { alikeMetrics, cellWords } from '../terminal/status-facts.ts';
 import { percent } from './charts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
@@ -26,15 +26,9 @@ const MAX_STRIPS = 60;
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
-  const alike = new Map<string, MetricStatus[]>();
-  for (const metric of slice.metrics) {
-    const key = metric.spans.map(({ state, periods }) => `${state} ${periods}`).join();
-    const metrics = alike.get(key) ?? [];
-    alike.set(key, metrics);
-    metrics.push(metric);
-  }
-  const step = Math.ceil(alike.size / MAX_STRIPS);
-  const strips = [...alike.values()].filter((_, at) => at % step === 0);
+  const alike = alikeMetrics(slice);
+  const step = Math.ceil(alike.length / MAX_STRIPS);
+  const strips = alike.filter((_, at) => at % step === 0);
   const { cells } = slice;
   const states = cellStates
     .filter((state) => cells[state] > 0)
@@ -67,9 +61,10 @@ export function finalityMap(slice: SliceStatus): Markup {
   </figure>`;
 }
 
-function strip(metrics: readonly MetricStatus[], total: number): Markup {
-  const [first, ...others] = metrics;
-  if (first === undefined) return nothing;
+function strip(
+  [first, ...others]: readonly [MetricStatus, ...MetricStatus[]],
+  total: number,
+): Markup {
   const { spans, cells } = first;
   let from = 0;
   const stretches = spans.map((span) => {

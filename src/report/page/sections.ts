@@ -23,6 +23,7 @@ import {
   dictionaryTable,
   horizonsTable,
   maturationTable,
+  movedTable,
   restatedTable,
   sliceFacts,
   unknownMaturation,
@@ -44,16 +45,15 @@ const MAX_ROWS = 40;
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };
 
 /** Returns the figures to look at first, each with what it counts. */
-export function figures(report: StatusReport): Markup {
-  const { slices } = report;
+export function figures({ slices }: StatusReport): Markup {
   const agreement = agreementOf(slices);
   const others = slices.filter(({ control }) => control === null).length;
+  const without = others === 0 ? '' : `; ${countText(others, 'slice')} without control totals`;
   const cells = slices.reduce((sum, slice) => sum + slice.cells.expected, 0);
   const final = slices.reduce((sum, slice) => sum + slice.cells.final, 0);
   const newest = slices.flatMap((slice) => slice.newest_period ?? []).toSorted();
-  const restated = slices.reduce((sum, slice) => sum + slice.restated.length, 0);
   const metrics = slices.reduce((sum, slice) => sum + slice.metrics.length, 0);
-  const without = others === 0 ? '' : `; ${countText(others, 'slice')} without control totals`;
+  const restated = slices.reduce((sum, slice) => sum + slice.restated.length, 0);
   const shown: (readonly [figure: string, meaning: string])[] = [
     agreement === null
       ? ['–', 'not known yet: no control totals to compare with the service']
@@ -127,8 +127,8 @@ function listOf(items: Health['findings']): Markup {
 
 /** Returns a table of facts. `cells` returns other content for a cell, or null to keep it. `kind` names it in the style sheet. */
 export function factTable(
-  { title, columns, rows }: FactTable,
-  kind = '',
+  { title = '', columns, rows }: FactTable,
+  kind: string,
   cells: (row: number, column: number) => Markup | null = () => null,
 ): Markup {
   if (rows.length === 0) return nothing;
@@ -163,7 +163,7 @@ export function factTable(
 }
 
 function folded(table: FactTable): Markup {
-  const { title, rows } = table;
+  const { title = '', rows } = table;
   if (rows.length === 0) return nothing;
   const more = rows.length - MAX_ROWS;
   return html`<details>
@@ -210,7 +210,7 @@ function loaded(slice: SliceStatus): Markup {
     ${folded({ ...restated, title: `and ${countText(more.length, 'more metric')}`, rows: more })}
     <div class="side-by-side">${slice.curves.map(curveChart)}</div>
     ${maturationChart(slice.maturation)} ${unknownMaturation(slice).map(note)}
-    ${folded(maturationTable(slice))} ${folded(horizonsTable(slice))}
+    ${folded(movedTable(slice))} ${folded(maturationTable(slice))} ${folded(horizonsTable(slice))}
     ${folded(backtestTable(slice))}`;
 }
 

@@ -35,14 +35,15 @@ export async function readMoney(
   const sums = series.map(
     ({ metric }) => `{metric: ${literal(metric)}, value: sum(s.${identifier(metric)})::double}`,
   );
+  const period = `cast(s.${identifier(grain)} as date)`;
   const sql = `with newest as (
     select distinct start_day from ripen.periods where slice = $1 order by start_day desc limit ${SHOWN_PERIODS}
 ),
 
 sums as (
-    select ${periodSql(grain)} as period, [${sums.join(', ')}] as sums
+    select ${period} as period, [${sums.join(', ')}] as sums
     from main.${identifier(name)} as s
-    where ${periodSql(grain)} >= (select min(start_day) from newest)
+    where ${period} >= (select min(start_day) from newest)
     group by all
 ),
 
@@ -69,7 +70,3 @@ order by t.period`;
     return periods.length === 0 ? [] : [{ flow, metric, currency, periods }];
   });
 }
-
-/** Returns the SQL of the first day of a row's period. */
-export const periodSql = (grain: string): string =>
-  grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;

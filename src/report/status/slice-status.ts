@@ -9,7 +9,7 @@ import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { relationsIn } from '../../warehouse/relations.ts';
 import { count, dayShape, identifier, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { periodSql, readMoney } from './money.ts';
+import { readMoney } from './money.ts';
 import {
   backtestAge,
   type CellSpan,
@@ -120,7 +120,7 @@ async function readCurves(
   // A withheld value is no row, so the ledger says whether a month is final. $1 slice, $2 key, $3 number of months, $4 the start of
   // each expected period (JSON list).
   const sql = `with cells as (
-    select ${periodSql(grain ?? 'day')} as period, s.metric, s.age_days, sum(s."value")::double as value
+    select cast(s.${identifier(grain ?? 'day')} as date) as period, s.metric, s.age_days, sum(s."value")::double as value
     from main.${identifier(name)} as s
     join ripen.slice_metrics as m on m.slice = $1 and m.metric = s.metric and m.additive
     where s.cohort = $2

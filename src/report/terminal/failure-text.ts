@@ -26,14 +26,12 @@ export interface PrintedFailure {
   readonly cause?: unknown;
 }
 
-/** 0 for the gravest kind. */
-const gravity = ({ code }: PrintedFailure): number =>
-  Object.keys(exitCodes).indexOf(failureCodes[code]);
-
 /** Returns `CODE: message` and hint of each failure, gravest first; with `verbose` its causes. */
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
+  const kinds = Object.keys(exitCodes);
+  const rankOf = ({ code }: PrintedFailure): number => kinds.indexOf(failureCodes[code]);
   return failures
-    .toSorted((one, other) => gravity(one) - gravity(other))
+    .toSorted((one, other) => rankOf(one) - rankOf(other))
     .map(({ code, message, hint, cause }) => {
       // Further lines of a message are indented, so that outside text cannot pass for a line of ripen.
       const lines = [`${code}: ${printable(message).trim().split('\n').join('\n  ')}`];
@@ -65,13 +63,10 @@ export function failedResult(failure: Failure | null): JsonLine {
 /** Writes a failure in the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
 export function failureLines(
   failure: Failure,
-  {
-    log,
-    verbose = false,
-  }: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
+  form: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
   at: Date,
 ): string | JsonLine {
-  if (log === 'text') return failuresText([failure], verbose);
+  if (form.log === 'text') return failuresText([failure], form.verbose);
   const { code, facts, cause } = failure;
   const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};
   return new JsonLine({
@@ -87,24 +82,45 @@ export function failureLines(
 /** With less free space a run may end in the middle of a copy. */
 export const MIN_FREE_BYTES = 1e9;
 
-interface Known {
-  readonly config: Config;
-  /** Null if it could not be read. */
-  readonly report: StatusReport | null;
-  readonly runId: string | null;
-}
-
-/** Merges failures of one cause, and adds its remedy and what readers still have. */
+/** Merges failures of one cause, and adds its remedy and what readers still have; `report` is null if it could not be read. */
 export async function explained(
   failures: readonly FailureSummary[],
-  known: Known,
+  {
+    config,
+    report,
+    runId,
+  }: {
+    readonly config: Config;
+    readonly report: StatusReport | null;
+    readonly runId: string | null;
+  },
 ): Promise<FailureSummary[]> {
-  const worded = await Promise.all(
-    failures.map(async (failure) => withRemedy(failure, known.config)),
-  );
-  return groupedFailures(worded).map((failure) => {
-    const { message } = failure;
-    const readers = message.includes('Readers ') ? '' : readersText(failure.slice, known);
+  const remedied: FailureSummary[] = [];
+  for (const failure of failures) remedied.push(await withRemedy(failure, config));
+  const isHeld = (run: RunStatus): boolean =>
+    run.failures.some(({ code }) => code === 'AUDIT_HELD');
+  const readersText = (slice: string | null): string => {
+    if (report === null) return '';
+    if (slice !== null) {
+      const fetched = report.slices.find(({ name }) => name === slice)?.newest_fetch_at ?? null;
+      return fetched === null
+        ? `Readers have no data of ${slice} yet.`
+        : `Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
+    }
+    const good = report.runs.find(
+      (run) =>
+        !isHeld(run) &&
+        (run.status === 'succeeded' ||
+          (run.status === 'partial' && (run.run_id !== runId || (run.rows_loaded ?? 0) > 0))),
+    );
+    if (good !== undefined)
+      return `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
+    // The night that readers have may be older than the runs that are read.
+    return report.runs.some(isHeld) ? '' : 'Readers have no data yet.';
+  };
+  return groupedFailures(remedied).map((failure) => {
+    const { message, slice } = failure;
+    const readers = message.includes('Readers ') ? '' : readersText(slice);
     return readers === ''
       ? failure
       : Object.assign(failure, { message: `${message.replace(/\.$/, '')}. ${readers}` });
@@ -113,59 +129,31 @@ export async function explained(
 
 /** Adds the remedy: the setting of a refused token, or what to delete from a full disk. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
-  const { code, message } = failure;
-  if (isOfToken(failure)) return { ...failure, hint: await tokenHint(config) };
-  return code === 'STORAGE_FAILED' && message.includes(FULL_DISK)
-    ? fullDisk(failure, config)
-    : failure;
-}
-
-/** Names the setting of the token, with its line and its variable. */
-async function tokenHint({ file }: Config): Promise<string> {
-  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  const at = lines.findIndex((line) =>
-    /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line),
-  );
-  const line = lines[at] ?? '';
-  const isFile = /token_file/.test(line);
-  const place = `service.token${isFile ? '_file' : ''}${at === -1 ? '' : ` (${file}:${at + 1})`}`;
-  const [, variable] = /token(?:_file)?["']?\s*:\s*["']?\$\{(\w+)/.exec(line) ?? [];
-  const what = variable === undefined ? place : `the variable ${variable}, which ${place} reads,`;
-  return `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; a token becomes invalid as soon as it is reset.`;
-}
-
-/** Drops slice and window, as the disk was full for all of them. */
-async function fullDisk<F extends PrintedFailure>(failure: F, { warehouse }: Config): Promise<F> {
+  const { file, warehouse } = config;
+  if (isOfToken(failure)) {
+    // The setting, with its line and its variable.
+    const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+    const at = lines.findIndex((line) =>
+      /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line),
+    );
+    const line = lines[at] ?? '';
+    const isFile = /token_file/.test(line);
+    const place = `service.token${isFile ? '_file' : ''}${at === -1 ? '' : ` (${file}:${at + 1})`}`;
+    const [, variable] = /token(?:_file)?["']?\s*:\s*["']?\$\{(\w+)/.exec(line) ?? [];
+    const what = variable === undefined ? place : `the variable ${variable}, which ${place} reads,`;
+    const hint = `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; a token becomes invalid as soon as it is reset.`;
+    return { ...failure, hint };
+  }
+  if (failure.code !== 'STORAGE_FAILED' || !failure.message.includes(FULL_DISK)) return failure;
   const folder = dirname(warehouse);
   const disk = await statfs(folder).catch(() => null);
   const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} of it is free`;
   return {
     ...failure,
+    // The disk was full for all of them.
     slice: null,
     window: null,
     message: `The disk was full when a run wrote below ${folder} or a copy:${free}, and a run needs ${sizeText(MIN_FREE_BYTES)}`,
     hint: `Delete what is not needed on that disk, such as ${warehouse}.archive (raw answers) or copies that no longer are targets, and run it again.`,
   };
-}
-
-/** Says whether readers still have good data, and of which night. */
-function readersText(slice: string | null, { report, runId }: Known): string {
-  if (report === null) return '';
-  if (slice !== null) {
-    const fetched = report.slices.find(({ name }) => name === slice)?.newest_fetch_at ?? null;
-    return fetched === null
-      ? `Readers have no data of ${slice} yet.`
-      : `Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
-  }
-  const isHeld = ({ failures }: RunStatus): boolean =>
-    failures.some(({ code }) => code === 'AUDIT_HELD');
-  const good = report.runs
-    .filter((run) => !isHeld(run))
-    .find(
-      ({ run_id: id, status, rows_loaded: rows }) =>
-        status === 'succeeded' || (status === 'partial' && (id !== runId || (rows ?? 0) > 0)),
-    );
-  // The night that readers have may be older than the runs that are read.
-  if (good === undefined) return report.runs.some(isHeld) ? '' : 'Readers have no data yet.';
-  return `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
 }

@@ -23,45 +23,17 @@ export type RunEnd = {
 );
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
-type Metric = readonly [name: string, help: string, samples: readonly Sample[]];
 
+/** Leaves out samples that are null, and metrics without a sample. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
-  return [...runMetrics(end), ...(report === null ? [] : statusMetrics(report))]
-    .map(([name, help, samples]) => {
-      const lines = samples.flatMap(([labels, value]) => {
-        const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-        return value === null ? [] : [`ripen_${name}{${pairs.join(',')}} ${value}\n`];
-      });
-      const head = `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n`;
-      return lines.length === 0 ? '' : head + lines.join('');
-    })
-    .join('');
-}
-
-const secondsOf = (at: Date): number => at.getTime() / 1000;
-
-function runMetrics({
-  command,
-  summary,
-  failure,
-  endedAt,
-  exitCode,
-  durationMs,
-}: RunEnd): Metric[] {
-  const codes = summary === null ? [failure.code] : summary.failures.map(({ code }) => code);
+  const { command, summary, failure } = end;
   const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
+  const codes = summary === null ? [failure.code] : summary.failures.map(({ code }) => code);
   const one = (value: number): Sample[] => [[{ command }, value]];
-  const slices = summary?.slices ?? [];
-  const rows = slices.flatMap(({ name: slice, rows: { loaded, rejected } }): Sample[] => [
-    [{ slice, state: 'loaded' }, loaded],
-    [{ slice, state: 'rejected' }, rejected],
-  ]);
-  const restated = slices.map((slice): Sample => [{ slice: slice.name }, slice.restated_periods]);
-  const countOf = (code: string): number => codes.filter((each) => each === code).length;
-  const failures = [...new Set(codes)].map((code): Sample => [{ command, code }, countOf(code)]);
-  return [
+  const loaded = summary?.slices ?? [];
+  const metrics: (readonly [name: string, help: string, samples: readonly Sample[]])[] = [
     ['build_info', 'The version that ran.', [[{ version }, 1]]],
-    ['run_end_timestamp_seconds', 'When the last run ended.', one(secondsOf(endedAt))],
+    ['run_end_timestamp_seconds', 'When the last run ended.', one(end.endedAt.getTime() / 1000)],
     [
       'run_success',
       'Whether the last run loaded and published everything.',
@@ -70,53 +42,87 @@ function runMetrics({
     [
       'run_exit_code',
       'The exit code of its gravest failure, or of the signal that stopped it.',
-      one(exitCode),
+      one(end.exitCode),
     ],
-    ['run_duration_seconds', 'Duration of the last run.', one(durationMs / 1000)],
+    ['run_duration_seconds', 'Duration of the last run.', one(end.durationMs / 1000)],
     ['run_requests', 'Requests sent to the service.', one(requests)],
     ['run_retries', 'Requests that were retried.', one(retries)],
     ['run_received_bytes', 'Bytes received.', one(bytes)],
     [
       'run_failures',
       'Failures by code; all is their number.',
-      [[{ command, code: 'all' }, codes.length], ...failures],
+      ['all', ...new Set(codes)].map((code) => [
+        { command, code },
+        code === 'all' ? codes.length : codes.filter((each) => each === code).length,
+      ]),
     ],
-    ['run_rows', 'Rows of the last run.', rows],
-    ['run_restated_periods', 'Loaded periods whose values the last run changed.', restated],
-  ];
-}
-
-function statusMetrics({ slices, health }: StatusReport): Metric[] {
-  const each = (value: (slice: SliceStatus) => number | null): Sample[] =>
-    slices.map((slice): Sample => [{ slice: slice.name }, value(slice)]);
-  const at = (instant: string | null): number | null =>
-    instant === null ? null : secondsOf(new Date(instant));
-  const states = healthStates.map((state): Sample => [{ state }, health.state === state ? 1 : 0]);
-  const newest = each(({ newest_period: day }) => at(day));
-  const fetched = each(({ newest_fetch_at: instant }) => at(instant));
-  const periods = slices.flatMap((slice) =>
-    periodStates.map((state): Sample => [{ slice: slice.name, state }, slice.periods[state]]),
-  );
-  const unproven = each(({ unproven_periods: count }) => count);
-  return [
-    ['health', 'Overall health: 1 for the present state, 0 for the others.', states],
-    ['slice_rows', 'Rows stored.', each(({ rows }) => rows)],
     [
-      'slice_newest_period_timestamp_seconds',
-      'First instant of the newest period with rows, as a day in UTC.',
-      newest,
+      'run_rows',
+      'Rows of the last run.',
+      loaded.flatMap(({ name: slice, rows }): Sample[] => [
+        [{ slice, state: 'loaded' }, rows.loaded],
+        [{ slice, state: 'rejected' }, rows.rejected],
+      ]),
     ],
-    ['slice_fetched_timestamp_seconds', 'When the newest answer was fetched.', fetched],
-    ['slice_periods', 'Periods of the coverage by state.', periods],
     [
-      'slice_cells',
-      'Cells, periods times metrics, of the coverage.',
-      each(({ cells }) => cells.expected),
+      'run_restated_periods',
+      'Loaded periods whose values the last run changed.',
+      loaded.map((slice) => [{ slice: slice.name }, slice.restated_periods]),
     ],
-    ['slice_final_cells', 'Cells that can no longer change.', each(({ cells }) => cells.final)],
-    ['slice_unproven_periods', 'Periods whose rows could not be proven complete.', unproven],
   ];
+  if (report !== null) {
+    const { slices, health } = report;
+    const each = (value: (slice: SliceStatus) => number | null): Sample[] =>
+      slices.map((slice) => [{ slice: slice.name }, value(slice)]);
+    const secondsAt = (instant: string | null): number | null =>
+      instant === null ? null : Date.parse(instant) / 1000;
+    metrics.push(
+      [
+        'health',
+        'Overall health: 1 for the present state, 0 for the others.',
+        healthStates.map((state) => [{ state }, health.state === state ? 1 : 0]),
+      ],
+      ['slice_rows', 'Rows stored.', each(({ rows }) => rows)],
+      [
+        'slice_newest_period_timestamp_seconds',
+        'First instant of the newest period with rows, as a day in UTC.',
+        each((slice) => secondsAt(slice.newest_period)),
+      ],
+      [
+        'slice_fetched_timestamp_seconds',
+        'When the newest answer was fetched.',
+        each((slice) => secondsAt(slice.newest_fetch_at)),
+      ],
+      [
+        'slice_periods',
+        'Periods of the coverage by state.',
+        slices.flatMap((slice) =>
+          periodStates.map((state): Sample => [{ slice: slice.name, state }, slice.periods[state]]),
+        ),
+      ],
+      [
+        'slice_cells',
+        'Cells, periods times metrics, of the coverage.',
+        each(({ cells }) => cells.expected),
+      ],
+      ['slice_final_cells', 'Cells that can no longer change.', each(({ cells }) => cells.final)],
+      [
+        'slice_unproven_periods',
+        'Periods whose rows could not be proven complete.',
+        each((slice) => slice.unproven_periods),
+      ],
+    );
+  }
+  const escaped = (text: string): string =>
+    text.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
+  let text = '';
+  for (const [name, help, samples] of metrics) {
+    const lines = samples.flatMap(([labels, value]) => {
+      const pairs = Object.entries(labels).map(([label, word]) => `${label}="${escaped(word)}"`);
+      return value === null ? [] : [`ripen_${name}{${pairs.join(',')}} ${value}\n`];
+    });
+    if (lines.length > 0)
+      text += `# HELP ripen_${name} ${help}\n# TYPE ripen_${name} gauge\n${lines.join('')}`;
+  }
+  return text;
 }
-
-const escaped = (value: string): string =>
-  value.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);

@@ -5,7 +5,7 @@
  */
 
 import type { Emit, EventType, RunEvent } from '../../events.ts';
-import { RunRecord, type SliceSummary } from '../../run/summary.ts';
+import { RunRecord } from '../../run/summary.ts';
 import { countText, elapsedText, groupedText } from './measure.ts';
 import { JsonLine, oneLine, snakeCased } from './printable.ts';
 import { sentenceOf } from './sentence.ts';
@@ -125,51 +125,37 @@ function terminalProgress(shell: Shell): Progress {
   };
 }
 
-function levelOf({ type }: RunEvent): 'error' | 'warning' | 'info' {
-  if (type === 'failed') return 'error';
-  return type === 'warning' || type === 'breaker_opened' ? 'warning' : 'info';
-}
-
 /** `at` in UTC, `level`, `type`, `run_id` (null before `run_started`), then the event's own fields. */
 export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
   let runId: string | null = null;
   return (event, at) => {
     if (event.type === 'run_started') ({ runId } = event);
-    const head = { at: at.toISOString(), level: levelOf(event), type: event.type, run_id: runId };
-    return new JsonLine({ ...head, ...snakeCased(event) });
+    const { type } = event;
+    const isWarning = type === 'warning' || type === 'breaker_opened';
+    const level = type === 'failed' ? 'error' : isWarning ? 'warning' : 'info';
+    return new JsonLine({ at: at.toISOString(), level, type, run_id: runId, ...snakeCased(event) });
   };
 }
 
-/** What an event changes in what the run is doing; a step is empty for windows. */
-interface Change {
-  readonly inFlight?: 1 | -1;
-  readonly step?: string;
-}
-
-const changes: { readonly [T in EventType]?: (event: RunEvent<T>) => Change } = {
-  run_started: () => ({ step: 'catalog' }),
-  lock_waiting: () => ({ step: 'waiting for the warehouse' }),
-  catalog_loaded: () => ({ step: 'partners and links' }),
-  links_loaded: ({ app }) => ({ step: `links of ${app}` }),
-  slice_planned: () => ({ step: '' }),
-  window_asked: () => ({ inFlight: 1, step: '' }),
-  window_fetched: () => ({ inFlight: -1, step: '' }),
-  window_missed: () => ({ inFlight: -1, step: '' }),
-  breaker_opened: () => ({ step: 'the service keeps failing' }),
-  breaker_closed: () => ({ step: '' }),
-  spend_settled: ({ settled, due }) => ({
-    step: `${groupedText(settled)} of ${countText(due, 'line')}`,
-  }),
-  published: ({ kind }) => ({ step: `publishing, ${kind} done` }),
+/** What the run does from an event on; empty for windows. */
+const steps: { readonly [T in EventType]?: (event: RunEvent<T>) => string } = {
+  run_started: () => 'catalog',
+  lock_waiting: () => 'waiting for the warehouse',
+  catalog_loaded: () => 'partners and links',
+  links_loaded: ({ app }) => `links of ${app}`,
+  slice_planned: () => '',
+  window_asked: () => '',
+  window_fetched: () => '',
+  window_missed: () => '',
+  breaker_opened: () => 'the service keeps failing',
+  breaker_closed: () => '',
+  spend_settled: ({ settled, due }) => `${groupedText(settled)} of ${countText(due, 'line')}`,
+  published: ({ kind }) => `publishing, ${kind} done`,
 };
 
-const changeOf = <T extends EventType>(type: T, event: RunEvent<T>): Change =>
-  changes[type]?.(event) ?? {};
+const stepFrom = <T extends EventType>(type: T, event: RunEvent<T>): string | undefined =>
+  steps[type]?.(event);
 
-const isFinished = ({ windows }: Pick<SliceSummary, 'windows'>): boolean =>
-  windows.loaded + windows.failed >= windows.planned;
-
-const GAP = ' · ';
 const BAR_COLUMNS = 10;
 
 class RunProgress {
@@ -190,17 +176,26 @@ class RunProgress {
       [this.#command, this.#startedMs, this.#inFlight] = [event.command, atMs, 0];
     }
     this.#record.add(event);
-    const { inFlight = 0, step = this.#step } = changeOf(event.type, event);
-    this.#inFlight += inFlight;
-    this.#step = step;
+    this.#step = stepFrom(event.type, event) ?? this.#step;
+    const { type } = event;
+    if (type === 'window_asked') this.#inFlight += 1;
+    if (type === 'window_fetched' || type === 'window_missed') this.#inFlight -= 1;
     const isOutcome =
-      event.type === 'slice_planned' ||
-      event.type === 'windows_regrouped' ||
-      event.type === 'window_loaded' ||
-      (event.type === 'failed' && event.window !== null);
-    if (!isOutcome) return null;
-    const slice = this.#record.slices.find(({ name }) => name === event.slice);
-    return slice !== undefined && isFinished(slice) ? finishedText(slice) : null;
+      type === 'slice_planned' ||
+      type === 'windows_regrouped' ||
+      type === 'window_loaded' ||
+      (type === 'failed' && event.window !== null);
+    const summary = isOutcome
+      ? this.#record.slices.find(({ name }) => name === event.slice)
+      : undefined;
+    if (summary === undefined) return null;
+    const { name, windows, rows, restated_periods: restated } = summary;
+    const { planned, loaded, failed } = windows;
+    if (loaded + failed < planned) return null;
+    if (loaded + failed === 0) return `${oneLine(name)}: nothing due`;
+    const failures = failed === 0 ? '' : `, ${groupedText(failed)} failed`;
+    const changed = restated === 0 ? '' : `, ${countText(restated, 'period')} restated`;
+    return `${oneLine(name)}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows.loaded, 'row')}${changed}`;
   }
 
   /** Narrower than the terminal, so that it can be repainted. The least important parts drop out. */
@@ -223,18 +218,9 @@ class RunProgress {
       this.#inFlight === 0 ? '' : `${this.#inFlight} in flight`,
       rows === 0 ? '' : countText(rows, 'row'),
     ].filter((part) => part !== '');
-    const line = (): string => oneLine(parts.join(GAP));
+    const line = (): string => oneLine(parts.join(' · '));
     // One column stays free: many terminals wrap when the last one is written.
     while (parts.length > 0 && textWidth(line()) >= columns) parts.pop();
     return line();
   }
-}
-
-function finishedText({ name, windows, rows, restated_periods: periods }: SliceSummary): string {
-  const slice = oneLine(name);
-  const { loaded, failed } = windows;
-  if (loaded + failed === 0) return `${slice}: nothing due`;
-  const failures = failed === 0 ? '' : `, ${groupedText(failed)} failed`;
-  const changed = periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
-  return `${slice}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows.loaded, 'row')}${changed}`;
 }

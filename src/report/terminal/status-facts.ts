@@ -1,7 +1,13 @@
-/** The facts of a status report, as sentences and tables for both the text and the page; pure. */
+/** The facts of a status report, as sentences and tables for both the text and the page. Pure. */
 
 import { MIN_PERIODS } from '../../insight/ripening.ts';
-import type { CellState, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
+import type {
+  CellState,
+  MetricStatus,
+  RunStatus,
+  SliceStatus,
+  StatusReport,
+} from '../status/status-report.ts';
 import {
   amountText,
   clockText,
@@ -27,15 +33,9 @@ export const cellWords: Readonly<Record<CellState, string>> = {
 };
 
 export interface FactTable extends Table {
-  /** Empty if a heading or the first column says it. */
-  readonly title: string;
+  /** Left out if a heading or the first column says it. */
+  readonly title?: string;
 }
-
-function known<T>(fact: T | null, text: (fact: T) => string): string {
-  return fact === null ? '' : text(fact);
-}
-
-const shareText = (share: number | null): string => known(share, (part) => percentText(part, 1));
 
 export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
   if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
@@ -51,7 +51,6 @@ export function crawlsText({ crawls }: StatusReport): string[] {
 }
 
 export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable => ({
-  title: '',
   columns: columnsOf('~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'),
   rows: slices.map((slice) => [
     slice.name,
@@ -119,6 +118,20 @@ export function agreementText({
   ];
 }
 
+/** Groups the metrics whose periods are in the same states. */
+export function alikeMetrics({
+  metrics,
+}: SliceStatus): (readonly [MetricStatus, ...MetricStatus[]])[] {
+  const groups = new Map<string, [MetricStatus, ...MetricStatus[]]>();
+  for (const metric of metrics) {
+    const key = metric.spans.map(({ state, periods }) => `${state} ${periods}`).join();
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [metric]);
+    else group.push(metric);
+  }
+  return [...groups.values()];
+}
+
 /** The meaning is the comment of its column. */
 export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
   title: 'What each metric means, and when it is final',
@@ -135,7 +148,6 @@ export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
 
 /** The last column is the change in percent, empty if a period had no value before. */
 export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
-  title: '',
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
   rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
     metric,
@@ -148,7 +160,7 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
 
 /** The night that the control totals of periods last moved. */
 export const movedTable = ({ moved }: SliceStatus): FactTable => ({
-  title: '',
+  title: 'Periods whose control totals moved, and when that was last found',
   columns: columnsOf('~control totals moved', '#metrics', 'found (UTC)'),
   rows: moved.map(({ period, metrics, moved_at: at }) => [
     period,
@@ -204,6 +216,8 @@ export const horizonsTable = ({ horizons }: SliceStatus): FactTable => ({
     ]),
 });
 
+const shareText = (share: number | null): string => (share === null ? '' : percentText(share, 1));
+
 /** Beside the errors of the values as they were. Readers do not see projections that did poorly. */
 export function backtestTable({ backtest }: SliceStatus): FactTable {
   const metrics = [...new Set(backtest.map(({ metric }) => metric))];
@@ -252,35 +266,39 @@ export function unknownMaturation({
 }
 
 export const runsTable = (runs: readonly RunStatus[]): FactTable => ({
-  title: '',
   columns: columnsOf('run', 'command', 'as of', '#took', '#rows', '#requests', '~status'),
-  rows: runs.map((run) => [
-    runText(run.run_id),
-    run.command,
-    minuteText(run.as_of),
-    known(run.finished_at, (at) => elapsedText(Date.parse(at) - Date.parse(run.started_at))),
-    known(run.rows_loaded, groupedText),
-    known(run.requests, groupedText),
-    runStatusText(run),
-  ]),
+  rows: runs.map((run) => {
+    const { started_at: started, finished_at: finished, failures, exit_code: exitCode } = run;
+    const status = run.status === 'running' ? 'did not finish' : run.status;
+    const failed = failures.length === 0 ? '' : `, ${countText(failures.length, 'failure')}`;
+    const exit = exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`;
+    return [
+      runText(run.run_id),
+      run.command,
+      minuteText(run.as_of),
+      finished === null ? '' : elapsedText(Date.parse(finished) - Date.parse(started)),
+      run.rows_loaded === null ? '' : groupedText(run.rows_loaded),
+      run.requests === null ? '' : groupedText(run.requests),
+      `${status}${failed}${exit}`,
+    ];
+  }),
 });
-
-/** `partial, 2 failures (exit 75)`. */
-function runStatusText({ status, failures, exit_code: exitCode }: RunStatus): string {
-  const what = status === 'running' ? 'did not finish' : status;
-  const failed = failures.length === 0 ? '' : `, ${countText(failures.length, 'failure')}`;
-  return `${what}${failed}${exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`}`;
-}
 
 export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusReport): FactTable => ({
   title: 'Warnings of the last run',
   columns: columnsOf('code', 'slice', 'window', '~what'),
   rows: [
-    ...warnings.map(({ code, slice, window, message }) => {
-      return [code, slice ?? '', window ?? '', message];
-    }),
-    ...rejected.map(({ slice, window, rows, reason }) => {
-      return ['rejected', slice, window, `${countText(rows, 'row')}: ${reason}`];
-    }),
+    ...warnings.map(({ code, slice, window, message }) => [
+      code,
+      slice ?? '',
+      window ?? '',
+      message,
+    ]),
+    ...rejected.map(({ slice, window, rows, reason }) => [
+      'rejected',
+      slice,
+      window,
+      `${countText(rows, 'row')}: ${reason}`,
+    ]),
   ],
 });

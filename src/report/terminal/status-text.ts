@@ -11,6 +11,7 @@ import { newsText } from './news-text.ts';
 import { oneLine } from './printable.ts';
 import {
   agreementText,
+  alikeMetrics,
   crawlsText,
   backtestTable,
   cellWords,
@@ -38,51 +39,45 @@ const INDENT = 2;
 
 export interface Shown {
   readonly details?: boolean;
-  readonly maturation: boolean;
-  readonly backtest: boolean;
+  readonly maturation?: boolean;
+  readonly backtest?: boolean;
   /** News instead of anything else. */
   readonly news?: boolean;
 }
 
-const shownUsually: Shown = { maturation: false, backtest: false };
-
 export function statusText(
   report: StatusReport,
   terminal: number | null = null,
-  shown: Shown = shownUsually,
+  shown: Shown = {},
 ): string {
   const { health, slices, runs } = report;
+  const headline = oneLine(health.headline);
   if (shown.news === true) {
     const { title, lines } = newsText(report);
-    return [oneLine(health.headline), '', `${title}:`, ...lines.map(indented)].join('\n');
+    return [headline, '', `${title}:`, ...lines.map(indented)].join('\n');
   }
-  const hasDetails = shown.details === true || shown.maturation || shown.backtest;
+  const lines = [headline];
+  for (const { message, hint } of health.findings) {
+    lines.push(`  ${oneLine(message)}`);
+    if (hint !== null) lines.push(`    hint: ${oneLine(hint)}`);
+  }
+  lines.push('', sourceText(report), ...crawlsText(report), '');
+  const hasDetails = [shown.details, shown.maturation, shown.backtest].includes(true);
+  if (hasDetails) {
+    for (const slice of slices) lines.push(...sliceLines(slice, report.as_of, shown, terminal), '');
+    const states = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
+    const marks = states.map((state) => `${pictureMarks[state]} ${cellWords[state]}`);
+    if (marks.length > 0) lines.push(marks.join('  '), '');
+  } else if (slices.length > 0) {
+    lines.push(tableText(slicesTable(report), terminal), '');
+  }
+  const newest = runs.slice(0, SHOWN);
+  lines.push(runs.length === 0 ? 'no runs yet' : tableText(runsTable(newest), terminal));
   const warnings = tableLines(warningsTable(report), terminal);
-  const body = hasDetails
-    ? [
-        ...slices.flatMap((slice) => [...sliceLines(slice, report.as_of, shown, terminal), '']),
-        ...legend(slices),
-      ]
-    : slices.length === 0
-      ? []
-      : [tableText(slicesTable(report), terminal), ''];
-  return [
-    oneLine(health.headline),
-    ...health.findings.map(({ message, hint }) => {
-      const remedy = hint === null ? '' : `\n    hint: ${oneLine(hint)}`;
-      return `  ${oneLine(message)}${remedy}`;
-    }),
-    '',
-    sourceText(report),
-    ...crawlsText(report),
-    '',
-    ...body,
-    runs.length === 0 ? 'no runs yet' : tableText(runsTable(runs.slice(0, SHOWN)), terminal),
-    ...(warnings.length === 0 ? [] : ['', 'warnings of the last run:', ...warnings.map(indented)]),
-    ...(hasDetails || slices.length === 0
-      ? []
-      : ['', '`ripen status --slice NAME` shows a slice in detail']),
-  ].join('\n');
+  if (warnings.length > 0) lines.push('', 'warnings of the last run:', ...warnings.map(indented));
+  if (!hasDetails && slices.length > 0)
+    lines.push('', '`ripen status --slice NAME` shows a slice in detail');
+  return lines.join('\n');
 }
 
 function tableLines(
@@ -107,18 +102,16 @@ function sliceLines(
   shown: Shown,
   terminal: number | null,
 ): string[] {
-  const ripening = (isShown: boolean, table: FactTable): string[] =>
-    isShown ? tableLines(table, terminal, Infinity) : [];
+  const tables = [restatedTable(slice), movedTable(slice), horizonsTable(slice)];
+  const { maturation = false, backtest = false } = shown;
   const lines = [
     ...sliceFacts(slice, asOf),
     ...finalityLines(slice, Math.min(terminal ?? USUAL_COLUMNS, MAX_COLUMNS) - INDENT),
     ...agreementText(slice),
-    ...tableLines(restatedTable(slice), terminal),
-    ...tableLines(movedTable(slice), terminal),
-    ...tableLines(horizonsTable(slice), terminal),
-    ...ripening(shown.maturation, maturationTable(slice)),
-    ...ripening(shown.backtest, backtestTable(slice)),
-    ...(shown.maturation || shown.backtest ? unknownMaturation(slice) : []),
+    ...tables.flatMap((table) => tableLines(table, terminal)),
+    ...(maturation ? tableLines(maturationTable(slice), terminal, Infinity) : []),
+    ...(backtest ? tableLines(backtestTable(slice), terminal, Infinity) : []),
+    ...(maturation || backtest ? unknownMaturation(slice) : []),
   ];
   return [slice.name, ...lines.map(indented)];
 }
@@ -135,27 +128,20 @@ const pictureMarks: Readonly<Record<CellState, string>> = {
   missing: '·',
 };
 
-function legend(slices: readonly SliceStatus[]): string[] {
-  const marks = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
-  return marks.length === 0
-    ? []
-    : [marks.map((state) => `${pictureMarks[state]} ${cellWords[state]}`).join('  '), ''];
-}
-
 /** A longer label would leave too little room for the picture; `--json` has all metrics. */
 const MAX_LABEL = 28;
 
 /** A line for each group of metrics that ripen alike. */
-function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[] {
-  const alike = new Map<string, string[]>();
-  for (const { metric, spans } of metrics) {
-    const marks = spans.map(({ state, periods }) => pictureMarks[state].repeat(periods)).join('');
-    alike.set(marks, [...(alike.get(marks) ?? []), metric]);
-  }
+function finalityLines(slice: SliceStatus, columns: number): string[] {
+  const { ages } = slice;
+  const alike = alikeMetrics(slice);
   const newest = ages.at(-1);
-  if (alike.size === 0 || newest === undefined) return [];
+  if (alike.length === 0 || newest === undefined) return [];
   const labelColumns = Math.min(MAX_LABEL, Math.floor(columns / 3));
-  const labels = [...alike.values()].map((names) => labelOf(names, labelColumns));
+  const labels = alike.map(([{ metric }, ...others]) => {
+    const more = others.length === 0 ? '' : ` +${others.length}`;
+    return shortened(metric, labelColumns - more.length) + more;
+  });
   const width = Math.max(...labels.map(textWidth));
   const room = Math.max(1, columns - width - INDENT);
   const hidden = Math.max(0, ages.length - room);
@@ -164,13 +150,10 @@ function finalityLines({ metrics, ages }: SliceStatus, columns: number): string[
     `${label}${' '.repeat(width - textWidth(label))}  ${text}`;
   return [
     row('', shortened(textWidth(span) <= room ? span : newest.first_day, room)),
-    ...[...alike.keys()].map((marks, at) => row(labels[at] ?? '', marks.slice(hidden))),
+    ...alike.map(([{ spans }], at) => {
+      const marks = spans.map(({ state, periods }) => pictureMarks[state].repeat(periods)).join('');
+      return row(labels[at] ?? '', marks.slice(hidden));
+    }),
     ...(hidden === 0 ? [] : [`before that ${countText(hidden, 'period')}; see --json or --html`]),
   ];
-}
-
-/** `installs +3`: the first metric, and how many others ripen alike. */
-function labelOf([first = '', ...others]: readonly string[], columns: number): string {
-  const more = others.length === 0 ? '' : ` +${others.length}`;
-  return shortened(first, columns - more.length) + more;
 }

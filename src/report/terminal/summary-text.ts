@@ -1,7 +1,7 @@
-/** A run's summary for people; pure. */
+/** A run's summary for people. Pure. */
 
 import { auditText } from '../../publish/audits.ts';
-import type { SliceSummary, SyncSummary } from '../../run/summary.ts';
+import type { SyncSummary } from '../../run/summary.ts';
 import {
   countText,
   elapsedText,
@@ -15,53 +15,46 @@ import { columnsOf, tableText } from './table.ts';
 
 export function summaryText(summary: SyncSummary): string {
   const { slices, partners, links, service, published, audits, failures } = summary;
-  const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
-  const failed = failures.length === 0 ? '' : ` with ${countText(failures.length, 'failure')}`;
+  // Few lines: a nightly log is read as a whole.
+  const lines: string[] = [];
+  if (slices.length > 0) {
+    const hasRejects = slices.some(({ rows }) => rows.rejected > 0);
+    const rejected = hasRejects ? ['#rejected'] : [];
+    const columns = columnsOf('slice', '#windows', '#rows', ...rejected, '#restated', 'periods');
+    const rows = slices.map((slice) => [
+      slice.name,
+      `${slice.windows.loaded}/${slice.windows.planned}`,
+      groupedText(slice.rows.loaded),
+      ...(hasRejects ? [groupedText(slice.rows.rejected)] : []),
+      groupedText(slice.restated_periods),
+      reasonsText(slice.periods),
+    ]);
+    lines.push(tableText({ columns, rows }));
+  }
+  // Named, as the rows of such a day may not have been there yet.
+  for (const { name, empty_periods: empty } of slices)
+    if (empty.length > 0) lines.push(`${name}: no rows for ${namesText(empty)}`);
   // Partners and links are left out if the run had none.
-  const account = [
-    ...(partners.rows === 0 ? [] : [countText(partners.rows, 'partner')]),
-    ...(links.rows + links.removed === 0
-      ? []
-      : [`${countText(links.rows, 'link')}, ${groupedText(links.removed)} no longer listed`]),
+  const account: string[] = [];
+  if (partners.rows > 0) account.push(countText(partners.rows, 'partner'));
+  if (links.rows + links.removed > 0)
+    account.push(
+      `${countText(links.rows, 'link')}, ${groupedText(links.removed)} no longer listed`,
+    );
+  account.push(
     `${countText(service.requests, 'request')}, ${service.retries} retried, at most ${service.peak_concurrency} at once, ${sizeText(service.bytes)}`,
-  ];
+  );
+  lines.push(`service: ${account.join('; ')}`, ...audits.map(auditText));
   const copies = published.map(
     ({ kind, path, files_written: files }) => `${kind} ${path} (${countText(files, 'file')})`,
   );
-  // Few lines: a nightly log is read as a whole.
-  return [
-    ...(slices.length === 0 ? [] : [loadedTable(slices)]),
-    // Named, as the rows of such a day may not have been there yet.
-    ...slices.flatMap(({ name, empty_periods: empty }) =>
-      empty.length === 0 ? [] : [`${name}: no rows for ${namesText(empty)}`],
-    ),
-    `service: ${account.join('; ')}`,
-    ...audits.map(auditText),
-    ...(copies.length === 0 ? [] : [`published ${copies.join(', ')}`]),
+  if (copies.length > 0) lines.push(`published ${copies.join(', ')}`);
+  const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
+  const failed = failures.length === 0 ? '' : ` with ${countText(failures.length, 'failure')}`;
+  lines.push(
     `${summary.status} in ${elapsedText(ms)}${failed}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
-  ].join('\n');
-}
-
-function loadedTable(slices: readonly SliceSummary[]): string {
-  const hasRejects = slices.some(({ rows }) => rows.rejected > 0);
-  return tableText({
-    columns: columnsOf(
-      'slice',
-      '#windows',
-      '#rows',
-      ...(hasRejects ? ['#rejected'] : []),
-      '#restated',
-      'periods',
-    ),
-    rows: slices.map(({ name, windows, rows, restated_periods: restated, periods }) => [
-      name,
-      `${windows.loaded}/${windows.planned}`,
-      groupedText(rows.loaded),
-      ...(hasRejects ? [groupedText(rows.rejected)] : []),
-      groupedText(restated),
-      reasonsText(periods),
-    ]),
-  });
+  );
+  return lines.join('\n');
 }
 
 /** `1 new, 14 maturing`, or `nothing due` if there were none. */
