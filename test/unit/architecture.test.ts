@@ -67,7 +67,7 @@ const processUses: readonly { file: RegExp; what: RegExp }[] = [
   // The ledger of runs says which process wrote it.
   { file: /^src\/warehouse\/runs\.ts$/, what: /^process\.pid$/ },
   // The same Node copies the file, in a process of its own.
-  { file: /^src\/publish\/copy\.ts$/, what: /^process\.execPath$/ },
+  { file: /^src\/publish\/formats\/snapshot\.ts$/, what: /^process\.execPath$/ },
 ];
 
 /** Rooms whose functions depend on their arguments alone: no clock, no chance, no file, no socket. */
@@ -265,11 +265,13 @@ describe('powers', () => {
     expect(users.length > 0, 'a home that nobody uses is a line too many').toBe(allowed.length > 0);
   });
 
-  test('exactly the declared dependencies are imported, built-ins under node:', () => {
-    const manifest = z
+  test('only declared packages are imported, built-ins under node:, and every dependency is, or else bundled', () => {
+    const listed = z.record(z.string(), z.string());
+    const { dependencies, optionalDependencies, devDependencies } = z
       .object({
-        dependencies: z.record(z.string(), z.string()),
-        optionalDependencies: z.record(z.string(), z.string()),
+        dependencies: listed,
+        optionalDependencies: listed,
+        devDependencies: listed,
       })
       .parse(JSON.parse(readFileSync(`${root}/package.json`, 'utf8')));
     const outside = sources
@@ -277,8 +279,13 @@ describe('powers', () => {
       .filter((each) => !isOwn(each))
       .map(({ specifier }) => packageOf(specifier));
     const packages = [...new Set(outside)].filter((name) => !name.startsWith('node:')).sort();
-    const { dependencies, optionalDependencies } = manifest;
-    expect(packages).toEqual(Object.keys({ ...dependencies, ...optionalDependencies }).sort());
+    const installed = Object.keys({ ...dependencies, ...optionalDependencies });
+    expect(
+      packages.filter((name) => !installed.includes(name) && !(name in devDependencies)),
+    ).toEqual([]);
+    // Named for Yarn's Plug'n'Play, which lets DuckDB load nothing that is not declared.
+    const unused = installed.filter((name) => !packages.includes(name));
+    expect(unused).toEqual(['@duckdb/node-bindings']);
   });
 
   test('process is touched by the shell, and by two files that need its id and its program', () => {
