@@ -85,8 +85,8 @@ test('a lake in a bucket of 12 days in 3 weeks gets its files, at most 8 at once
 
 test.each([
   ['plain files', { list: 2, GET: 2, PUT: 2 }],
-  // 21 tables, each with one version: its commit is read and another put; one file of the slice, one of its ledger's each.
-  ['Delta tables', { list: 2, GET: 23, PUT: 24 }],
+  // 22 tables, each with one version: its commit is read and another put; one file of the slice, one of its ledger's each.
+  ['Delta tables', { list: 2, GET: 24, PUT: 25 }],
 ] as const)(
   'a night of 14 restated days costs %s of a year in one prefix these requests: %j',
   async (form, expected) => {

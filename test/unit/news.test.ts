@@ -1,0 +1,175 @@
+/** Which totals are news: those that the service states differently although their time had come; and how items are told. */
+
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import type { Config } from '../../src/config/config.ts';
+import { parseConfig } from '../../src/config/read-config.ts';
+import { readStatus } from '../../src/report/status/status.ts';
+import type { NewsItem } from '../../src/report/status/status-report.ts';
+import { newsText } from '../../src/report/terminal/news-text.ts';
+import { insertRows } from '../../src/warehouse/sql.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { storeRows } from '../support/ledger-rows.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
+import { sampleReport, sampleSlice } from '../support/status-sample.ts';
+
+let config: Config;
+let warehouse: Warehouse;
+
+const nightOf = (day: string): string => `${day} 06:00:00`;
+const AS_OF = new Date('2026-02-14T06:00:00Z');
+
+beforeEach(async () => {
+  const scratch = await openScratch();
+  ({ warehouse } = scratch);
+  const text = `service: simulator\nwarehouse: w.duckdb\nslices: []\n`;
+  const { directory } = scratch;
+  config = parseConfig(text, { file: 'ripen.yaml', directory, environment: {} });
+  for (const day of ['2026-02-12', '2026-02-13', '2026-02-14'])
+    await storeRows(warehouse, 'ripen.runs', { run_id: day, started_at: nightOf(day) });
+  await holdSlice('daily');
+  return scratch.close;
+});
+
+/** A slice with a plain metric, final after 7 days, and one of age 3; the day is loaded. */
+async function holdSlice(slice: string, day = '2026-02-10'): Promise<void> {
+  await storeRows(warehouse, 'ripen.slice_tables', { slice, control: 'totals' });
+  const metrics = [
+    { slice, metric: 'installs', position: 0, comparable_seconds: 0 },
+    { slice, metric: 'revenue_d3', position: 1, comparable_seconds: 4 * 86_400 },
+  ];
+  await storeRows(warehouse, 'ripen.slice_metrics', ...metrics);
+  await storeRows(warehouse, 'ripen.periods', { slice, start_day: day, state: 'maturing' });
+}
+
+/** The control totals that a night read of some metrics, of which these changed. */
+async function read(
+  night: string,
+  changed: Readonly<Record<string, number | null>>,
+  metrics = ['installs', 'revenue_d3'],
+): Promise<void> {
+  const at = nightOf(night);
+  const reading = { control: 'totals', run_id: night, read_at: at };
+  const days = { start_day: '2026-01-01', end_day: night };
+  await insertRows(warehouse, 'ripen.control_readings', [{ ...reading, ...days, metrics }]);
+  const rows = Object.entries(changed).map(([key, value]) => {
+    const [metric = '', startsAt = ''] = key.split('@');
+    return { control: 'totals', metric, starts_at: startsAt, seen_at: at, value };
+  });
+  await insertRows(warehouse, 'ripen.control_totals', rows);
+}
+
+const moved = async (since: Date | null = null): Promise<string[]> => {
+  const { news } = await readStatus(config, warehouse, AS_OF, { since });
+  return news.items
+    .filter(({ kind }) => kind.endsWith('total moved'))
+    .map(({ kind, slice, name, periods, before, after, found_at: at }) =>
+      [at.slice(0, 10), kind, slice, name, periods, before, after].join(' '),
+    );
+};
+
+describe('a total', () => {
+  test('that moved since the run before is told for every slice compared with it, an earlier one is not', async () => {
+    await holdSlice('other');
+    await read('2026-02-12', { 'installs@2026-02-10': 5 });
+    await read('2026-02-13', { 'installs@2026-02-10': 6 });
+    await read('2026-02-14', { 'installs@2026-02-10': 8 });
+    expect(await moved()).toEqual([
+      '2026-02-14 total moved daily installs 1 6 8',
+      '2026-02-14 total moved other installs 1 6 8',
+    ]);
+    expect(await moved(new Date('2026-02-12T06:00:00Z'))).toHaveLength(4);
+  });
+
+  test('whose time had not come when it was read before has only grown', async () => {
+    // Age 3 of the 10th is over on the 15th.
+    await holdSlice('older', '2026-02-08');
+    await read('2026-02-13', { 'revenue_d3@2026-02-10': 5, 'revenue_d3@2026-02-08': 5 });
+    await read('2026-02-14', { 'revenue_d3@2026-02-10': 9, 'revenue_d3@2026-02-08': 7 });
+    expect(await moved()).toEqual(['2026-02-14 total moved older revenue_d3 1 5 7']);
+  });
+
+  test('that was read for the first time is no news, of a metric or of a period; one that appears is', async () => {
+    await read('2026-02-13', {}, ['installs']);
+    await read('2026-02-14', { 'revenue_d3@2026-02-08': 9, 'installs@2026-02-10': 4 });
+    expect(await moved()).toEqual(['2026-02-14 total moved daily installs 1  4']);
+  });
+
+  test('of a day is that of its hours, of which one moved', async () => {
+    await read('2026-02-13', { 'installs@2026-02-10 00:00': 10, 'installs@2026-02-10 13:00': 20 });
+    await read('2026-02-14', { 'installs@2026-02-10 13:00': 25 });
+    expect(await moved()).toEqual(['2026-02-14 total moved daily installs 1 30 35']);
+  });
+
+  test('is final by its horizon, and restless if that was told of the metric', async () => {
+    await holdSlice('old', '2026-02-01');
+    await read('2026-02-13', { 'installs@2026-02-01': 5 });
+    await read('2026-02-14', { 'installs@2026-02-01': 4 });
+    expect(await moved()).toEqual(['2026-02-14 final total moved old installs 1 5 4']);
+    const message = 'Most final totals of cost, installs moved in each of the last 3 nights.';
+    await storeRows(warehouse, 'ripen.warnings', {
+      slice: 'old',
+      code: 'METRIC_RESTLESS',
+      message,
+    });
+    // Only counted.
+    expect(await moved()).toEqual(['2026-02-14 restless total moved old  1 5 4']);
+  });
+});
+
+test('a second run of the night tells the news of the first one too', async () => {
+  await read('2026-02-13', { 'installs@2026-02-10': 6 });
+  await read('2026-02-14', { 'installs@2026-02-10': 8 });
+  await storeRows(warehouse, 'ripen.runs', { run_id: 'again', started_at: '2026-02-14 09:00:00' });
+  const { news } = await readStatus(config, warehouse, new Date('2026-02-14T12:00:00Z'));
+  expect(news.since).toBe('2026-02-13T06:00:00.000Z');
+  expect(news.items).toHaveLength(1);
+});
+
+describe('the text', () => {
+  const item = (change: Partial<NewsItem>): NewsItem => ({
+    found_at: '2026-02-14T06:00:00.000Z',
+    kind: 'total moved',
+    slice: 'daily',
+    name: 'installs',
+    label: null,
+    periods: 1,
+    first_period: '2026-02-10',
+    last_period: '2026-02-10',
+    before: 100,
+    after: 90,
+    share: -0.1,
+    ...change,
+  });
+  const control = { read_at: '2026-02-14T06:00:00Z', totals: 60, moved: 0, moved_final: 0 };
+  const slices = ['daily', 'other'].map((name) =>
+    sampleSlice({ name, days: 3, metrics: [], change: { control } }),
+  );
+  const linesOf = (...items: NewsItem[]): readonly string[] =>
+    newsText(sampleReport(slices, { news: { since: null, items } })).lines;
+
+  test('has five items, audits on top of them, then counts, then the agreement of all slices', () => {
+    const metrics = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => item({ name, periods: 2 }));
+    const audit = item({ kind: 'audit warned', label: 'The audit goal returned 2 rows: …' });
+    const gone = item({
+      kind: 'partner gone',
+      slice: null,
+      label: 'Ads',
+      name: '7',
+      periods: null,
+    });
+    const final = item({ kind: 'became final', name: null, periods: 1 });
+    expect(linesOf(audit, ...metrics, gone, final).slice(4)).toEqual([
+      '2026-02-14 06:00 daily: d of 2 periods (2026-02-10) moved from 100 to 90 (-10 %)',
+      '2026-02-14 06:00 daily: e of 2 periods (2026-02-10) moved from 100 to 90 (-10 %)',
+      'also 4 totals moved, 1 partner gone, 1 value became final',
+      'all 120 totals agree with the service, as of 2026-02-14 06:00 UTC',
+    ]);
+  });
+
+  test('of a night in which nothing moved is one line', () => {
+    expect(linesOf()).toEqual([
+      'nothing moved: all 120 totals agree with the service, as of 2026-02-14 06:00 UTC',
+    ]);
+  });
+});
