@@ -92,9 +92,12 @@ export function scrubbedJson(value: unknown): string {
   );
 }
 
-/** Returns every form of the secrets that contains no other form, to find out whether a text holds one. */
+/** A shorter password may be a word of the data. */
+const MIN_REFUSED_LENGTH = 12;
+
+/** Returns the forms by which data that contains a secret is refused. None of them contains another. */
 export function secretForms(): readonly string[] {
-  const forms = [...known];
+  const forms = [...known].filter(({ length }) => length >= MIN_REFUSED_LENGTH);
   return forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
 }
 

@@ -68,7 +68,9 @@ describe('JSON', () => {
 });
 
 test('the forms that are looked for contain none of one another, and are in every text with a secret', () => {
+  new Secret('password').reveal();
   const shortest = secretForms();
+  expect(shortest).not.toContain('password');
   for (const form of [...forms, base64(`Bearer ${VALUE}`)])
     expect(shortest.filter((each) => form.includes(each))).not.toEqual([]);
   expect(shortest.filter((form) => VALUE.slice(0, -1).includes(form))).toEqual([]);
