@@ -31,7 +31,7 @@ export interface RequestBody {
 
 interface CampaignRequest extends RequestBody {
   readonly route: Route;
-  /** The whole address; paging links use its origin. */
+  /** The whole address, whose origin paging links use. */
   readonly address: URL;
 }
 
@@ -40,7 +40,7 @@ interface Campaign {
   readonly links: LinkStore;
 }
 
-/** Answers a campaign request; never throws, whatever the caller sent. */
+/** Answers a campaign request. Never throws, whatever the caller sent. */
 export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
   if (route.endpoint === 'partners') {

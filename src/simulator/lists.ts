@@ -24,7 +24,7 @@ export interface CursorPage<Item> {
   readonly total: number;
   /** Null on the last page. */
   readonly after: string | null;
-  /** Where the previous page ends; null on the first page. */
+  /** Where the previous page ends. */
   readonly before: string | null;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Simulates the service on loopback: the campaign, reports and ad spend APIs on one port. The world's numbers follow a
- * simulated clock; the HTTP `Date` header follows the real one. No request stops the simulator: an unexpected error is answered
+ * simulated clock, the HTTP `Date` header the real one. No request stops the simulator: an unexpected error is answered
  * with 500.
  */
 
@@ -27,12 +27,12 @@ export interface SimulatorSettings {
   /** 0 for any free port. */
   readonly port: number;
   readonly world: World | Partial<WorldOptions>;
-  /** The simulated instant; null for the real clock. */
+  /** The simulated instant (default: the real clock). */
   readonly now: Date | null;
   readonly token: string;
   /** The whole Authorization header of the ad spend endpoint. */
   readonly costCredential: string;
-  /** Simultaneous report and filters-data requests; more are answered with 429. */
+  /** Simultaneous report and filters-data requests. More are answered with 429. */
   readonly cap: number;
   /** May observe or replace the service's own answer before it is sent. */
   readonly middleware: (exchange: Exchange) => Promise<void>;

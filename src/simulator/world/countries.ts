@@ -1,4 +1,4 @@
-/** Some ISO 3166 countries with their business regions; the first ones have the most traffic. */
+/** Some ISO 3166 countries with their business regions. The first ones have the most traffic. */
 
 export interface Country {
   readonly code: string;

@@ -5,7 +5,7 @@ import { choose, hashText, mix } from './hash.ts';
 export interface Names {
   readonly partners: readonly string[];
   readonly apps: readonly string[];
-  /** By level, networks first; a label that a sibling already has gets a number. */
+  /** By level, networks first. A label that a sibling already has gets a number. */
   readonly labels: readonly (readonly string[])[];
   /** Every third link has one of these, if there are any. */
   readonly unusualLabels: readonly string[];
@@ -56,7 +56,7 @@ export interface WorldApp {
   readonly name: string;
   readonly storeId: string;
   readonly storeType: 'app_store' | 'google_play';
-  /** Of the app's store; some users have other systems. */
+  /** Of the app's store. Some users have other systems. */
   readonly os: 'ios' | 'android';
 }
 
@@ -98,7 +98,7 @@ function tokenOf(seed: number, length: number): string {
   return digits.join('');
 }
 
-/** In the service's order; ids are unique. */
+/** In the service's order, with unique ids. */
 export function createPartners(
   seed: number,
   count: number,
@@ -135,7 +135,7 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
   });
 }
 
-/** As a network gives a campaign; half of them are above 2^53. */
+/** As a network gives a campaign. Half of them are above 2^53. */
 function networkId(seed: number): string {
   const id = String(seed >>> 0).padStart(10, '0');
   return (seed & 1) === 0 ? `2385000000${id}` : id.slice(1);

@@ -1,7 +1,7 @@
 /**
  * Measures: what one atom contributes to a report at a moment, as an integer: a count, or micro-units of the report's currency.
  * Sums are therefore exact for any grouping of atoms. A value is final (observed: How numbers move) when its horizon has passed
- * since the end of its day, or earlier; only lifetime values grow for ever.
+ * since the end of its day, or earlier. Only lifetime values grow for ever.
  */
 
 import type { Atom } from './atoms.ts';
@@ -28,7 +28,7 @@ export const HOURS_PER_DAY = 24;
 
 /** How a value is restated until it is final. */
 interface Pace {
-  /** How often it was reported by `nowHour`; 0 before the first report. */
+  /** How often it was reported by `nowHour`. */
   readonly stated: (atomHour: number, nowHour: number) => number;
   /** The report, counted from 1, that has the final value at the latest. */
   readonly times: number;
@@ -48,7 +48,7 @@ const byAge: Pace = {
 /** Spend is updated every day at this hour (UTC). */
 const PASS_HOUR = 9;
 const passesBy = (hour: number): number => Math.floor((hour - PASS_HOUR) / HOURS_PER_DAY);
-/** 0 before the first pass; the last is at most 14 days after the hour. */
+/** The last pass is at most 14 days after the hour. */
 const byPass: Pace = {
   stated: (atomHour, nowHour) => passesBy(nowHour) - passesBy(atomHour),
   times: 14,
@@ -160,7 +160,7 @@ const inCurrency =
 
 const spendOf: Final = (atom) => atom.installs * atom.lane.bidMicros;
 
-/** Close to the attributed figures; 0 if the network reports none. */
+/** Close to the attributed figures, if the network reports any. */
 const reported = (name: string, finalOf: Final): Measure =>
   spent(name, (atom, chance) =>
     atom.lane.networkReports ? finalOf(atom, 0.5) * (0.85 + 0.3 * chance) : 0,
@@ -188,7 +188,7 @@ const waves = [
 /** Fine conversion values are six bits. */
 export const CONVERSION_VALUES = 64;
 
-/** Null counts any conversion value; each wave of an atom has one. */
+/** Null counts any conversion value. Each wave of an atom has one. */
 export function postbacks(of: number | null): Measure {
   return (atom, { nowHour }) => {
     if (!atom.lane.postbacks) return 0;

@@ -5,7 +5,7 @@ import type { Measure } from './measures.ts';
 
 export type MetricFilterName = Exclude<(typeof metricFilterNames)[number], 'etl_metrics'>;
 
-/** service-interface: Filter item; only newer answers have `description`. */
+/** service-interface: Filter item. Only newer answers have `description`. */
 export interface FilterItem {
   readonly id: string;
   readonly name: string;
@@ -27,7 +27,7 @@ interface Formula {
 }
 
 export interface WorldMetric extends FilterItem, Formula {
-  /** The filter that lists it; null for none. */
+  /** The filter that lists it. */
   readonly filter: MetricFilterName | null;
 }
 

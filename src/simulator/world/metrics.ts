@@ -26,7 +26,7 @@ function periods(letter: string, last: number, days: number): CohortPeriod[] {
   }));
 }
 
-/** d0 to d120, w0 to w52, m0 to m36; a week is 7 days, a month 30 (observed: Metrics). */
+/** d0 to d120, w0 to w52, m0 to m36. A week is 7 days, a month 30 (observed: Metrics). */
 export const cohortPeriods: readonly CohortPeriod[] = [
   ...periods('d', 120, 1),
   ...periods('w', 52, 7),

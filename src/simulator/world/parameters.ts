@@ -33,7 +33,7 @@ export interface Currency {
   /** ISO 4217. */
   readonly code: string;
   readonly name: string;
-  /** Per US dollar; so small that the micro-units of a year stay exact integers. */
+  /** Per US dollar, so small that the micro-units of a year stay exact integers. */
   readonly rate: number;
 }
 

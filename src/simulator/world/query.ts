@@ -1,4 +1,4 @@
-/** Parses and checks the query of a report; refuses what the service would refuse. */
+/** Parses and checks the query of a report. Refuses what the service would refuse. */
 
 import * as z from 'zod';
 
@@ -41,7 +41,7 @@ const isComparison = (text: string): boolean =>
   parseDay(text) !== null ||
   values.period_over_period.some((name) => name === text);
 
-/** service-interface: GET report; with the service's defaults. */
+/** service-interface: GET report, with the service's defaults. */
 const parameters = z.object({
   dimensions: someNames,
   metrics: someNames,
@@ -143,7 +143,7 @@ interface MetricFilter {
   readonly accepts: (value: number | null) => boolean;
 }
 
-/** Lists match exactly; others ignore case. */
+/** Lists match exactly, others ignore case. */
 const textTests: Readonly<
   Record<(typeof dimensionFilters)[number], (text: string, value: string) => boolean>
 > = {

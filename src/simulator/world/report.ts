@@ -1,7 +1,7 @@
 /**
  * The report: adds up the atoms of its days to rows, then filters, totals, sorts and limits these. Atoms are grouped by bucket
  * (the dates of a row) and identity (the requested texts, and the ids of named things in `attr_dependency`; observed: Answers),
- * so two things of one name make two rows. An atom keeps its UTC hour; in a half-hour offset, that hour is labelled `:30`.
+ * so two things of one name make two rows. An atom keeps its UTC hour, which a half-hour offset labels `:30`.
  */
 
 import {
@@ -20,7 +20,7 @@ import type { ReportQuery } from './query.ts';
 
 type Cell = string | number | null;
 
-/** Ids by dimension; for `channel`, the partner's ids by its slug. */
+/** Ids by dimension, and for `channel` the partner's ids by its slug. */
 type Dependency = Readonly<Record<string, string | Readonly<Record<string, readonly string[]>>>>;
 
 /** `attr_dependency`, then dimensions and metrics in the requested order. */
@@ -272,7 +272,7 @@ export function createReport(
 /** One row in 50 has numbers instead of texts, and the next has counts with a decimal. */
 const ODD_EVERY = 50;
 
-/** The form depends on the row's place: text, number or count with a decimal; null or '' if blank. */
+/** The form depends on the row's place: text, number, count with a decimal, or one of two blanks. */
 function writeValue(metric: WorldMetric, value: number | null, place: number): Cell {
   if (value === null) return place % 2 === 0 ? null : '';
   const form = place % ODD_EVERY;
