@@ -1,10 +1,27 @@
 -- What is stored of the periods of some days.
--- $1 slice, $2 fingerprint, $3 first day, $4 day after the last; both null for a report without a date dimension, which has
--- one period, whatever days its last answer covered
--- Returns one row: periods, a JSON list of rows of ripen.periods.
-select coalesce(to_json(list(p)), '[]')::varchar as periods
-from ripen.periods as p
-where
-    slice = $1
-    and fingerprint = $2
-    and ($3::date is null or (start_day >= $3::date and start_day < $4::date))
+-- $1 the tables (JSON list of slice, fingerprint, start_day, end_day); both days null for a report without a date dimension, which
+-- has one period, whatever days its last answer covered
+-- Returns one row per slice with stored periods: slice, and periods, a JSON list of rows of ripen.periods.
+with requested as (
+    select
+        unnest(
+            from_json($1::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","start_day":"DATE","end_day":"DATE"}]'),
+            max_depth := 2
+        )
+),
+
+known as (
+    select p
+    from ripen.periods as p
+    join requested as r
+        on
+            p.slice = r.slice
+            and p.fingerprint = r.fingerprint
+            and (r.start_day is null or (p.start_day >= r.start_day and p.start_day < r.end_day))
+)
+
+select
+    p.slice as slice,
+    to_json(list(p))::varchar as periods
+from known
+group by p.slice

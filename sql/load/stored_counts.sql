@@ -1,11 +1,10 @@
--- The rows that replaced periods of a slice now have, from the totals taken after they were replaced.
--- $1 slice
--- Returns one row per period with rows, and in a cube per age: start_day, age, rows, non_zero.
+-- The rows that replaced periods now have, from the totals taken after they were replaced.
+-- Returns one row per slice and period with rows, and in a cube per age: slice, start_day, age, rows, non_zero.
 select
+    slice,
     p as start_day,
     age,
     sum(n)::bigint as rows,
     sum(z)::bigint as non_zero
 from "ripen after"
-where slice = $1
-group by p, age
+group by slice, p, age

@@ -8,33 +8,33 @@ import type { Day } from '../model/calendar.ts';
 import { endOf, isWhole } from '../model/period.ts';
 import {
   type Box,
-  controlBoxesOf,
   boxId,
+  controlBoxesOf,
   isDivided,
   isFiltered,
   partId,
   wholeOf,
 } from '../model/window.ts';
 import { MAX_DOUBTS } from '../extract/spool.ts';
-import { type AnswerFacts, type Answered, isBatched, type PeriodSum } from './answered.ts';
+import { type Answered, type AnswerFacts, isBatched, type PeriodSum } from './answered.ts';
 import { isSettled } from './fate.ts';
-import type { NightTotals } from './night-totals.ts';
+import type { NightTotals } from './outcome.ts';
 import { type AnswerProof, clauseOf, halfUnit, proveAnswer, SUM_ROUNDOFF } from './proof.ts';
 import { isWithin } from './window-checks.ts';
 
-export interface Disagreement {
+interface Disagreement {
   /** As the end of a sentence about the window. */
   readonly clause: string;
   /** The boxes whose answers are doubted, and all that take part. */
   readonly suspects: readonly Box[];
   readonly boxes: readonly Box[];
-  /** After so many repeated requests it is accepted; never if infinite. */
-  readonly acceptedAfter: number;
+  /** After so many repeated requests it is accepted (default: never). */
+  readonly acceptedAfter?: number;
   /** Whether one request for the undivided window would settle it. */
-  readonly needsWhole: boolean;
+  readonly needsWhole?: boolean;
 }
 
-export interface Agreement {
+interface Agreement {
   /** Those that are not accepted. */
   readonly disagreements: readonly Disagreement[];
   /** Whether one was accepted. */
@@ -51,38 +51,35 @@ export function compareAnswers(
   proofs: readonly AnswerProof[],
   totals: NightTotals,
 ): Agreement {
-  const { window, doubts } = answered.spooled;
+  const { spooled, controls } = answered;
+  const { window, doubts } = spooled;
   const isOne = window.parts.length === 1;
-  const latest = window.isCompared === true ? answered.controls.map(totalsIn) : [totals];
-  const differences = isOne
+  const latest = window.isCompared === true ? controls.map(totalsIn) : [totals];
+  const [different = null] = isOne
     ? latest.flatMap((each) => differenceFrom(each, answered, proofs) ?? [])
     : [];
   const ofParts = betweenParts(answered);
   const ofWhole = isOne ? [] : withControl(answered, proofs);
   const all = [...betweenBatches(answered), ...ofParts, ...ofWhole];
-  const isAccepted = ({ acceptedAfter }: Disagreement): boolean => doubts >= acceptedAfter;
+  const isAccepted = ({ acceptedAfter = Infinity }: Disagreement): boolean =>
+    doubts >= acceptedAfter;
   const disagreements = all.filter((each) => !isAccepted(each));
   const isTolerant = disagreements.length < all.length;
-  const accepted = ofParts.find(isAccepted)?.clause ?? null;
-  const unverified = accepted ?? (isOne ? null : unlisted(answered));
-  return { disagreements, isTolerant, unverified, different: differences[0] ?? null };
-}
-
-/** Why rows may be in none of the parts of a window. */
-function unlisted({ spooled: { window }, controls }: Answered): string | null {
-  if (isFiltered(window)) {
-    return window.parts.some((part) => isDivided(window, part))
-      ? 'a filter of a metric applies to grouped rows, so that no total can show it'
-      : null;
+  // Why rows may be in none of the parts.
+  let unverified = ofParts.find(isAccepted)?.clause ?? null;
+  if (unverified === null && isFiltered(window)) {
+    if (!isOne && window.parts.some((part) => isDivided(window, part)))
+      unverified = 'a filter of a metric applies to grouped rows, so that no total can show it';
+  } else if (unverified === null && !isOne && controls.length > 0) {
+    const ids = new Set(controls.map(({ box }) => boxId(box)));
+    const missing = controlBoxesOf(window).find((box) => !ids.has(boxId(box)));
+    if (missing !== undefined)
+      unverified = `the service did not list the values of ${missing.control?.at(-1) ?? 'its parts'}`;
   }
-  const answered = new Set(controls.map(({ box }) => boxId(box)));
-  const missing = controlBoxesOf(window).find((box) => !answered.has(boxId(box)));
-  return controls.length === 0 || missing === undefined
-    ? null
-    : `the service did not list the values of ${missing.control?.at(-1) ?? 'its parts'}`;
+  return { disagreements, isTolerant, unverified, different };
 }
 
-/** Whether values of a period may still move while it is requested. */
+/** Returns whether values of a period may still move while it is requested. */
 const isOpen = ({ spooled: { window }, fetchedAt }: Answered, start: string): boolean =>
   window.periods.some(
     ({ period }) =>
@@ -92,12 +89,15 @@ const isOpen = ({ spooled: { window }, fetchedAt }: Answered, start: string): bo
 
 const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);
 
-/** The batches of metrics of a part must have rows together, and the same sums of the metric they share. */
+/** The batches of metrics of a part must have rows together, and the same sums of the metric they share, else the same keys. */
 function betweenBatches(answered: Answered): Disagreement[] {
-  const { answers, spooled } = answered;
+  const { answers, spooled, copies, periodRows } = answered;
   if (!isBatched(answered)) return [];
   const disagreements: Disagreement[] = [];
-  const shared = sharedMetric(answers);
+  const [first] = answers;
+  const shared = first?.box.metrics.find((id) =>
+    answers.every(({ box }) => box.batchNo === first.box.batchNo || box.metrics.includes(id)),
+  );
   for (const partNo of spooled.window.parts.keys()) {
     const batches = answers.filter(({ box }) => box.partNo === partNo);
     const boxes = batches.map(({ box }) => box);
@@ -107,56 +107,41 @@ function betweenBatches(answered: Answered): Disagreement[] {
     if (empty.length > 0) {
       const names = namesOf(empty.flatMap(({ box }) => box.metrics).filter((id) => id !== shared));
       const clause = `the request for ${names} was answered without rows, that for the other metrics with ${rowsText(filled.rows)}`;
-      const suspects = empty.map(({ box }) => box);
-      disagreements.push({ clause, suspects, boxes, acceptedAfter: Infinity, needsWhole: false });
+      disagreements.push({ clause, suspects: empty.map(({ box }) => box), boxes });
       continue;
     }
-    if (shared === null) continue;
+    if (shared === undefined) continue;
     const starts = new Set(batches.flatMap(({ periodSums }) => [...periodSums.keys()]));
     for (const start of starts) {
       const sums = batches.map(({ periodSums }) => periodSums.get(start)?.get(shared));
       const most = Math.max(...sums.map((sum) => Math.abs(Number(sum?.distinctSum ?? 0))));
       const isLess = (sum: PeriodSum | undefined): boolean =>
         most - Math.abs(Number(sum?.distinctSum ?? 0)) > most * SUM_ROUNDOFF;
-      const short = batches.filter((_, at) => isLess(sums[at]));
-      if (short.length === 0) continue;
+      const suspects = boxes.filter((_, at) => isLess(sums[at]));
+      if (suspects.length === 0) continue;
       const texts = [...new Set(sums.map((sum) => sum?.distinctSum ?? '0'))];
       const clause = `the requests for its metrics had ${shared} of ${texts.join(' and ')} in the period of ${start}`;
-      const suspects = short.map(({ box }) => box);
       const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
-      disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole: false });
+      disagreements.push({ clause, suspects, boxes, acceptedAfter });
     }
   }
-  if (shared === null) disagreements.push(...betweenKeys(answered));
-  return disagreements;
-}
-
-/** The metric that the batches of a window have in common. */
-function sharedMetric(answers: readonly AnswerFacts[]): string | null {
-  const [first, ...others] = answers;
-  const shared = first?.box.metrics.find((id) =>
-    others.every(({ box }) => box.batchNo === first.box.batchNo || box.metrics.includes(id)),
-  );
-  return shared ?? null;
-}
-
-/** Batches without a metric in common must have the same keys. */
-function betweenKeys(answered: Answered): Disagreement[] {
-  const { answers, copies, periodRows } = answered;
+  if (shared !== undefined) return disagreements;
   const keys = [...periodRows.values()].reduce((sum, rows) => sum + rows, 0);
-  const batchNos = new Set(answers.map(({ box }) => box.batchNo));
-  return [...batchNos].flatMap((batchNo): Disagreement[] => {
+  for (const batchNo of new Set(answers.map(({ box }) => box.batchNo))) {
     const batch = answers.filter(({ box }) => box.batchNo === batchNo);
     const rows = batch.reduce((sum, answer) => sum + answer.rows, 0) - (copies[batchNo] ?? 0);
-    if (rows >= keys) return [];
+    if (rows >= keys) continue;
     const names = namesOf(batch[0]?.box.metrics ?? []);
     const clause = `the request for ${names} was answered with ${rowsText(rows)}, all requests together with ${keys}`;
-    const suspects = batch.map(({ box }) => box);
-    const boxes = answers.map(({ box }) => box);
     const isMoving = [...periodRows.keys()].every((start) => isOpen(answered, start));
-    const acceptedAfter = isMoving ? 1 : Infinity;
-    return [{ clause, suspects, boxes, acceptedAfter, needsWhole: false }];
-  });
+    disagreements.push({
+      clause,
+      suspects: batch.map(({ box }) => box),
+      boxes: answers.map(({ box }) => box),
+      acceptedAfter: isMoving ? 1 : Infinity,
+    });
+  }
+  return disagreements;
 }
 
 /**
@@ -165,11 +150,7 @@ function betweenKeys(answered: Answered): Disagreement[] {
  * the totals of a list alone, so that one that lacks rows by them is requested once more, but holds only a window with such a
  * part. A part that is its own whole may have no rows: its repeated answer is the only one that can show that.
  */
-function betweenParts({
-  answers,
-  controls,
-  spooled: { window },
-}: Answered): readonly Disagreement[] {
+function betweenParts({ answers, controls, spooled: { window } }: Answered): Disagreement[] {
   const controlBoxes = controlBoxesOf(window);
   const summed = new Set(
     controlBoxes.flatMap(({ part, control }) => (control?.length === 1 ? [partId(part)] : [])),
@@ -181,8 +162,7 @@ function betweenParts({
   if (cut !== undefined) {
     const { box } = cut.answer;
     const clause = `the list of ${box.control?.[1] ?? ''} was not complete: ${clauseOf(cut)}`;
-    const boxes = [box];
-    disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter: 1, needsWhole: false });
+    disagreements.push({ clause, suspects: [box], boxes: [box], acceptedAfter: 1 });
   }
   const filled = new Set(answers.flatMap(({ box, rows }) => (rows > 0 ? [box.partNo] : [])));
   if (filled.size === 0) return disagreements;
@@ -192,28 +172,32 @@ function betweenParts({
   const clause = `one of its ${window.parts.length} parts was answered without rows, the others with some`;
   const divided = empty.filter(({ part }) => isDivided(window, part));
   const undivided = empty.filter(({ part }) => !isDivided(window, part));
-  if (undivided.length > 0) {
-    const suspects = undivided;
-    const acceptedAfter = MAX_DOUBTS;
-    disagreements.push({ clause, suspects, boxes: suspects, acceptedAfter, needsWhole: false });
-  }
+  if (undivided.length > 0)
+    disagreements.push({
+      clause,
+      suspects: undivided,
+      boxes: undivided,
+      acceptedAfter: MAX_DOUBTS,
+    });
   const isShown = lists.length > 0 && lists.every(({ verdict }) => verdict === 'proven');
   if (divided.length > 0 && !isShown) {
-    const boxes = [...answers, ...controls].map(({ box }) => box);
     const isConfirmed = controlBoxes.length > 0 && cut === undefined;
-    const acceptedAfter = isConfirmed ? MAX_DOUBTS + 1 : Infinity;
-    const suspects = [...divided, ...controls.map(({ box }) => box)];
-    disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole: true });
+    disagreements.push({
+      clause,
+      suspects: [...divided, ...controls.map(({ box }) => box)],
+      boxes: [...answers, ...controls].map(({ box }) => box),
+      acceptedAfter: isConfirmed ? MAX_DOUBTS + 1 : Infinity,
+      needsWhole: true,
+    });
   }
   return disagreements;
 }
 
 /** The parts of a whole must add up to its totals, by period, and have all of its values. */
 function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagreement[] {
-  const { spooled, controls } = answered;
+  const { controls, periodRows, spooled } = answered;
   const { window } = spooled;
   const disagreements: Disagreement[] = [];
-  const needsWhole = false;
   for (const control of controls) {
     const { part, metrics, control: dimensions } = control.box;
     const parts = proofs.filter(
@@ -224,33 +208,30 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
     const boxes = [...answers, ...controls].map(({ box }) => box);
     if (control.rows === 0 && empty.length < answers.length) {
       const clause = 'its parts have rows, and the whole was answered without any';
-      const suspects = [control.box];
-      disagreements.push({ clause, suspects, boxes, acceptedAfter: Infinity, needsWhole });
+      disagreements.push({ clause, suspects: [control.box], boxes });
     }
-    const disagree = (clause: string, start: string): unknown => {
+    const disagree = (clause: string, start: string): void => {
       const suspects = empty.length > 0 ? empty : boxes;
       const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
-      return disagreements.push({ clause, suspects, boxes, acceptedAfter, needsWhole });
+      disagreements.push({ clause, suspects, boxes, acceptedAfter });
     };
-    if (dimensions?.length === 1 && control.periodSums.size > 0) {
-      const starts = new Set(
-        [...answers, control]
-          .flatMap(({ periodSums }) => Array.from(periodSums.keys()))
-          .filter((start) => isWithin(start, window.replaced)),
-      );
-      for (const start of starts) {
-        const totals = control.periodSums.get(start);
-        for (const metric of metrics) {
-          const total = totals?.get(metric)?.sum ?? null;
-          // A period without rows has no values; a value that is not stated is not zero.
-          if (totals !== undefined && total === null) continue;
-          const stated = Number(total ?? 0);
-          const rows = answered.periodRows.get(start) ?? 0;
-          const sum = differentSum(metric, { start, total: stated, rows }, parts);
-          if (sum === null) continue;
-          const clause = `the ${metric} of its parts added up to ${sum}, the whole's total was ${stated}: a value may be in neither part,`;
-          disagree(`${clause} in the period of ${start}`, start);
-        }
+    const isSummed = dimensions?.length === 1 && control.periodSums.size > 0;
+    const starts = isSummed
+      ? new Set([...answers, control].flatMap(({ periodSums }) => Array.from(periodSums.keys())))
+      : [];
+    for (const start of starts) {
+      if (!isWithin(start, window.replaced)) continue;
+      const totals = control.periodSums.get(start);
+      for (const metric of metrics) {
+        const total = totals?.get(metric)?.sum ?? null;
+        // A period without rows has no values; a value that is not stated is not zero.
+        if (totals !== undefined && total === null) continue;
+        const stated = Number(total ?? 0);
+        const rows = periodRows.get(start) ?? 0;
+        const sum = differentSum(metric, { start, total: stated, rows }, parts);
+        if (sum === null) continue;
+        const clause = `the ${metric} of its parts added up to ${sum}, the whole's total was ${stated}: a value may be in neither part,`;
+        disagree(`${clause} in the period of ${start}`, start);
       }
     }
     for (const { start, value } of control.lost) {
@@ -306,12 +287,11 @@ function differenceFrom(
   );
   for (const { period } of periods) {
     const { start } = period.bucket;
+    const rows = periodRows.get(start);
     // Whether an empty period is believed is decided with the stored rows.
-    if (!periodRows.has(start) || !isWhole(period) || !isSettled(period, slice, fetchedAt))
-      continue;
+    if (rows === undefined || !isWhole(period) || !isSettled(period, slice, fetchedAt)) continue;
     for (const [metric, total] of totals.get(start) ?? []) {
       if (!certain.has(metric)) continue;
-      const rows = periodRows.get(start) ?? 0;
       const sum = differentSum(metric, { start, total, rows }, proofs);
       if (sum !== null)
         return `its ${metric} in the period of ${start} added up to ${sum}, the control total is ${total}`;
@@ -320,14 +300,14 @@ function differenceFrom(
   return null;
 }
 
-function totalsIn({ periodSums }: AnswerFacts): NightTotals {
-  const totals = new Map<Day, Map<string, number>>();
-  for (const [start, sums] of periodSums) {
-    const stated = [...sums].filter(([, { sum }]) => sum !== null);
-    totals.set(start, new Map(stated.map(([metric, { sum }]) => [metric, Number(sum)])));
-  }
-  return totals;
-}
+/** Returns the totals that a control answer states. */
+const totalsIn = ({ periodSums }: AnswerFacts): NightTotals =>
+  new Map(
+    [...periodSums].map(([start, sums]) => {
+      const stated = [...sums].filter(([, { sum }]) => sum !== null);
+      return [start, new Map(stated.map(([metric, { sum }]) => [metric, Number(sum)]))];
+    }),
+  );
 
 /** Most names in a message: more make it longer, not clearer. */
 const MAX_NAMES = 3;

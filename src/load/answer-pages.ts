@@ -61,28 +61,33 @@ export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]
   const dimensions = box.control ?? slice.dimensions;
   const requested = new Set([...dimensions, ...box.metrics, 'attr_dependency']);
   const rows = bodies.reduce((sum, body) => sum + body.rows, 0);
-  const reason = unusable(bodies);
   const envelopes = bodies.flatMap(({ members }): Envelope[] => {
     const envelope = parseEnvelope(members);
     return typeof envelope === 'string' ? [] : [envelope];
   });
+  const warnings = envelopes.flatMap((envelope) => envelope.warnings);
   const filled = bodies.filter((body) => body.rows > 0);
-  const failure =
-    reason === null
-      ? (lackingKeys(window, filled, dimensions, metrics) ??
-        badLabel(window, bodies) ??
-        otherCurrency(window, envelopes))
-      : malformed(window, `the answer was not one complete report: ${reason}`, {
-          hint: 'Run again later. Nothing was loaded.',
-        });
+  const limit = Number(reportParameters(window, box)['limit'] ?? Infinity);
+  const cuts = warnings
+    .map((warning) => ({ warning, cut: saysCut(warning, rows) }))
+    .filter(({ cut }) => cut !== 'no');
+  const plainest = cuts.find(({ cut }) => cut === 'exactly these rows') ?? cuts.at(0);
+  let doubt: Doubt | null = null;
+  if (rows > 0 && rows >= limit) {
+    const because = `the answer had ${rows} rows, as many as the limit that was sent`;
+    doubt = { because, isRefutable: false };
+  } else if (plainest !== undefined) {
+    const because = `the service warned: ${plainest.warning}`;
+    doubt = { because, isRefutable: plainest.cut === 'words' };
+  }
   return {
     rows,
-    failure,
-    doubt: doubtOf(window, box, envelopes, rows),
+    failure: malformed(window, { bodies, filled, dimensions, metrics, envelopes }),
+    doubt,
     totals: envelopes
       .filter(({ totals }, at) => totals.size > 0 || (bodies[at]?.rows ?? 0) > 0)
       .map(({ totals }) => totals),
-    warnings: envelopes.flatMap(({ warnings }) => warnings),
+    warnings,
     lackedMetrics: metrics.filter((id) =>
       filled.some(({ commonKeys }) => !commonKeys.includes(id)),
     ),
@@ -91,18 +96,30 @@ export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]
   };
 }
 
-const malformed = (
+/** Returns why an answer is not one complete report of what was requested. */
+function malformed(
   window: Window,
-  clause: string,
-  details: ConstructorParameters<typeof Failure>[2],
-): Failure => new Failure('DATA_MALFORMED', `${subjectOf(window)}: ${clause}.`, details);
-
-function lackingKeys(
-  window: Window,
-  filled: readonly BodyRead[],
-  dimensions: readonly string[],
-  metrics: readonly string[],
+  {
+    bodies,
+    filled,
+    dimensions,
+    metrics,
+    envelopes,
+  }: {
+    readonly bodies: readonly BodyRead[];
+    readonly filled: readonly BodyRead[];
+    readonly dimensions: readonly string[];
+    readonly metrics: readonly string[];
+    readonly envelopes: readonly Envelope[];
+  },
 ): Failure | null {
+  const fail = (clause: string, details: ConstructorParameters<typeof Failure>[2]): Failure =>
+    new Failure('DATA_MALFORMED', `${subjectOf(window)}: ${clause}.`, details);
+  const reason = unusable(bodies);
+  if (reason !== null)
+    return fail(`the answer was not one complete report: ${reason}`, {
+      hint: 'Run again later. Nothing was loaded.',
+    });
   for (const { keys, commonKeys } of filled) {
     const lackedDimensions = dimensions.filter((name) => !commonKeys.includes(name));
     const lackedMetrics = metrics.filter((name) => !keys.includes(name));
@@ -111,59 +128,27 @@ function lackingKeys(
       ...(lackedMetrics.length > 0 ? [`metric ${lackedMetrics.join(', ')}`] : []),
     ];
     if (names.length === 0) continue;
-    return malformed(window, `the rows lacked the requested ${names.join(' and ')}`, {
+    return fail(`the rows lacked the requested ${names.join(' and ')}`, {
       facts: { missing: [...lackedDimensions, ...lackedMetrics].join(', ') },
       hint: 'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
     });
   }
-  return null;
-}
-
-/** The failure of an answer with a date label that is not a date. */
-function badLabel(window: Window, bodies: readonly BodyRead[]): Failure | null {
   const bad = bodies.find((body) => body.badLabel !== null)?.badLabel ?? null;
-  if (bad === null) return null;
-  const { dimension, label } = bad;
-  const clause = `the ${dimension} ${JSON.stringify(label)} was not a date of the documented form`;
-  return malformed(window, clause, {
-    facts: { dimension, label },
-    hint: 'Check that no proxy or extra parameter turns format_dates on.',
-  });
-}
-
-/** The failure of an answer in other currencies than the requested one. */
-function otherCurrency(window: Window, envelopes: readonly Envelope[]): Failure | null {
+  if (bad !== null) {
+    const { dimension, label } = bad;
+    return fail(`the ${dimension} ${JSON.stringify(label)} was not a date of the documented form`, {
+      facts: { dimension, label },
+      hint: 'Check that no proxy or extra parameter turns format_dates on.',
+    });
+  }
   const requested = window.slice.parameters['currency']?.toUpperCase();
   const answered = envelopes.flatMap(({ currencies }) => currencies);
   if (requested === undefined || answered.length === 0 || answered.includes(requested)) return null;
   const names = [...new Set(answered)].join(', ');
-  return malformed(window, `the answer was in ${names}; ${requested} was requested`, {
+  return fail(`the answer was in ${names}; ${requested} was requested`, {
     facts: { requested, answered: names },
     hint: 'Run `ripen check` to see which currencies the service knows.',
   });
-}
-
-function doubtOf(
-  window: Window,
-  box: Box,
-  envelopes: readonly Envelope[],
-  rows: number,
-): Doubt | null {
-  const limit = Number(reportParameters(window, box)['limit'] ?? Infinity);
-  if (rows > 0 && rows >= limit) {
-    const because = `the answer had ${rows} rows, as many as the limit that was sent`;
-    return { because, isRefutable: false };
-  }
-  const doubts = envelopes
-    .flatMap(({ warnings }) => warnings)
-    .map((warning) => ({ warning, cut: saysCut(warning, rows) }))
-    .filter(({ cut }) => cut !== 'no');
-  const plainest = doubts.find(({ cut }) => cut === 'exactly these rows') ?? doubts.at(0);
-  if (plainest === undefined) return null;
-  return {
-    because: `the service warned: ${plainest.warning}`,
-    isRefutable: plainest.cut === 'words',
-  };
 }
 
 /** The warnings about what the pages of a window's answers state. */

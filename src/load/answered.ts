@@ -6,12 +6,18 @@ import type { Box } from '../model/window.ts';
 import type { Spooled } from '../extract/spool.ts';
 import type { AnswerPages, WindowMaturity } from './answer-pages.ts';
 import type { PageRead } from './read-pages.ts';
-import type { StagedPage } from './staged-sql.ts';
+
+/** One page of an answer; its rows are in a Parquet file of their own, or in one with those of other pages. */
+export interface StagedPage extends PageRead {
+  /** The number of the window in its batch, and of the answer in its window. */
+  readonly windowNo: number;
+  readonly answerNo: number;
+}
 
 export interface ReadableAnswer extends AnswerPages {
   readonly box: Box;
   readonly unfollowed: string | null;
-  readonly pages: readonly PageRead[];
+  readonly pages: readonly StagedPage[];
 }
 
 /** A window whose rows can be staged. */
@@ -25,13 +31,16 @@ export interface Readable {
   readonly maturity: WindowMaturity;
 }
 
-/** The sums of one metric over the rows of one answer. */
-export interface MetricSum {
-  readonly metric: string;
-  /** Exact, as text; null if no row has a value. */
+/** Exact, as text; null if no row has a value. */
+export interface PeriodSum {
   readonly sum: string | null;
   /** The same with identical rows counted once. */
   readonly distinctSum: string | null;
+}
+
+/** The sums of one metric over the rows of one answer. */
+export interface MetricSum extends PeriodSum {
+  readonly metric: string;
   /** Sum of the absolute values; bounds the rounding error. */
   readonly magnitude: number;
   /** Values other than zero. */
@@ -44,41 +53,20 @@ export interface MetricSum {
   readonly isAssumed: boolean;
 }
 
-/** Exact, as text; null if no row has a value. */
-export interface PeriodSum {
-  readonly sum: string | null;
-  /** The same with identical rows counted once. */
-  readonly distinctSum: string | null;
-}
-
-/** By first day of the period, and metric. */
-export type PeriodSums = ReadonlyMap<Day, ReadonlyMap<string, PeriodSum>>;
-
 /** What an answer is proven by. */
-export interface AnswerFacts extends AnswerPages {
-  readonly box: Box;
-  readonly unfollowed: string | null;
+export interface AnswerFacts extends ReadableAnswer {
   /** Of its additive metrics without rejected values. */
   readonly sums: readonly MetricSum[];
-  /** Empty if its window has no other answer to compare it with. */
-  readonly periodSums: PeriodSums;
-}
-
-/** A control answer. */
-export interface ControlFacts extends AnswerFacts {
-  /** The values of its second dimension that the rows lack, by period. */
+  /** By first day of the period, and additive metric. */
+  readonly periodSums: ReadonlyMap<Day, ReadonlyMap<string, PeriodSum>>;
+  /** Of a control answer: the values of its second dimension that the rows lack, by period. */
   readonly lost: readonly { readonly start: Day; readonly value: string | null }[];
 }
 
 /** A window with staged rows. */
-export interface Answered {
-  readonly spooled: Spooled;
-  readonly windowNo: number;
-  readonly fetchedAt: Date;
-  readonly pages: readonly StagedPage[];
-  readonly maturity: WindowMaturity;
+export interface Answered extends Readable {
   readonly answers: readonly AnswerFacts[];
-  readonly controls: readonly ControlFacts[];
+  readonly controls: readonly AnswerFacts[];
   /** Why its rows cannot be loaded, whatever their totals. */
   readonly failure: Failure | null;
   readonly rejects: Rejects | null;
@@ -88,14 +76,14 @@ export interface Answered {
   readonly periodRows: ReadonlyMap<Day, number>;
   /** The same for the values of a cube other than zero; equal to `periodRows` for any other slice. */
   readonly periodValues: ReadonlyMap<Day, number>;
-  readonly isOrdered: boolean;
 }
 
-export const isBatched = ({
-  answers,
-}: {
-  readonly answers: readonly { readonly box: Box }[];
-}): boolean => answers.some(({ box }) => box.batchNo > 0);
+export const isBatched = ({ answers }: Pick<Readable, 'answers'>): boolean =>
+  answers.some(({ box }) => box.batchNo > 0);
+
+/** Returns the pages of a window that have rows. */
+export const pagesOf = ({ answers }: Pick<Readable, 'answers'>): StagedPage[] =>
+  answers.flatMap(({ pages }) => pages.filter(({ body }) => body.rows > 0));
 
 /** A row that could not be stored exactly, with one reason. */
 export interface Reject {

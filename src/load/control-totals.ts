@@ -1,58 +1,71 @@
-/** Records control totals in the ledger, in place of rows in a table. */
+/** Control totals: records in the ledger, in place of rows in a table, what the service states, and reads it for a load. */
 
-import type { DayInterval } from '../model/calendar.ts';
-import type { Target } from '../warehouse/tables/target.ts';
-import { identifier, insertRows, literal, timestamp } from '../warehouse/sql.ts';
-import type { Replacement } from './decide.ts';
-import type { Loaded } from './outcome.ts';
-import type { Destination } from './replace.ts';
+import * as z from 'zod';
+
+import { addDays, type Day, type DayInterval } from '../model/calendar.ts';
+import type { Slice } from '../model/slice.ts';
+import {
+  asScript,
+  dayShape,
+  identifier,
+  insertion,
+  literal,
+  statement,
+  timestamp,
+} from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Loaded, NightTotals, Replacement } from './outcome.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
-/** Records the totals that changed since they were last read, in place of loading rows. */
+/** Records the totals of each slice that changed since they were last read. */
 export async function recordTotals(
-  replacements: readonly Replacement[],
-  staged: Staged,
-  { warehouse, target, runId }: Destination,
-): Promise<Loaded[]> {
-  const stated = replacements.filter(({ answered }) => answered.periodRows.size > 0);
-  await warehouse.transact(async () => {
-    for (const { window, answered } of stated) {
-      const pages = staged.pages.filter(({ windowNo }) => windowNo === answered.windowNo);
+  read: readonly { readonly staged: Staged; readonly replacements: readonly Replacement[] }[],
+  { warehouse, runId }: { readonly warehouse: Warehouse; readonly runId: string },
+): Promise<readonly (readonly Loaded[])[]> {
+  const statements: string[] = [];
+  const readings: object[] = [];
+  for (const { staged, replacements } of read) {
+    const { slice, columns } = staged;
+    for (const { window, answered } of replacements) {
+      // An answer without rows shows nothing.
+      if (answered.periodRows.size === 0) continue;
       const readAt = timestamp(answered.fetchedAt);
-      await warehouse.run(
-        changedTotals(target, typedRows({ ...staged, pages }), {
-          windowNo: answered.windowNo,
-          days: window.replaced,
-        }),
-        [readAt],
-      );
-      const { start: start_day, end: end_day } = window.replaced;
-      const metrics = target.columns.metrics.map(({ id }) => id);
-      const reading = { control: target.slice.control, run_id: runId, read_at: readAt, metrics };
-      await insertRows(warehouse, 'ripen.control_readings', [{ ...reading, start_day, end_day }]);
+      statements.push(changedTotals(staged, answered.windowNo, window.replaced, readAt));
+      readings.push({
+        control: slice.control,
+        run_id: runId,
+        read_at: readAt,
+        start_day: window.replaced.start,
+        end_day: window.replaced.end,
+        metrics: columns.metrics.map(({ id }) => id),
+      });
     }
-  });
-  return replacements.map(({ window, answered }): Loaded => {
-    const rows = [...answered.periodRows.values()].reduce((sum, each) => sum + each, 0);
-    return {
-      kind: 'loaded',
-      window,
-      rows,
-      fetched: rows,
-      rejected: 0,
-      restated: [],
-      empty: [],
-      warnings: [],
-    };
-  });
+  }
+  if (readings.length > 0) {
+    statements.push(await insertion(warehouse, 'ripen.control_readings', readings));
+    await warehouse.transact(() => warehouse.run(asScript(statements)));
+  }
+  return read.map(({ replacements }) =>
+    replacements.map(({ window, answered }): Loaded => {
+      const rows = [...answered.periodRows.values()].reduce((sum, each) => sum + each, 0);
+      const none = { rejected: 0, restated: [], empty: [], warnings: [] };
+      return { kind: 'loaded', window, rows, fetched: rows, ...none };
+    }),
+  );
 }
 
-/** A statement that records the totals of a window that differ from the latest ones; $1 is when they were read. */
+/** Doubles that differ by less were added in another order. */
+const SAME = 1e-12;
+
+/** A statement that records the totals of a window that differ from the latest ones. */
 function changedTotals(
-  { slice, columns }: Target,
-  rows: string,
-  { windowNo, days }: { readonly windowNo: number; readonly days: DayInterval },
+  staged: Staged,
+  windowNo: number,
+  days: DayInterval,
+  readAt: string,
 ): string {
+  const { slice, columns } = staged;
+  const pages = staged.pages.filter((page) => page.windowNo === windowNo);
   const control = literal(slice.control ?? slice.name);
   const names = columns.metrics.map(({ id }) => literal(id)).join(', ');
   const values = columns.metrics.map(({ id }) => `${identifier(id)}::double`).join(', ');
@@ -62,7 +75,7 @@ with stated as (
     select starts_at, metric, max(value) as value
     from (
         select ${identifier(slice.grain ?? 'day')}::timestamp as starts_at, unnest([${names}]) as metric, unnest([${values}]) as value
-        from (${rows})
+        from (${typedRows({ ...staged, pages })})
         where ${WINDOW} = ${windowNo} and ${REJECTED} is null
     )
     group by starts_at, metric
@@ -79,7 +92,7 @@ stored as (
     group by starts_at, metric
 )
 
-select ${control} as control, metric, starts_at, $1::timestamp as seen_at, s.value
+select ${control} as control, metric, starts_at, timestamp ${literal(readAt)} as seen_at, s.value
 from stated as s
 full join stored as b using (starts_at, metric)
 where
@@ -87,5 +100,56 @@ where
     and not coalesce(abs(s.value - b.value) <= ${SAME} * greatest(abs(s.value), abs(b.value)), false)`;
 }
 
-/** Doubles that differ by less were added in another order. */
-const SAME = 1e-12;
+/** The control totals of a slice that were read in this run. */
+export interface NightControl {
+  readonly name: string;
+  /** Only windows whose answers had rows. */
+  readonly days: readonly DayInterval[];
+}
+
+const totalRow = z.object({
+  control: z.string(),
+  start_day: dayShape,
+  metric: z.string(),
+  value: z.number(),
+});
+
+/** Reads tonight's totals of slices' metrics for the periods that begin on some days, by name of the slice. */
+export async function readNightTotals(
+  warehouse: Warehouse,
+  periods: readonly {
+    readonly slice: Slice;
+    readonly control: NightControl | null;
+    readonly starts: readonly Day[];
+  }[],
+): Promise<ReadonlyMap<string, NightTotals>> {
+  // Most slices have the control totals of others.
+  const requests = new Map<string, { start: Day; end: Day; metrics: string[] }>();
+  const totals = new Map<string, Map<Day, Map<string, number>>>();
+  for (const { slice, control, starts } of periods) {
+    const read = new Map<Day, Map<string, number>>();
+    totals.set(slice.name, read);
+    for (const start of control === null ? [] : starts) {
+      if (!control?.days.some((days) => days.start <= start && start < days.end)) continue;
+      read.set(start, new Map());
+      const { name } = control;
+      const request = requests.get(name) ?? { start, end: addDays(start, 1), metrics: [] };
+      const end = start < request.end ? request.end : addDays(start, 1);
+      const metrics = [...new Set([...request.metrics, ...slice.metrics])];
+      requests.set(name, { start: start < request.start ? start : request.start, end, metrics });
+    }
+  }
+  if (requests.size === 0) return totals;
+  const wanted = [...requests].map(([control, { start: start_day, end: end_day, metrics }]) => {
+    return { control, start_day, end_day, metrics };
+  });
+  const sql = statement('control/night_totals');
+  const rows = await warehouse.rows(sql, [JSON.stringify(wanted)], totalRow);
+  for (const { slice, control } of periods) {
+    const own = new Set(slice.metrics);
+    for (const { control: name, start_day: start, metric, value } of rows)
+      if (name === control?.name && own.has(metric))
+        totals.get(slice.name)?.get(start)?.set(metric, value);
+  }
+  return totals;
+}

@@ -1,17 +1,20 @@
 /** SQL on the staged rows of a batch: their sums, and what the checks read. Pure: names, types and days in, SQL out. */
 
-import type { Day } from '../model/calendar.ts';
-import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
-import type { DateDimension } from '../model/dimension.ts';
-import type { Box, Window } from '../model/window.ts';
+import { FAST_DIGITS } from '../model/column-type.ts';
 import { BODY } from '../extract/columns/reading.ts';
-import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
-import type { PageRead } from './read-pages.ts';
-import { ANSWER, beginsInWeek, REJECTED, staging, WINDOW } from './staged-sql.ts';
 import { additiveOf, type Columns, periodOf } from '../warehouse/tables/target.ts';
+import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
+import type { Readable, ReadableAnswer } from './answered.ts';
+import { ANSWER, beginsInWeek, cutWeek, REJECTED, type Staged, WINDOW } from './staged-sql.ts';
 
-/** Fills `totals` in one pass over `answers`; `start` is the first day of the period if the report has no date dimension. */
-export function totalAnswers(columns: Columns, grain: DateDimension | null, start: Day): string {
+/** The values other than zero in a row of a cube: other metrics bring rows of zeros with them. In any other slice, one. */
+const valuesIn = ({ metrics, value }: Columns): string =>
+  value === undefined
+    ? 'count(*)'
+    : `sum(${metrics.map(({ id }) => `coalesce((${identifier(id)} <> 0)::integer, 0)`).join(' + ')})`;
+
+/** Fills `totals` in one pass over `answers`. */
+export function totalAnswers({ columns, period, answers, totals }: Staged): string {
   const sums = additiveOf(columns).map(({ id, type }, at) => {
     const name = identifier(id);
     // For wider decimals this sum would overflow before that of the values; the magnitude of the least integer overflows.
@@ -20,54 +23,76 @@ export function totalAnswers(columns: Columns, grain: DateDimension | null, star
     return `,
     ${exactSum(name, type)} as s${at}, ${magnitudes} as g${at}, coalesce(count_if(${name} <> 0), 0) as z${at}`;
   });
-  return `create or replace temp table ${staging.totals} as
+  return `create or replace temp table ${totals} as
 select
     ${WINDOW},
     ${ANSWER},
-    ${periodOf(grain, start)} as p,
+    ${period} as p,
     ${REJECTED} is not null as r,
     count(*) as n,
-    ${columns.value === undefined ? 'count(*)' : `sum(${valuesOf(columns)})`} as v${sums.join('')}
-from ${staging.answers}
+    ${valuesIn(columns)} as v${sums.join('')}
+from ${answers}
 group by all`;
 }
 
-/** The values other than zero in a row of a cube: other metrics bring rows of zeros with them. */
-const valuesOf = ({ metrics }: Columns): string =>
-  metrics.map(({ id }) => `coalesce((${identifier(id)} <> 0)::integer, 0)`).join(' + ');
-
-const listOf = (columns: Columns, each: (at: number, type: ColumnType) => string): string =>
-  additiveOf(columns)
-    .map(({ type }, at) => each(at, type))
-    .join(', ');
-
-/** Per answer: lists of exact sums, magnitudes and non-zero counts of additive metrics, in order; rows by period as JSON. */
-export const sumAnswers = (columns: Columns): string => `select
-    ${WINDOW} as window_no,
-    ${ANSWER} as answer_no,
-    [${listOf(columns, (at, type) => sumText(`sum(s${at})`, type))}]::varchar[] as sums,
-    [${listOf(columns, (at) => `sum(g${at})`)}]::double[] as magnitudes,
-    [${listOf(columns, (at) => `sum(z${at})`)}]::varchar[] as non_zero,
-    to_json(coalesce(list({start_day: p::varchar, rows: n, values: v}) filter (where not r), []))::varchar as periods
-from ${staging.totals}
-group by ${WINDOW}, ${ANSWER}`;
-
-/** Per answer and period of some windows, the exact sums of additive metrics, in order. */
-export const sumPeriods = (columns: Columns, windowNos: readonly number[]): string => `select
-    ${WINDOW} as window_no,
-    ${ANSWER} as answer_no,
+/**
+ * Queries the rows, values and additive metrics of each answer, and of each of its periods: rows and values that can be stored,
+ * and lists of exact sums, magnitudes and non-zero counts in the order of the metrics. Control answers follow those of their window.
+ */
+export function countAnswers(staged: Staged, batchNo: number): string {
+  const metrics = additiveOf(staged.columns);
+  const query = (
+    numbers: readonly [string | number, string | number],
+    counts: readonly [rows: string, values: string],
+    listOf: (kind: 's' | 'g' | 'z') => string[],
+    from: string,
+  ): string => `select
+    ${batchNo} as batch_no,
+    ${numbers[0]} as window_no,
+    ${numbers[1]} as answer_no,
     p::varchar as start_day,
-    [${listOf(columns, (at, type) => sumText(`sum(s${at})`, type))}]::varchar[] as sums
-from ${staging.totals}
-where ${WINDOW} in (${windowNos.join(', ')})
-group by ${WINDOW}, ${ANSWER}, p`;
+    coalesce(${counts[0]}, 0)::varchar as rows,
+    coalesce(${counts[1]}, 0)::varchar as values,
+    [${listOf('s').join(', ')}]::varchar[] as sums,
+    [${listOf('g').join(', ')}]::double[] as magnitudes,
+    [${listOf('z').join(', ')}]::varchar[] as non_zero
+from ${from}`;
+  const rows = query(
+    [WINDOW, ANSWER],
+    ['sum(n) filter (not r)', 'sum(v) filter (not r)'],
+    (kind) =>
+      metrics.map(({ type }, at) => {
+        const sum = `sum(${kind}${at})`;
+        return kind === 's' ? sumText(sum, type) : sum;
+      }),
+    `${staged.totals}\ngroup by grouping sets ((${WINDOW}, ${ANSWER}), (${WINDOW}, ${ANSWER}, p))`,
+  );
+  const controls = staged.windows.flatMap((window) =>
+    window.controls.flatMap((control, at) => {
+      if (control.pages.length === 0 || control.failure !== null) return [];
+      const forms = {
+        s: (name: string) => `sum(${name})::varchar`,
+        g: (name: string) => `sum(abs(${name}::double))`,
+        z: (name: string) => `coalesce(count_if(${name} <> 0), 0)`,
+      };
+      return query(
+        [window.windowNo, window.answers.length + at],
+        ['count(*)', 'count(*)'],
+        (kind) =>
+          metrics.map(({ id }) =>
+            control.box.metrics.includes(id) ? forms[kind](identifier(id)) : 'null',
+          ),
+        `(\n${controlRows(window, control)}\n)\ngroup by grouping sets ((), (p))`,
+      );
+    }),
+  );
+  return [rows, ...controls].join('\nunion all\n');
+}
 
-/** The same over the distinct rows of each answer. */
+/** Queries the exact sums of additive metrics, in order, over the distinct rows of each answer of some windows, by period. */
 export function sumDistinctPeriods(
-  columns: Columns,
+  { columns, period, answers }: Staged,
   windowNos: readonly number[],
-  grain: DateDimension | null,
-  start: Day,
 ): string {
   const metrics = additiveOf(columns).map(({ id, type }) => ({ name: identifier(id), type }));
   // Without unrequested keys: if rows of one key differ in them, the window fails anyway.
@@ -79,44 +104,38 @@ export function sumDistinctPeriods(
   return `select
     ${WINDOW} as window_no,
     ${ANSWER} as answer_no,
-    (${periodOf(grain, start)})::varchar as start_day,
+    (${period})::varchar as start_day,
     [${metrics.map(({ name, type }) => sumText(exactSum(name, type), type)).join(', ')}]::varchar[] as sums
 from (
     select distinct ${[WINDOW, ANSWER, ...names].join(', ')}
-    from ${staging.answers}
+    from ${answers}
     where ${WINDOW} in (${windowNos.join(', ')})
 )
 group by all`;
 }
 
-/** Per period of some windows, the rows and values after batches of metrics are joined. */
-export const countJoined = (
-  columns: Columns,
-  windowNos: readonly number[],
-  grain: DateDimension | null,
-  start: Day,
-): string => `select
+/** Counts, per window and period, the rows and values after batches of metrics are joined. */
+export const countJoined = ({ columns, period, typed }: Staged): string => `select
     ${WINDOW} as window_no,
-    (${periodOf(grain, start)})::varchar as start_day,
+    (${period})::varchar as start_day,
     count(*) as rows,
-    ${columns.value === undefined ? 'count(*)' : `sum(${valuesOf(columns)})`} as values
-from ${staging.typed}
-where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is null
+    ${valuesIn(columns)} as values
+from ${typed}
+where ${REJECTED} is null
 group by all`;
 
 /** The rows of some windows that are not stored: the day of each (null without a date dimension), and its reasons by batch. */
-export function rejectedRows(grain: DateDimension | null, windowNos: readonly number[]): string {
-  const day = grain === null ? 'null' : `cast(${identifier(grain)} as DATE)::varchar`;
+export function rejectedRows({ slice, typed }: Staged, windowNos: readonly number[]): string {
+  const day = slice.grain === null ? 'null' : `cast(${identifier(slice.grain)} as DATE)::varchar`;
   return `select ${WINDOW} as window_no, ${day} as day, '[' || ${REJECTED} || ']' as rejected
-from ${staging.typed}
+from ${typed}
 where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is not null`;
 }
 
 /** Keys that occur more than once in a batch of metrics of one of these windows: how often, and in how many versions. */
 export function duplicateKeys(
-  columns: Columns,
+  { columns, windows, answers }: Staged,
   windowNos: readonly number[],
-  batchNos: readonly (readonly number[])[],
 ): string {
   // Values that were not requested are part of a version: they may be what distinguishes the rows.
   const names = [...columns.dimensions, 'attr_dependency'];
@@ -124,12 +143,15 @@ export function duplicateKeys(
     `{${of.map((n) => `${literal(n)}: ${identifier(n)}`).join(', ')}}`;
   // As text: the engine writes a decimal below one as JSON that it cannot read.
   const shown = `concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra, '}')`;
-  const batch = `[${batchNos.map((list) => `[${list.join(', ')}]`).join(', ')}][${WINDOW} + 1][${ANSWER} + 1]`;
+  const batchNos = windows.map(
+    (window) => `[${window.answers.map(({ box }) => box.batchNo).join(', ')}]`,
+  );
+  const batch = `[${batchNos.join(', ')}][${WINDOW} + 1][${ANSWER} + 1]`;
   // Only for repeated keys: lists of the values of every key would not fit into memory.
   const digest = `hash(${WINDOW}, ${batch}, ${names.map(identifier).join(', ')})`;
   const inWindows = `${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is null`;
   return `with twice as materialized (
-    select ${digest} as digest from ${staging.answers} where ${inWindows} group by 1 having count(*) > 1
+    select ${digest} as digest from ${answers} where ${inWindows} group by 1 having count(*) > 1
 )
 select
     window_no,
@@ -145,7 +167,7 @@ from (
         ${structOf(names)} as row_key,
         ${structOf(columns.metrics.map(({ id }) => id))} as row_values,
         "_extra"::varchar as row_extra
-    from ${staging.answers}
+    from ${answers}
     where ${inWindows} and ${digest} in (select digest from twice)
 )
 group by window_no, batch_no, row_key
@@ -153,10 +175,14 @@ having count(*) > 1`;
 }
 
 /** The rows of a control answer, with the first day of their period as `p`. */
-function controlRows({ slice, requested, replaced }: Window, pages: readonly PageRead[]): string {
-  const period = periodOf(slice.grain, replaced.start);
-  const cut = `case when ${period} = DATE ${literal(requested.start)} then DATE ${literal(replaced.start)} else ${period} end`;
-  const start = beginsInWeek({ slice, requested, replaced }) ? cut : period;
+function controlRows(
+  { spooled: { window } }: Pick<Readable, 'spooled'>,
+  { pages }: ReadableAnswer,
+): string {
+  const period = periodOf(window.slice.grain, window.replaced.start);
+  const start = beginsInWeek(window)
+    ? `case when ${cutWeek(period, window)} else ${period} end`
+    : period;
   return pages
     .map(({ file, bodyNo }) => {
       return `select *, ${start} as p from read_parquet(${literal(file)}, hive_partitioning = false) where ${identifier(BODY)} = ${bodyNo}`;
@@ -164,45 +190,27 @@ function controlRows({ slice, requested, replaced }: Window, pages: readonly Pag
     .join('\nunion all by name\n');
 }
 
-/** Per period of a control answer: lists of sums, magnitudes and non-zero counts of some metrics, in their order. */
-export function sumControl(
-  window: Window,
-  metrics: readonly string[],
-  pages: readonly PageRead[],
-): string {
-  const listed = (of: (name: string) => string): string =>
-    metrics.map(identifier).map(of).join(', ');
-  return `select
-    p::varchar as start_day,
-    [${listed((name) => `sum(${name})::varchar`)}]::varchar[] as sums,
-    [${listed((name) => `sum(abs(${name}::double))`)}]::double[] as magnitudes,
-    [${listed((name) => `coalesce(count_if(${name} <> 0), 0)`)}]::varchar[] as non_zero
-from (
-${controlRows(window, pages)}
-)
-group by p`;
-}
-
 /** The values of the second dimension of a control answer with any value of a metric, but without rows in that period of its whole. */
 export function lostValues(
-  window: Window,
-  windowNo: number,
-  { control, part }: Box,
-  { names, pages }: { readonly names: readonly string[]; readonly pages: readonly PageRead[] },
+  { columns, period, typed }: Staged,
+  window: Pick<Readable, 'spooled' | 'windowNo'>,
+  answer: ReadableAnswer,
 ): string {
+  const { control, part, metrics } = answer.box;
   const value = identifier(control?.[1] ?? '');
+  const names = columns.metrics.filter(({ id }) => metrics.includes(id));
   const lists = Object.entries(part).map(
     ([dimension, { in: list }]) =>
       ` and ${identifier(dimension)} in (${(list ?? []).map(literal).join(', ')})`,
   );
   return `select distinct p::varchar as start_day, ${value} as value
 from (
-${controlRows(window, pages)}
+${controlRows(window, answer)}
 )
-where ${names.map((name) => `${identifier(name)} <> 0`).join(' or ')}
+where ${names.map(({ id }) => `${identifier(id)} <> 0`).join(' or ')}
 except
-select (${periodOf(window.slice.grain, window.replaced.start)})::varchar, ${value}
-from ${staging.typed}
-where ${WINDOW} = ${windowNo}${lists.join('')}
+select (${period})::varchar, ${value}
+from ${typed}
+where ${WINDOW} = ${window.windowNo}${lists.join('')}
 limit 100`;
 }

@@ -12,11 +12,21 @@ import {
   MS_PER_DAY,
   startOfDayAt,
 } from '../model/calendar.ts';
-import type { PeriodRecord } from '../model/ledger.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { type DuePeriod, subjectOf, type Window, windowOf } from '../model/window.ts';
-import { isStated, type NightTotals } from './night-totals.ts';
+import { type LoadWarning, pageWarnings } from './answer-pages.ts';
+import type { Answered } from './answered.ts';
+import type {
+  Again,
+  Failed,
+  NightTotals,
+  Policy,
+  Proven,
+  Replacement,
+  StoredPeriod,
+} from './outcome.ts';
+import { isWithin } from './window-checks.ts';
 
 /** Younger periods may lose rows to late rejections. */
 const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
@@ -31,22 +41,19 @@ export const isSettled = (
   at: Date,
 ): boolean => at.getTime() - endOf(period, utcOffset).getTime() > SETTLED_AFTER_MS;
 
-/** What is stored of a period; without a date dimension its days may differ from those requested now. */
-export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedAt'> {
-  /** Whether it is final and has values of a lost app, which cannot be told from the others. */
-  readonly isProtected?: boolean;
+/** Returns whether control totals state values of a period; null if it was not read, or by an answer without any row. */
+export function isStated(totals: NightTotals, start: Day): boolean | null {
+  const values = totals.get(start);
+  return values === undefined ? null : [...values.values()].some((value) => value !== 0);
 }
 
 /** What the periods of a window are judged by. */
-export interface Judging {
-  /** Rows that came, and what is stored; both by first day of the period. */
+export interface Judging extends Policy {
+  /** Rows that came, by first day of the period. */
   readonly answered: ReadonlyMap<Day, number>;
-  readonly stored: ReadonlyMap<Day, StoredPeriod>;
   readonly fetchedAt: Date;
-  readonly acceptLoss: boolean;
   /** Whether the answer confirms or refutes an earlier one that had too few rows. */
   readonly isConfirmation: boolean;
-  readonly totals: NightTotals;
   /** Whether the rows were shown to be complete. */
   readonly isProven: boolean;
 }
@@ -57,22 +64,18 @@ type Fate = 'load' | 'doubt' | 'refuse' | 'keep';
 function fateOf(period: Period, slice: Slice, how: Judging): Fate {
   const { start } = period.bucket;
   const [rows, before] = [how.answered.get(start) ?? 0, how.stored.get(start)];
-  const { isConfirmation } = how;
-  const sinceEndMs = how.fetchedAt.getTime() - endOf(period, slice.utcOffset).getTime();
   if (before !== undefined && (before.fetchedAt > how.fetchedAt || before.isProtected))
     return 'keep';
   if (how.acceptLoss) return 'load';
   if (before !== undefined && rows < leastRows(period, slice, before, how))
-    return isConfirmation ? 'refuse' : 'doubt';
-  if (sinceEndMs < 0) return 'load';
+    return how.isConfirmation ? 'refuse' : 'doubt';
+  if (rows > 0 || how.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
   const isStatedThere = isStated(how.totals, start);
   // The totals of a period that the slice cuts may be of other days.
-  if (rows === 0 && isStatedThere === true && isWhole(period))
-    return isConfirmation ? 'refuse' : 'doubt';
+  if (isStatedThere === true && isWhole(period)) return how.isConfirmation ? 'refuse' : 'doubt';
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
-  const isNewlyEmpty =
-    rows === 0 && isStatedThere === null && (before === undefined || before.rows > 0);
-  return isNewlyEmpty && !isConfirmation ? 'doubt' : 'load';
+  const isNewlyEmpty = isStatedThere === null && (before === undefined || before.rows > 0);
+  return isNewlyEmpty && !how.isConfirmation ? 'doubt' : 'load';
 }
 
 /**
@@ -107,70 +110,153 @@ export function sharesOf(
   window: Window,
   how: Judging,
 ): { readonly fate: Fate; readonly window: Window }[] {
-  const fates = window.periods.map(({ period, reason }): Fate => {
-    const fate = fateOf(period, window.slice, how);
+  const { slice, fingerprint, periods, parts, requested } = window;
+  const fates = periods.map(({ period, reason }): Fate => {
+    const fate = fateOf(period, slice, how);
     // A period that was only requested along needs nothing better than what is stored.
     return reason === 'between' && (fate !== 'load' || !how.isProven) ? 'keep' : fate;
   });
-  const isRefused = fates.includes('refuse');
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
-  for (const [at, due] of window.periods.entries()) {
+  for (const [at, due] of periods.entries()) {
     const own = fates[at] ?? 'load';
     const { start } = due.period.bucket;
     const isEmptied =
       (how.answered.get(start) ?? 0) === 0 && (how.stored.get(start)?.rows ?? 0) > 0;
     // An answer that is refused for one period may not empty another one either.
-    const fate = isRefused && own !== 'keep' && isEmptied ? 'refuse' : own;
+    const fate = fates.includes('refuse') && own !== 'keep' && isEmptied ? 'refuse' : own;
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.requested.end === due.period.requested.start;
     if (isNext && last?.fate === fate) last.periods.push(due);
     else groups.push({ fate, periods: [due] });
   }
-  return groups.map(({ fate, periods }) => ({
-    fate,
-    window:
-      periods.length === window.periods.length && isUnbroken(window)
-        ? window
-        : windowOf(window.slice, window.fingerprint, periods, window.parts),
-  }));
-}
-
-/** Whether a window's periods cover all of its days; those of an archived window that was loaded in part may not. */
-function isUnbroken({ periods, requested }: Window): boolean {
-  return (
-    periods[0]?.period.requested.start === requested.start &&
-    periods.every(
-      ({ period }, at) =>
-        period.requested.end === (periods[at + 1]?.period.requested.start ?? requested.end),
-    )
-  );
-}
-
-/** Why the periods of a share are doubted or refused, and how to accept the answer nevertheless. */
-export function lossFailure(window: Window, { answered, stored }: Judging): Failure {
-  const starts = window.periods.map(({ period }) => period.bucket.start);
-  const rows = starts.reduce((sum, start) => sum + (answered.get(start) ?? 0), 0);
-  const before = starts.reduce((sum, start) => sum + (stored.get(start)?.rows ?? 0), 0);
-  const { start, end } = window.requested;
-  const subject = subjectOf(window);
-  const message =
-    before === 0
-      ? `${subject}: the answer had no rows.`
-      : `${subject}: the service answered ${rows} rows where ${before} were loaded before.`;
-  return new Failure('DATA_SHRUNK', message, {
-    facts: { rows, before },
-    hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
+  const [only] = groups;
+  // The periods of an archived window that was loaded in part may not cover all of its days.
+  const isUnbroken =
+    groups.length === 1 &&
+    only?.periods[0]?.period.requested.start === requested.start &&
+    only.periods.at(-1)?.period.requested.end === requested.end;
+  return groups.map((group) => {
+    const share = isUnbroken ? window : windowOf(slice, fingerprint, group.periods, parts);
+    return { fate: group.fate, window: share };
   });
 }
 
+/** Replaces the periods whose answer is accepted. The others are requested again or stay as they are. */
+export function guard(
+  answered: Answered,
+  proven: Proven,
+  policy: Policy,
+): (Replacement | Again | Failed)[] {
+  const { spooled, fetchedAt, rejects } = answered;
+  const { isConfirmation } = spooled;
+  const rows = answeredRows(answered);
+  const isProven = proven.verdict === 'proven';
+  const how = { ...policy, answered: rows, fetchedAt, isConfirmation, isProven };
+  const storedRows = (start: Day): number => policy.stored.get(start)?.rows ?? 0;
+  const shares = sharesOf(spooled.window, how);
+  const first = shares.find(({ fate }) => fate === 'load');
+  // Holes are requested together, periods that lose rows each by themselves.
+  const holes = shares.filter(
+    ({ fate, window }) =>
+      fate === 'doubt' &&
+      window.periods.every(({ period }) => storedRows(period.bucket.start) === 0),
+  );
+  return shares.flatMap((share): (Replacement | Again | Failed)[] => {
+    const { fate, window } = share;
+    if (fate === 'keep') return [];
+    if (fate === 'load') {
+      const empty = emptyStretches(window, rows);
+      // Rows of unknown day count in every share. The first share records all rejected rows, and has the warnings.
+      const days = (rejects?.days ?? []).filter(
+        (day) => day === null || window === spooled.window || isWithin(day, window.replaced),
+      );
+      const recorded = share === first ? (rejects?.recorded ?? []) : [];
+      const warnings = share === first ? warningsOf(answered, proven) : [];
+      if (empty.length > 0) {
+        const message = `The service had no rows for ${empty.join(', ')}; loaded as empty, which becomes final once two runs after the end of a period agree.`;
+        warnings.push({ code: 'EMPTY_PERIODS', message });
+      }
+      const what = { ...proven, ...policy, answered, window, empty, warnings };
+      return [{ kind: 'replace', ...what, rejects: { days, recorded } }];
+    }
+    const starts = window.periods.map(({ period }) => period.bucket.start);
+    const facts = {
+      rows: starts.reduce((sum, start) => sum + (rows.get(start) ?? 0), 0),
+      before: starts.reduce((sum, start) => sum + storedRows(start), 0),
+    };
+    const message =
+      facts.before === 0
+        ? `${subjectOf(window)}: the answer had no rows.`
+        : `${subjectOf(window)}: the service answered ${facts.rows} rows where ${facts.before} were loaded before.`;
+    const { start, end } = window.requested;
+    const failure = new Failure('DATA_SHRUNK', message, {
+      facts,
+      hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
+    });
+    if (fate === 'refuse') return [{ kind: 'failed', window, failure }];
+    const together = holes.includes(share) ? holes : [share];
+    if (share !== together[0]) return [];
+    const last = together.at(-1) ?? share;
+    const span = spooled.window.periods.filter(
+      ({ period: { bucket } }) =>
+        window.replaced.start <= bucket.start && bucket.end <= last.window.replaced.end,
+    );
+    const others =
+      last === share ? window : windowOf(window.slice, window.fingerprint, span, window.parts);
+    return [{ kind: 'again', window: others, spooled, failure, boxes: null, isConfirmation: true }];
+  });
+}
+
+/** Rows, in a cube values, by first day of the period. Rejected rows count: a period that has only such rows is not empty. */
+function answeredRows(answered: Answered): ReadonlyMap<Day, number> {
+  const { periodRows, periodValues, rejects, spooled } = answered;
+  // 1 if a cube has only zeros there.
+  const rows = new Map(
+    [...periodRows].map(([start, count]) => [
+      start,
+      Math.max(periodValues.get(start) ?? 0, Math.min(count, 1)),
+    ]),
+  );
+  for (const day of rejects?.days ?? []) {
+    const start = spooled.window.periods.find(
+      ({ period }) => day !== null && isWithin(day, period.bucket),
+    )?.period.bucket.start;
+    if (start !== undefined) rows.set(start, (rows.get(start) ?? 0) + 1);
+  }
+  return rows;
+}
+
 /** Returns the stretches of periods without rows as `first:last`, both inclusive. */
-export function emptyStretches(window: Window, answered: ReadonlyMap<Day, number>): string[] {
+function emptyStretches(window: Window, rows: ReadonlyMap<Day, number>): string[] {
   const stretches: { start: Day; end: Day }[] = [];
   for (const { period } of window.periods) {
-    if ((answered.get(period.bucket.start) ?? 0) > 0) continue;
+    if ((rows.get(period.bucket.start) ?? 0) > 0) continue;
     const last = stretches.at(-1);
     if (last?.end === period.requested.start) last.end = period.requested.end;
     else stretches.push({ ...period.requested });
   }
   return stretches.map((days) => `${days.start}:${lastDay(days)}`);
+}
+
+/** The warnings about a window as a whole. */
+function warningsOf(
+  { spooled, answers, maturity, copies, rejects }: Answered,
+  proven: Proven,
+): LoadWarning[] {
+  const warnings = [...pageWarnings(spooled.window, answers, maturity), ...proven.warnings];
+  const surplus = Math.max(0, ...copies);
+  const rejected = rejects?.days.length ?? 0;
+  if (surplus > 0) {
+    const message = `${surplus} identical rows came more than once; one of each was kept.`;
+    warnings.push({ code: 'DUPLICATE_ROWS', message });
+  }
+  if (rejected > 0) {
+    const message = `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`;
+    warnings.push({ code: 'REJECTED_ROWS', message });
+  }
+  for (const metric of new Set(proven.notAdditive)) {
+    const message = `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`;
+    warnings.push({ code: 'NOT_ADDITIVE', message });
+  }
+  return warnings;
 }

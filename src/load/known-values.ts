@@ -4,29 +4,33 @@ import * as z from 'zod';
 
 import { dimensionValues } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
+import type { Slice } from '../model/slice.ts';
 import type { KnownValue, KnownValues } from '../model/window.ts';
+import type { Target } from '../warehouse/tables/target.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { staging, WINDOW } from './staged-sql.ts';
-import type { Target } from '../warehouse/tables/target.ts';
+import { WINDOW } from './staged-sql.ts';
 
 const valueRow = z.object({ value: z.string(), rows: count });
 
 /** More values do not make a better division. */
 const MAX_VALUES = 1000;
 
-/** By requested text dimension, the values in one staged window; a dimension without values is absent. */
+/** Reads the values in one staged window, by requested text dimension. */
 export const readStagedValues = async (
   warehouse: Warehouse,
-  target: Target,
+  slice: Slice,
+  typed: string,
   windowNo: number,
-): Promise<KnownValues> =>
-  valuesIn(warehouse, target, `${staging.typed} where ${WINDOW} = ${windowNo}`);
+): Promise<KnownValues> => valuesIn(warehouse, slice, `${typed} where ${WINDOW} = ${windowNo}`);
 
-/** By requested text dimension, the values in the slice's table, else those that the catalog lists. */
-export async function readKnownValues(warehouse: Warehouse, target: Target): Promise<KnownValues> {
-  const known = new Map(await valuesIn(warehouse, target, target.table));
-  for (const dimension of target.slice.dimensions) {
+/** Reads the values in the slice's table, else those that the catalog lists, by requested text dimension. */
+export async function readKnownValues(
+  warehouse: Warehouse,
+  { slice, table }: Target,
+): Promise<KnownValues> {
+  const known = new Map(await valuesIn(warehouse, slice, table));
+  for (const dimension of slice.dimensions) {
     const list = dimensionValues.get(dimension);
     if (list?.[1] !== 'id' || known.has(dimension)) continue;
     const listed = 'select id as value, 1 as rows from ripen.catalog where filter = $1 order by id';
@@ -36,11 +40,7 @@ export async function readKnownValues(warehouse: Warehouse, target: Target): Pro
   return known;
 }
 
-async function valuesIn(
-  warehouse: Warehouse,
-  { slice }: Target,
-  rows: string,
-): Promise<KnownValues> {
+async function valuesIn(warehouse: Warehouse, slice: Slice, rows: string): Promise<KnownValues> {
   const known = new Map<string, readonly KnownValue[]>();
   for (const dimension of slice.dimensions.filter((name) => !isDateDimension(name))) {
     const column = identifier(dimension);

@@ -3,72 +3,68 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { type Day, type DayInterval, spanOf, startOfDayAt } from '../model/calendar.ts';
+import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY } from '../model/maturity.ts';
 import type { PeriodRecord } from '../model/ledger.ts';
+import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { endOf, type Period } from '../model/period.ts';
+import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
+import { receivedAtOf, requestedAtOf } from '../extract/spool.ts';
+import { additiveOf, ledgerBounds, type Target } from '../warehouse/tables/target.ts';
 import { periodRow, periodsShape } from '../warehouse/ledger.ts';
 import { asScript, bound, insertion, statement, timestamp } from '../warehouse/sql.ts';
-import { receivedAtOf, requestedAtOf } from '../extract/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
-import type { Replacement } from './decide.ts';
-import type { StoredPeriod } from './fate.ts';
-import { isStated } from './night-totals.ts';
 import type { Reject } from './answered.ts';
+import { isStated } from './fate.ts';
+import type { Replacement, StoredPeriod } from './outcome.ts';
 import { isWithin } from './window-checks.ts';
-import { additiveOf, ledgerBounds, type Target } from '../warehouse/tables/target.ts';
 
-const storedRow = z.object({ periods: periodsShape });
+const storedRow = z.object({ slice: z.string(), periods: periodsShape });
 
 /**
  * Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. Final
- * periods up to the load `protectedLoad` are protected.
+ * periods up to the load `protectedLoad` are protected. Not null, `rows` says how many rows of each a load would replace.
  */
-export async function storedPeriods(
-  warehouse: Warehouse,
-  { slice, fingerprint }: Target,
-  windows: readonly Window[],
-  protectedLoad: number | null,
-): Promise<(window: Window) => Map<Day, StoredPeriod>> {
-  const [first, ...others] = windows.map(({ replaced }) => replaced);
-  if (first === undefined) return () => new Map();
-  const bounds = ledgerBounds(slice.grain, spanOf(first, ...others));
-  const [stored] = await warehouse.rows(
-    statement('load/known_periods'),
-    [slice.name, fingerprint, ...bounds],
-    storedRow,
-  );
-  return ({ replaced, slice: { metrics } }) => {
-    const ages = new Set(metrics.map(ageIn(slice)));
+export async function storedPeriods(warehouse: Warehouse, windows: readonly Window[]) {
+  const requests = windows.map(({ slice, fingerprint, replaced }) => {
+    const [start_day, end_day] = ledgerBounds(slice.grain, replaced);
+    return { slice: slice.name, fingerprint, start_day, end_day };
+  });
+  const sql = statement('load/known_periods');
+  const stored = await warehouse.rows(sql, [JSON.stringify(requests)], storedRow);
+  const bySlice = new Map(stored.map(({ slice, periods }) => [slice, periods]));
+  return (
+    { slice, replaced }: Window,
+    {
+      protectedLoad,
+      rows,
+    }: { readonly protectedLoad: number | null; readonly rows: ReadonlyMap<Day, number> | null },
+  ): ReadonlyMap<Day, StoredPeriod> => {
+    const ages = new Set(slice.metrics.map(ageIn(slice)));
     const periods = new Map<Day, StoredPeriod>();
-    for (const period of stored?.periods ?? []) {
+    for (const period of bySlice.get(slice.name) ?? []) {
       const isReplaced = slice.grain === null || isWithin(period.bucket.start, replaced);
       if (!ages.has(period.age) || !isReplaced) continue;
       // Without a date dimension, the one period counts under the first day of the window.
       const start = slice.grain === null ? replaced.start : period.bucket.start;
       const isProtected =
         protectedLoad !== null && period.state === 'final' && period.loadId <= protectedLoad;
-      const entry = { ...period, isProtected };
-      const earlier = periods.get(start);
-      periods.set(start, earlier === undefined ? entry : together(earlier, entry));
+      const { fetchedAt, emptyRuns } = period;
+      const other = periods.get(start) ?? { fetchedAt, emptyRuns, rows: 0, isProtected };
+      periods.set(start, {
+        ...period,
+        rows: rows === null ? period.rows + other.rows : (rows.get(start) ?? 0),
+        emptyRuns: Math.max(emptyRuns, other.emptyRuns),
+        fetchedAt: other.fetchedAt > fetchedAt ? other.fetchedAt : fetchedAt,
+        isProtected: isProtected || other.isProtected === true,
+      });
     }
     return periods;
   };
 }
-
-/** Two ages of a period as one, with the later fetch. */
-const together = (one: StoredPeriod, other: StoredPeriod): StoredPeriod => ({
-  ...one,
-  rows: one.rows + other.rows,
-  emptyRuns: Math.max(one.emptyRuns, other.emptyRuns),
-  fetchedAt: one.fetchedAt > other.fetchedAt ? one.fetchedAt : other.fetchedAt,
-  isProtected: one.isProtected === true || other.isProtected === true,
-});
 
 /** A replacement with the id of its load. */
 export interface Load extends Replacement {
@@ -76,7 +72,7 @@ export interface Load extends Replacement {
 }
 
 /** By age of a cube (else empty), and first day of the period. */
-type AgeCounts = ReadonlyMap<string, ReadonlyMap<Day, number>>;
+export type AgeCounts = ReadonlyMap<string, ReadonlyMap<Day, number>>;
 
 /** What is stored of each period after windows were replaced. */
 export interface StoredCounts {
@@ -96,7 +92,7 @@ interface Recording {
 }
 
 /** Loads of one slice. */
-interface SliceLoads {
+export interface SliceLoads {
   readonly target: Target;
   readonly loads: readonly Load[];
   readonly counted: StoredCounts;
@@ -106,89 +102,59 @@ interface SliceLoads {
 
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 
-/** The ledger of the loads of one transaction: entries of many slices take hardly longer than those of one. */
-export class LoadLedger {
-  readonly #recording: Recording;
-  readonly #slices: SliceLoads[] = [];
-  readonly #restated = new Map<string, string[]>();
-
-  constructor(recording: Recording) {
-    this.#recording = recording;
-  }
-
-  get isEmpty(): boolean {
-    return this.#slices.length === 0;
-  }
-
-  add(loads: SliceLoads): void {
-    this.#slices.push(loads);
-  }
-
-  /** Returns a list of the periods that a load restated, which `write` fills. */
-  restatedBy(loadId: string): readonly string[] {
-    const periods = this.#restated.get(loadId) ?? [];
-    this.#restated.set(loadId, periods);
-    return periods;
-  }
-
-  /** Records restatements, then the loads, and replaces the entries of their periods. Must end the transaction. */
-  async write(): Promise<void> {
-    const { warehouse } = this.#recording;
-    await this.#restate();
-    const rejects = this.#slices.flatMap(({ loads }) =>
-      loads.flatMap((load) => load.rejects.recorded),
-    );
-    const entries = this.#slices.map((of) => entriesOf(of, this.#recording.runId));
-    const loadRows = entries.flatMap((of) => of.loads);
-    if (loadRows.length === 0) return;
-    await warehouse.run(
-      asScript([
-        ...(await recordRejects(rejects, this.#recording)),
-        await insertion(warehouse, 'ripen.loads', loadRows),
-        ...entries.flatMap(({ deletions }) => deletions),
-        await insertion(
-          warehouse,
-          'ripen.periods',
-          entries.flatMap(({ periods }) => periods),
-        ),
-      ]),
-    );
-  }
-
-  /** Records the totals that changed. */
-  async #restate(): Promise<void> {
-    const known = this.#slices.filter(({ isKnown }) => isKnown);
-    const metrics = known.flatMap(({ target: { slice, columns }, loads }) => {
-      const except = new Set(loads.flatMap(({ notAdditive }) => notAdditive));
-      return additiveOf(columns).flatMap(({ id, type }) => {
-        const { kind } = columns.value ?? type;
-        const metric = { slice: slice.name, metric: id, is_double: kind === 'DOUBLE' };
-        return except.has(id) ? [] : [metric];
-      });
+/**
+ * Records restatements, then loads, and replaces the entries of their periods. Entries of many slices take hardly longer than
+ * those of one. Must end the transaction. Returns the periods in which a total changed, by load.
+ */
+export async function recordLoads(
+  slices: readonly SliceLoads[],
+  recording: Recording,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { warehouse, runId } = recording;
+  const restated = new Map<string, Set<string>>();
+  const known = slices.filter(({ isKnown }) => isKnown);
+  const metrics = known.flatMap(({ target: { slice, columns }, loads }) => {
+    const except = new Set(loads.flatMap(({ notAdditive }) => notAdditive));
+    return additiveOf(columns).flatMap(({ id, type }) => {
+      const { kind } = columns.value ?? type;
+      const metric = { slice: slice.name, metric: id, is_double: kind === 'DOUBLE' };
+      return except.has(id) ? [] : [metric];
     });
-    if (metrics.length === 0) return;
+  });
+  if (metrics.length > 0) {
     const items = known.flatMap(({ target: { slice, fingerprint }, loads }) =>
       loads.map(({ loadId, answered: { fetchedAt }, window: { replaced } }) => {
-        return {
-          slice: slice.name,
-          fingerprint,
-          load_id: loadId,
-          seen_at: timestamp(fetchedAt),
-          start_day: replaced.start,
-          end_day: replaced.end,
-        };
+        const [seen_at, { start: start_day, end: end_day }] = [timestamp(fetchedAt), replaced];
+        return { slice: slice.name, fingerprint, load_id: loadId, seen_at, start_day, end_day };
       }),
     );
-    const moved = await this.#recording.warehouse.rows(
+    const moved = await warehouse.rows(
       statement('load/record_restatements'),
       [JSON.stringify(items), JSON.stringify(metrics)],
       restatedRow,
     );
-    for (const { load_id: loadId, period } of moved) {
-      const periods = this.#restated.get(loadId);
-      if (periods?.includes(period) === false) periods.push(period);
-    }
+    for (const { load_id: loadId, period } of moved)
+      restated.set(loadId, (restated.get(loadId) ?? new Set()).add(period));
   }
+  const rejects = slices.flatMap(({ loads }) => loads.flatMap((load) => load.rejects.recorded));
+  const entries = slices.map((of) => entriesOf(of, runId));
+  await warehouse.run(
+    asScript([
+      ...(await recordingRejects(rejects, recording)),
+      await insertion(
+        warehouse,
+        'ripen.loads',
+        entries.flatMap(({ loads }) => loads),
+      ),
+      ...entries.flatMap(({ deletions }) => deletions),
+      await insertion(
+        warehouse,
+        'ripen.periods',
+        entries.flatMap(({ periods }) => periods),
+      ),
+    ]),
+  );
+  return new Map([...restated].map(([loadId, periods]) => [loadId, [...periods]]));
 }
 
 /** Returns the rows of loads and of their periods, and statements that delete those they replace. */
@@ -225,17 +191,18 @@ function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
   const byAge = metricsByAge(slice, columns.metrics);
   const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
   const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
-  const periodRows = periods.map((period) => periodRow(table, period));
-  const replaced = joined(loads.map(({ window }) => window.replaced)).map((days) =>
-    ledgerBounds(slice.grain, days),
+  const deletions = joined(loads.map(({ window }) => window.replaced)).map((days) =>
+    bound('load/delete_periods', [
+      slice.name,
+      fingerprint,
+      ...ledgerBounds(slice.grain, days),
+      ages,
+    ]),
   );
-  const deletions = replaced.map((days) =>
-    bound('load/delete_periods', [slice.name, fingerprint, ...days, ages]),
-  );
-  return { loads: loadRows, deletions, periods: periodRows };
+  return { loads: loadRows, deletions, periods: periods.map((period) => periodRow(table, period)) };
 }
 
-/** The ledger's records of the periods of a load: one per period, in a cube one per period and age. */
+/** Returns the ledger's records of the periods of a load: one per period, in a cube one per period and age. */
 function periodsOf(
   { loadId, answered, verdict, window, rejects, totals, stored }: Load,
   slice: Slice,
@@ -243,58 +210,51 @@ function periodsOf(
   counted: StoredCounts,
 ): PeriodRecord[] {
   const { periodRows, maturity, fetchedAt } = answered;
+  const { utcOffset, settleMs } = slice;
   const requestedAt = requestedAtOf(answered.spooled.answers);
   return window.periods.flatMap(({ period }) => {
-    const { start } = period.bucket;
-    const rows = counted.rows.get(start) ?? 0;
+    const { bucket, requested } = period;
+    const rows = counted.rows.get(bucket.start) ?? 0;
+    const before = stored.get(bucket.start);
+    // Consecutive runs without rows, including this one; an answer that is loaded again does not count again.
+    let emptyRuns = 0;
     // An age whose values are all zero is not empty.
-    const isEmpty = slice.cube === undefined ? rows === 0 : !periodRows.has(start);
-    // Control totals that state nothing of the period are the second answer that an empty one needs.
-    const isConfirmed =
-      isStated(totals, start) === false && fetchedAt >= endOf(period, slice.utcOffset);
-    const emptyRuns = !isEmpty
-      ? 0
-      : isConfirmed
-        ? RUNS_TO_BELIEVE_EMPTY
-        : emptyRunsAfter(stored.get(start), period, fetchedAt, slice);
+    if (slice.cube === undefined ? rows === 0 : !periodRows.has(bucket.start)) {
+      // Control totals that state nothing of the period are the second answer that an empty one needs.
+      const isConfirmed =
+        isStated(totals, bucket.start) === false && fetchedAt >= endOf(period, utcOffset);
+      // Answers from before the period ended do not cover all of it, so the count starts again at its end.
+      const isOver = (at: Date, end: Day): boolean =>
+        at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
+      if (isConfirmed) emptyRuns = RUNS_TO_BELIEVE_EMPTY;
+      else if (
+        before === undefined ||
+        before.emptyRuns === 0 ||
+        (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end))
+      )
+        emptyRuns = 1;
+      else emptyRuns = before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
+    }
     const fetched = {
-      bucket: period.bucket,
-      requested: period.requested,
+      bucket,
+      requested,
       loadId: Number(loadId),
       fetchedAt,
       requestedAt,
       metrics: window.slice.metrics,
-      rejected: rejectedIn(period, rejects.days),
+      // A row of unknown day counts for every period.
+      rejected: rejects.days.filter((day) => day === null || isWithin(day, bucket)).length,
       emptyRuns,
       verdict,
       ...evidenceOf(maturity, period, fetchedAt),
     };
     return [...byAge].map(([age, metrics]) => {
-      const loaded = slice.cube === undefined ? rows : (counted.ages.get(age)?.get(start) ?? 0);
-      const kept = counted.kept.get(age)?.get(start) ?? 0;
+      const loaded =
+        slice.cube === undefined ? rows : (counted.ages.get(age)?.get(bucket.start) ?? 0);
+      const kept = counted.kept.get(age)?.get(bucket.start) ?? 0;
       return recordOf({ ...fetched, age, rows: loaded + kept }, metrics, slice);
     });
   });
-}
-
-/** Consecutive runs without rows, including this one; an answer that is loaded again does not count again. */
-function emptyRunsAfter(
-  before: StoredPeriod | undefined,
-  { bucket }: Period,
-  fetchedAt: Date,
-  { utcOffset, settleMs }: Slice,
-): number {
-  if (before === undefined || before.emptyRuns === 0) return 1;
-  // Answers from before the period ended do not cover all of it, so the count starts again at its end.
-  const isOver = (at: Date, end: Day): boolean =>
-    at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
-  if (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end)) return 1;
-  return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
-}
-
-/** The number of rejected rows of a period; a row of unknown day counts for every period. */
-function rejectedIn({ bucket }: Period, days: readonly (Day | null)[]): number {
-  return days.filter((day) => day === null || isWithin(day, bucket)).length;
 }
 
 /** The intervals in order of time; those that touch or overlap become one. */
@@ -309,7 +269,8 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-export async function recordRejects(
+/** Returns a statement that records rejected rows, if there are any. */
+export async function recordingRejects(
   rejects: readonly Reject[],
   { warehouse, runId }: Recording,
 ): Promise<string[]> {

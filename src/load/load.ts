@@ -6,40 +6,49 @@
  * and complete by the service's own totals.
  *
  * The steps: the column reader turns pages into Parquet files (`read-pages`); what they state is judged (`answer-pages`); rows
- * are staged and counted (`answered`); one pure function says what becomes of each window (`decide`); accepted periods are
+ * are staged and counted (`facts`); one pure function says what becomes of each window (`decide`); accepted periods are
  * replaced and recorded in one transaction (`replace`, `load-ledger`).
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
-import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
+import { partId, subjectOf } from '../model/window.ts';
 import { plainBytesOf, requestedAtOf, type Spooled } from '../extract/spool.ts';
+import { type LostApps, protectedLoadOf } from '../warehouse/tables/lost-apps.ts';
 import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { setThreadsFor } from '../warehouse/opening.ts';
+import { asScript } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import { judgePages, maturityOf } from './answer-pages.ts';
-import { recordTotals } from './control-totals.ts';
-import { type NightControl, readNightTotals } from './night-totals.ts';
-import { isBatched, type Readable, type ReadableAnswer } from './answered.ts';
-import { decide, type Replacement } from './decide.ts';
+import { pagesOf, type Readable, type ReadableAnswer, type Reject } from './answered.ts';
+import { type NightControl, readNightTotals, recordTotals } from './control-totals.ts';
+import { decide } from './decide.ts';
 import { readAnswered } from './facts.ts';
 import { readStagedValues } from './known-values.ts';
-import { rowsOfUnnamed, withoutRows } from './lost-apps.ts';
-import { type LostApps, protectedLoadOf } from '../warehouse/tables/lost-apps.ts';
-import { LoadLedger, recordRejects, storedPeriods } from './load-ledger.ts';
-import type { Outcome } from './outcome.ts';
+import { recordingRejects, storedPeriods } from './load-ledger.ts';
+import { removeNamed, rowsOfLost, rowsWithout } from './lost-apps.ts';
+import type { Outcome, Replacement } from './outcome.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
-import { type Destination, replaceWindows } from './replace.ts';
-import { replacingIn, type Staged } from './staged-sql.ts';
+import { replaceWindows, type TableReplacements } from './replace.ts';
+import { type Staged, stagedOf } from './staged-sql.ts';
 
-export interface LoadRequest extends Destination {
-  /** The fetch instant for every finality decision; null for the instant each window was requested. */
-  readonly fetchedAt: Date | null;
+/** Spooled windows of one slice and the same metrics, no two of which replace the same rows. */
+export interface SliceBatch {
+  readonly spooled: readonly Spooled[];
+  readonly target: Target;
   /** Whether to replace settled periods even if they lose most of their rows. */
   readonly acceptLoss: boolean;
-  /** An app leaves as soon as an answer names it. */
-  readonly lost: LostApps;
   /** What the service states tonight of the slice; null if it was not read. */
   readonly control: NightControl | null;
+}
+
+export interface Loading {
+  readonly warehouse: Warehouse;
+  readonly runId: string;
+  /** The fetch instant for every finality decision; null for the instant each window was requested. */
+  readonly fetchedAt: Date | null;
+  /** An app leaves as soon as an answer names it. */
+  readonly lost: LostApps;
   readonly read: Pick<ReadPages, 'readAll' | 'of'>;
 }
 
@@ -54,178 +63,180 @@ export interface LoadedBatch {
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
 
 /**
- * Loads batches of different slices in one transaction, or, if that fails, each in its own. Throws `STORAGE_FAILED`. What they
- * have in common takes as long for one as for twenty: a commit, the statements of the ledger.
+ * Loads batches of different slices together, or, if that fails, each by itself, and the windows of one that fails for want of
+ * memory or unforeseen one by one. Any other failure fails each window of its batch. Throws `STORAGE_FAILED`. What batches have in
+ * common takes as long for one as for twenty: a commit, the statements of the ledger.
  */
 export async function loadBatches(
-  batches: readonly { readonly spooled: readonly Spooled[]; readonly request: LoadRequest }[],
+  batches: readonly SliceBatch[],
+  loading: Loading,
 ): Promise<readonly LoadedBatch[]> {
-  const [first, ...others] = batches;
-  if (first !== undefined && others.length > 0) {
-    const { warehouse, runId } = first.request;
-    try {
-      return await warehouse.transact(async () => {
-        const ledger = new LoadLedger({ warehouse, runId });
-        const loaded: LoadedBatch[] = [];
-        for (const { spooled, request } of batches)
-          loaded.push(await load(spooled, { ...request, ledger }));
-        await ledger.write();
-        return loaded;
-      });
-    } catch (error) {
-      const failure = asFailure(error);
-      if (failure.code === 'STORAGE_FAILED') throw failure;
-    }
-  }
-  const loaded: LoadedBatch[] = [];
-  for (const { spooled, request } of batches) loaded.push(await loadBatch(spooled, request));
-  return loaded;
-}
-
-/**
- * Loads a batch, and its windows one by one if the engine has too little memory or an unforeseen failure occurs. Any other
- * failure fails each window. Throws `STORAGE_FAILED`.
- */
-export async function loadBatch(
-  batch: readonly Spooled[],
-  request: LoadRequest,
-): Promise<LoadedBatch> {
-  const overlap = overlapIn(batch.map(({ window }) => window));
   try {
-    if (overlap !== null)
-      throw new RangeError(`Two windows of one batch replaced the same rows: ${overlap}.`);
-    return await load(batch, request);
+    const loaded = await load(batches, loading);
+    if (loaded !== null) return loaded;
   } catch (error) {
     const failure = asFailure(error);
     if (failure.code === 'STORAGE_FAILED') throw failure;
-    const isOfBatch = batch.length === 1 || overlap !== null;
-    if (!isOfBatch && perhapsOfOne.has(failure.code)) return oneByOne(batch, request);
-    const failed = ({ window }: Spooled): Outcome => ({ kind: 'failed', window, failure });
-    return {
-      outcomes: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed),
-      target: request.target,
-    };
+    const [batch] = batches;
+    const isOne = batches.length === 1 && batch !== undefined;
+    if (isOne && (batch.spooled.length === 1 || !perhapsOfOne.has(failure.code)))
+      return [
+        { outcomes: batch.spooled.map((each) => failed(each, failure)), target: batch.target },
+      ];
   }
+  const results: LoadedBatch[] = [];
+  for (const batch of batches) {
+    const outcomes: Outcome[] = [];
+    let { target } = batch;
+    const apart = batches.length > 1 ? [batch.spooled] : batch.spooled.map((spooled) => [spooled]);
+    for (const spooled of apart) {
+      const [loaded] = await loadBatches([{ ...batch, spooled, target }], loading);
+      outcomes.push(...(loaded?.outcomes ?? []));
+      target = loaded?.target ?? target;
+    }
+    results.push({ outcomes, target });
+  }
+  return results;
 }
 
-async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promise<LoadedBatch> {
-  const outcomes: Outcome[] = [];
-  let { target } = request;
-  for (const spooled of batch) {
-    const loaded = await loadBatch([spooled], { ...request, target });
-    outcomes.push(...loaded.outcomes);
-    ({ target } = loaded);
-  }
-  return { outcomes, target };
-}
-
-function tooLarge(spooled: Spooled): Outcome {
+function failed(spooled: Spooled, failure: Failure): Outcome {
   const { window } = spooled;
-  const answers = spooled.answers.map((answer) => ({ ...answer, bytes: plainBytesOf([answer]) }));
+  if (failure.code !== 'ENGINE_MEMORY') return { kind: 'failed', window, failure };
+  const answers = spooled.answers.flatMap((answer) =>
+    answer.box.control === null ? [{ ...answer, bytes: plainBytesOf([answer]) }] : [],
+  );
   const largest = Math.max(...answers.map(({ bytes }) => bytes));
   const heavy = answers.filter(({ bytes }) => bytes === largest);
   const megabytes = Math.round(largest / 1_000_000);
   const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
-  const failure = new Failure('SOURCE_TOO_HEAVY', message, {
+  const tooHeavy = new Failure('SOURCE_TOO_HEAVY', message, {
     facts: { bytes: largest },
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
   });
   const parts = new Set(heavy.map(({ box }) => partId(box.part)));
-  return { kind: 'split', window, spooled, failure, parts, shortfall: null, values: new Map() };
+  const none = { shortfall: null, values: new Map() };
+  return { kind: 'split', window, spooled, failure: tooHeavy, parts, ...none };
 }
 
-/** Throws `ENGINE_MEMORY` if the engine has too little memory. */
-async function load(batch: readonly Spooled[], request: LoadRequest): Promise<LoadedBatch> {
-  const { warehouse, target, read, runId, acceptLoss } = request;
-  await read.readAll(batch, target);
-  const outcomes: Outcome[] = [];
-  const readable: Readable[] = [];
-  for (const spooled of batch) {
-    const window = readableOf(spooled, readable.length, request);
-    const failure = window.answers.find((answer) => answer.failure !== null)?.failure ?? null;
-    if (failure === null) readable.push(window);
-    else outcomes.push({ kind: 'failed', window: spooled.window, failure });
+/** A batch with staged rows, and what becomes of its windows. */
+interface StagedBatch extends Pick<SliceBatch, 'acceptLoss' | 'control' | 'target'> {
+  readonly staged: Staged;
+  readonly result: { target: Target; readonly outcomes: Outcome[] };
+}
+
+/** Returns null if no type holds the numbers of all windows of a batch, as one may hold those of each. Throws `ENGINE_MEMORY`. */
+async function load(
+  batches: readonly SliceBatch[],
+  loading: Loading,
+): Promise<readonly LoadedBatch[] | null> {
+  const { warehouse, lost, read } = loading;
+  const results: StagedBatch['result'][] = [];
+  const stagedBatches: StagedBatch[] = [];
+  for (const batch of batches) {
+    const { spooled, target } = batch;
+    await read.readAll(spooled, target);
+    const result: StagedBatch['result'] = { target, outcomes: [] };
+    results.push(result);
+    const windows: Readable[] = [];
+    for (const each of spooled) {
+      const window = readableOf(each, windows.length, loading);
+      const failure = window.answers.find((answer) => answer.failure !== null)?.failure ?? null;
+      if (failure === null) windows.push(window);
+      else result.outcomes.push({ kind: 'failed', window: each.window, failure });
+    }
+    const [first, ...others] = windows;
+    if (first === undefined) continue;
+    const columns = columnsFor(target.columns, windows.flatMap(pagesOf));
+    if (columns !== null) {
+      const batchNo = stagedBatches.length;
+      const staged = stagedOf([first, ...others], target.slice, columns, batchNo);
+      stagedBatches.push({ ...batch, staged, result });
+      continue;
+    }
+    if (batches.length > 1 || spooled.length > 1) return null;
+    const { window } = first.spooled;
+    const message = `${subjectOf(window)}: no decimal has enough digits for all numbers of a metric.`;
+    const hint =
+      'Set `types: { name: DOUBLE }` for the metric with the longest numbers, to store the nearest floating-point value.';
+    const failure = new Failure('DATA_REJECTED', message, { hint });
+    result.outcomes.push({ kind: 'failed', window, failure });
   }
-  if (readable.length === 0) return { outcomes, target };
-  const pages = readable.flatMap(({ windowNo, answers }) =>
-    answers.flatMap((answer, answerNo) =>
-      answer.pages
-        .filter(({ body }) => body.rows > 0)
-        .map((page) => Object.assign({ windowNo, answerNo }, page)),
-    ),
+  if (stagedBatches.length === 0) return results;
+  const bytes = plainBytesOf(
+    stagedBatches.flatMap(({ staged }) => staged.windows.flatMap(({ spooled }) => spooled.answers)),
   );
-  const columns = columnsFor(target.columns, pages);
-  if (columns === null) {
-    // No type holds the numbers of all windows; each window by itself may have one.
-    if (batch.length > 1) return oneByOne(batch, request);
-    return { outcomes: batch.map(({ window }) => tooManyDigits(window)), target };
-  }
-  const bytes = plainBytesOf(batch.flatMap(({ answers }) => answers));
-  await setThreadsFor(warehouse, bytes, columns.metrics.length);
-  const windows = readable.map(({ spooled, maturity, ...window }) => {
-    return { ...window, window: spooled.window, computedAt: maturity.computedAt };
-  });
-  const replacing = replacingIn(windows, target);
-  const staged: Staged = { columns, pages, replacing, isBatched: readable.some(isBatched) };
-  const all = readable.map(({ spooled }) => spooled.window);
+  const metrics = Math.max(...stagedBatches.map(({ staged }) => staged.columns.metrics.length));
+  await setThreadsFor(warehouse, bytes, metrics);
+  const answered = await readAnswered(
+    stagedBatches.map(({ staged }) => staged),
+    warehouse,
+  );
+  for (const { staged } of stagedBatches) await removeNamed(lost, staged, warehouse);
+  const windows = answered.flat().map(({ spooled }) => spooled.window);
+  const stored = await storedPeriods(warehouse, windows);
   const totals = await readNightTotals(
     warehouse,
-    request.control,
-    all.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)),
-    target.slice.metrics,
+    stagedBatches.map(({ target: { slice }, control, staged }) => {
+      const periods = staged.windows.flatMap(({ spooled }) => spooled.window.periods);
+      return { slice, control, starts: periods.map(({ period }) => period.bucket.start) };
+    }),
   );
-  const answers = await readAnswered(
-    readable,
-    { ...staged, isCompared: totals.size > 0 },
-    warehouse,
-  );
-  const lost = await rowsOfUnnamed(request.lost, target, warehouse);
-  const periods = await storedPeriods(
-    warehouse,
-    target,
-    all,
-    protectedLoadOf(request.lost, target.slice),
-  );
-  const stored = lost === null ? periods : await withoutRows(periods, lost, all, request);
-  const replacements: Replacement[] = [];
-  for (const answered of answers) {
-    const { window } = answered.spooled;
-    const { completeness } = target.slice;
-    const how = { completeness, acceptLoss, stored: stored(window), totals };
-    for (const fate of decide(answered, how)) {
-      if (fate.kind === 'replace') replacements.push(fate);
-      else if (fate.kind === 'split' && window.periods.length === 1) {
-        // A window of several periods is divided by days, not by values.
-        const values = await readStagedValues(warehouse, target, answered.windowNo);
-        outcomes.push({ ...fate, values });
-      } else outcomes.push(fate);
+  const tables: (TableReplacements & StagedBatch)[] = [];
+  const rejects: Reject[] = [];
+  for (const [batchNo, batch] of stagedBatches.entries()) {
+    const { target, staged, acceptLoss, result } = batch;
+    const { slice } = target;
+    const kept = rowsOfLost(lost, slice);
+    const protectedLoad = protectedLoadOf(lost, slice);
+    const replaced = kept === null ? null : await rowsWithout(kept, batch, warehouse);
+    const replacements: Replacement[] = [];
+    for (const each of answered[batchNo] ?? []) {
+      const { window } = each.spooled;
+      const policy = {
+        acceptLoss,
+        stored: stored(window, { protectedLoad, rows: replaced }),
+        totals: totals.get(slice.name) ?? new Map(),
+      };
+      for (const fate of decide(each, policy)) {
+        if (fate.kind === 'replace') replacements.push(fate);
+        else if (fate.kind === 'split' && window.periods.length === 1) {
+          // A window of several periods is divided by days, not by values.
+          const values = await readStagedValues(warehouse, slice, staged.typed, each.windowNo);
+          result.outcomes.push({ ...fate, values });
+        } else result.outcomes.push(fate);
+      }
+      if (each.failure !== null) rejects.push(...(each.rejects?.recorded ?? []));
     }
-    if (answered.failure === null) continue;
-    for (const sql of await recordRejects(answered.rejects?.recorded ?? [], { warehouse, runId }))
-      await warehouse.run(sql);
+    if (replacements.length > 0) tables.push({ ...batch, replacements, lost: kept });
   }
-  const [first] = replacements;
-  if (first === undefined) return { outcomes, target };
-  if (target.slice.control !== undefined) {
-    const recorded = await recordTotals(replacements, staged, request);
-    return { outcomes: [...outcomes, ...recorded], target };
+  const controls = tables.filter(({ target }) => target.slice.control !== undefined);
+  for (const [at, loaded] of (await recordTotals(controls, loading)).entries())
+    controls[at]?.result.outcomes.push(...loaded);
+  const others = tables.filter((table) => !controls.includes(table));
+  for (const [at, { loaded, target }] of (await replaceWindows(others, loading)).entries()) {
+    const { result, replacements } = others[at] ?? {};
+    const [first] = replacements ?? [];
+    if (result === undefined || replacements === undefined || first === undefined) continue;
+    result.outcomes.push(...loaded);
+    const shown = {
+      notAdditive: replacements.flatMap(({ notAdditive }) => notAdditive),
+      addsUp: replacements.flatMap(({ addsUp }) => addsUp),
+    };
+    result.target = await saveAdditivity(warehouse, target, shown, first.answered.fetchedAt);
   }
-  const { loaded, target: wider } = await replaceWindows(replacements, staged, request, lost);
-  const shown = {
-    notAdditive: replacements.flatMap(({ notAdditive }) => notAdditive),
-    addsUp: replacements.flatMap(({ addsUp }) => addsUp),
-  };
-  const seenAt = first.answered.fetchedAt;
-  return {
-    outcomes: [...outcomes, ...loaded],
-    target: await saveAdditivity(warehouse, wider, shown, seenAt),
-  };
+  const recorded = await recordingRejects(rejects, loading);
+  if (recorded.length > 0) await warehouse.run(asScript(recorded));
+  return results;
 }
 
-function readableOf(spooled: Spooled, windowNo: number, request: LoadRequest): Readable {
+function readableOf(spooled: Spooled, windowNo: number, { fetchedAt, read }: Loading): Readable {
   const { window } = spooled;
+  const numbers = { rows: 0, controls: 0 };
   const judged = spooled.answers.map(({ box, unfollowed, ...answer }): ReadableAnswer => {
-    const pages = answer.pages.map((page) => request.read.of(page));
+    const kind = box.control === null ? 'rows' : 'controls';
+    const answerNo = numbers[kind];
+    numbers[kind] += 1;
+    const pages = answer.pages.map((page) => Object.assign({ windowNo, answerNo }, read.of(page)));
     const bodies = pages.map(({ body }) => body);
     return { ...judgePages(window, box, bodies), box, unfollowed, pages };
   });
@@ -233,7 +244,7 @@ function readableOf(spooled: Spooled, windowNo: number, request: LoadRequest): R
   return {
     spooled,
     windowNo,
-    fetchedAt: request.fetchedAt ?? requestedAtOf(spooled.answers),
+    fetchedAt: fetchedAt ?? requestedAtOf(spooled.answers),
     answers,
     controls: judged.filter(({ box }) => box.control !== null),
     maturity: maturityOf(
@@ -241,22 +252,4 @@ function readableOf(spooled: Spooled, windowNo: number, request: LoadRequest): R
       answers.flatMap(({ maturity }) => maturity),
     ),
   };
-}
-
-/** Returns two windows that replace the same rows, as text. */
-function overlapIn(windows: readonly Window[]): string | null {
-  const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
-  for (const [at, window] of inOrder.entries()) {
-    const next = inOrder[at + 1];
-    if (next !== undefined && replacesSame(window, next))
-      return `${labelOf(window)} and ${labelOf(next)}`;
-  }
-  return null;
-}
-
-function tooManyDigits(window: Window): Outcome {
-  const message = `${subjectOf(window)}: no decimal has enough digits for all numbers of a metric.`;
-  const hint =
-    'Set `types: { name: DOUBLE }` for the metric with the longest numbers, to store the nearest floating-point value.';
-  return { kind: 'failed', window, failure: new Failure('DATA_REJECTED', message, { hint }) };
 }

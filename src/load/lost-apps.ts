@@ -12,13 +12,12 @@ import { appColumn, lostIn, type LostApps } from '../warehouse/tables/lost-apps.
 import type { Target } from '../warehouse/tables/target.ts';
 import { count, dayShape, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { StoredPeriod } from './fate.ts';
 import { joined } from './load-ledger.ts';
-import { staging } from './staged-sql.ts';
+import type { Staged } from './staged-sql.ts';
 import { countReplaced } from './table-sql.ts';
 
-/** The condition for the rows of lost apps in a slice. */
-function rowsOfLost(lost: LostApps, slice: Slice): string | null {
+/** Returns the condition for the rows of lost apps in a slice. */
+export function rowsOfLost(lost: LostApps, slice: Slice): string | null {
   const column = appColumn(slice);
   if (column === undefined) return null;
   const values = [...lost.values()].flatMap((app) => app[column] ?? []);
@@ -29,7 +28,7 @@ function rowsOfLost(lost: LostApps, slice: Slice): string | null {
 
 const namedRow = z.object({ name: z.string() });
 
-/** The tokens of lost apps that the rows of a slice in a table name. */
+/** Reads the tokens of lost apps that the rows of a slice in a table name. */
 async function namedIn(
   lost: LostApps,
   slice: Slice,
@@ -43,37 +42,28 @@ async function namedIn(
   return [...lost.values()].flatMap((app) => (names.has(app[column] ?? '') ? [app.app_token] : []));
 }
 
-/** Removes the apps that staged rows name. Returns the condition for stored rows of the others, as `rowsOfLost` does. */
-export async function rowsOfUnnamed(
+/** Removes the apps that staged rows name. */
+export async function removeNamed(
   lost: LostApps,
-  { slice }: Target,
+  { slice, typed }: Staged,
   warehouse: Warehouse,
-): Promise<string | null> {
-  for (const token of await namedIn(lost, slice, staging.typed, warehouse)) lost.delete(token);
-  return rowsOfLost(lost, slice);
+): Promise<void> {
+  for (const token of await namedIn(lost, slice, typed, warehouse)) lost.delete(token);
 }
 
 const countRow = z.object({ start_day: dayShape, rows: count });
 
-/** Returns what is stored of a window's periods, with only the rows that a load would replace. */
-export async function withoutRows(
-  stored: (window: Window) => ReadonlyMap<Day, StoredPeriod>,
+/** Counts the stored rows that a load of staged windows would replace, which are not those of lost apps, by period. */
+export async function rowsWithout(
   lost: string,
-  windows: readonly Window[],
-  { warehouse, target }: { readonly warehouse: Warehouse; readonly target: Target },
-): Promise<typeof stored> {
-  const counts = joined(windows.map(({ replaced }) => replaced)).map((days) =>
+  { target, staged }: { readonly target: Target; readonly staged: Staged },
+  warehouse: Warehouse,
+): Promise<ReadonlyMap<Day, number>> {
+  const counts = joined(staged.windows.map(({ spooled }) => spooled.window.replaced)).map((days) =>
     countReplaced(target, days, lost),
   );
   const rows = await warehouse.rows(counts.join('\nunion all\n'), [], countRow);
-  const byStart = new Map(rows.map((row) => [row.start_day, row.rows]));
-  return (window) =>
-    new Map(
-      [...stored(window)].map(([start, period]) => [
-        start,
-        { ...period, rows: byStart.get(start) ?? 0 },
-      ]),
-    );
+  return new Map(rows.map((row) => [row.start_day, row.rows]));
 }
 
 /** Whether a slice requests apps by name, and only lost ones. */

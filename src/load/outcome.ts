@@ -1,9 +1,13 @@
 /** What becomes of a window: the results of a load, one per run of neighbouring periods with one fate. */
 
 import type { Failure } from '../errors.ts';
+import type { Day } from '../model/calendar.ts';
+import type { CompletenessVerdict, PeriodRecord } from '../model/ledger.ts';
 import type { KnownValues, Window } from '../model/window.ts';
 import type { Round, Spooled } from '../extract/spool.ts';
 import type { LoadWarning } from './answer-pages.ts';
+import type { Answered, Rejects } from './answered.ts';
+import type { Comparison } from './proof.ts';
 
 export type Outcome = Loaded | Failed | Again | Split;
 
@@ -63,4 +67,44 @@ export interface Shortfall {
   readonly isCut: boolean;
   /** Whether all disagreeing metrics are only assumed to add up. */
   readonly isAssumed: boolean;
+}
+
+/** What was shown of a window's rows. */
+export interface Proven {
+  readonly verdict: CompletenessVerdict;
+  readonly comparisons: readonly Comparison[];
+  /** Metrics only assumed to add up that do not, and that do. */
+  readonly notAdditive: readonly string[];
+  readonly addsUp: readonly string[];
+  readonly warnings: readonly LoadWarning[];
+}
+
+/** What is stored of a period; without a date dimension its days may differ from those requested now. */
+export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedAt'> {
+  /** Whether it is final and has values of a lost app, which cannot be told from the others. */
+  readonly isProtected?: boolean;
+}
+
+/** By first day of a period that was read, its totals by metric; empty if the service states none. */
+export type NightTotals = ReadonlyMap<Day, ReadonlyMap<string, number>>;
+
+/** What a load may accept, and what it would replace. */
+export interface Policy {
+  /** Whether settled periods may lose most of their rows. */
+  readonly acceptLoss: boolean;
+  readonly stored: ReadonlyMap<Day, StoredPeriod>;
+  /** What the service states of the periods tonight. */
+  readonly totals: NightTotals;
+}
+
+/** Some neighbouring periods of a window that are to be replaced, and what is recorded of them. */
+export interface Replacement extends Proven, Policy {
+  readonly kind: 'replace';
+  readonly answered: Answered;
+  /** Only these periods. */
+  readonly window: Window;
+  /** Rejected rows: their days, and what is recorded of them. */
+  readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
+  /** Stretches of periods without rows. */
+  readonly empty: readonly string[];
 }

@@ -2,194 +2,186 @@
 
 import * as z from 'zod';
 
-import type { Day, DayInterval } from '../model/calendar.ts';
+import type { Day } from '../model/calendar.ts';
 import { describeTables } from '../warehouse/tables/describing.ts';
 import { alterTypes } from '../warehouse/tables/slice-table.ts';
 import { tableColumns, type Target, valueType } from '../warehouse/tables/target.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Answered, isBatched } from './answered.ts';
-import type { Replacement } from './decide.ts';
-import { joined, type Load, LoadLedger, rowsIn, type StoredCounts } from './load-ledger.ts';
-import type { Loaded } from './outcome.ts';
-import { columnsFor } from './read-pages.ts';
-import { type Staged, typedRows } from './staged-sql.ts';
+import { type Answered, isBatched, pagesOf } from './answered.ts';
 import {
-  countKept,
-  deleteRows,
-  insertRows,
-  totalStaged,
-  totalTable,
-  totalTables,
-} from './table-sql.ts';
+  type AgeCounts,
+  joined,
+  type Load,
+  recordLoads,
+  rowsIn,
+  type SliceLoads,
+  type StoredCounts,
+} from './load-ledger.ts';
+import type { Loaded, Replacement } from './outcome.ts';
+import { columnsFor } from './read-pages.ts';
+import type { Staged } from './staged-sql.ts';
+import { countKept, type Replaced, replaceRows, totalTables } from './table-sql.ts';
 
-/** The table that a run loads into. */
-export interface Destination {
-  readonly warehouse: Warehouse;
+/** The disjoint windows that replace rows of one table. */
+export interface TableReplacements {
   readonly target: Target;
-  readonly runId: string;
-  /** The ledger of a transaction in which other slices are loaded too, whose entries it writes at its end. */
-  readonly ledger?: LoadLedger;
+  readonly staged: Staged;
+  readonly replacements: readonly Replacement[];
+  /** A condition for rows that stay in any case. */
+  readonly lost: string | null;
 }
 
-/** Replaces the rows of disjoint windows but those of `lost`, all or none. Returns their results, and a target with columns as wide as needed. */
+const loadIdRow = z.object({ load_id: z.string() });
+const storedRow = z.object({
+  slice: z.string(),
+  start_day: dayShape,
+  age: z.string(),
+  rows: count,
+  non_zero: count,
+});
+const keptRow = storedRow.omit({ slice: true, non_zero: true });
+
+/** Replaces the rows of windows, all or none. Returns per table their results, and the target with columns as wide as needed. */
 export async function replaceWindows(
-  replacements: readonly Replacement[],
-  staged: Staged,
-  { warehouse, target, runId, ledger: shared }: Destination,
-  lost: string | null,
-): Promise<{ readonly loaded: readonly Loaded[]; readonly target: Target }> {
-  const loads = await numbered(warehouse, replacements);
-  const ranges = joined(loads.map(({ window }) => window.replaced));
-  const rows = loads.reduce(
-    (sum, { window, answered }) => sum + rowsIn(window, answered.periodRows),
-    0,
+  tables: readonly TableReplacements[],
+  { warehouse, runId }: { readonly warehouse: Warehouse; readonly runId: string },
+): Promise<{ readonly loaded: readonly Loaded[]; readonly target: Target }[]> {
+  const all = tables.flatMap(({ replacements }) => replacements);
+  if (all.length === 0) return [];
+  // Before the transaction, so that one script there does all the work on rows.
+  const ids = await warehouse.rows(
+    "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)",
+    [all.length],
+    loadIdRow,
   );
-  const hasCopies = loads.some(({ answered }) => answered.copies.some((copies) => copies > 0));
-  // A cube stores a row per value, batches are joined, and only one of identical rows is kept: the table shows how many rows.
-  const isStaged = target.columns.value === undefined && !hasCopies && !staged.isBatched;
-  const isKnown = loads.some(isComparable);
-  const ledger = shared ?? new LoadLedger({ warehouse, runId });
-  return transactRows(warehouse, rows, async () => {
-    // Before any row is written: DuckDB does not commit a table that was altered after a write.
-    const wider = await widenAsNeeded(target, loads, { warehouse, runId });
-    if (loads.some(({ stored }) => [...stored.values()].some((before) => before.rows > 0)))
-      warehouse.reclaimAtClose();
-    const isOrdered = loads.every(({ answered }) => answered.isOrdered);
-    const inserted = await warehouse.run(
-      asScript([
-        ...(ledger.isEmpty ? totalTables : []),
-        ...(isKnown ? [totalTable('before', wider, ranges, lost)] : []),
-        ...ranges.map((days) => deleteRows(wider, days, lost)),
-        ...(isKnown && isStaged
-          ? [
-              totalStaged(
-                { slice: target.slice, columns: staged.columns },
-                loads.map(({ answered }) => answered.windowNo),
-              ),
-            ]
-          : []),
-        ...(rows > 0
-          ? [
-              insertRows(wider, loads, {
-                ...insertedOf(wider, loads, staged),
-                hasCopies,
-                isOrdered,
-              }),
-            ]
-          : []),
-        ...(isStaged ? [] : [totalTable('after', wider, ranges, lost)]),
-      ]),
+  const loadOf = new Map(
+    all.map((replacement, at): [Replacement, Load] => {
+      return [replacement, { ...replacement, loadId: ids[at]?.load_id ?? '' }];
+    }),
+  );
+  const rowsOf = (replacements: readonly Replacement[]): number =>
+    replacements.reduce(
+      (sum, { window, answered }) => sum + rowsIn(window, answered.periodRows),
+      0,
     );
-    if (isStaged && rows > 0 && inserted !== rows) {
-      throw new RangeError(`The windows got ${inserted} rows where their answers had ${rows}.`);
+  return transactRows(warehouse, rowsOf(all), async () => {
+    const replaced: Replaced[] = [];
+    for (const { target, staged, replacements, lost } of tables) {
+      const loads = replacements.flatMap((replacement) => loadOf.get(replacement) ?? []);
+      // Before any row is written: DuckDB does not commit a table that was altered after a write.
+      const wider = await widenAsNeeded(target, loads, warehouse, runId);
+      const windowNos = new Set(loads.map(({ answered }) => answered.windowNo));
+      const hasCopies = loads.some(({ answered }) => answered.copies.some((copies) => copies > 0));
+      replaced.push({
+        target: wider,
+        loads,
+        lost,
+        staged: {
+          ...staged,
+          pages: staged.pages.filter(({ windowNo }) => windowNos.has(windowNo)),
+        },
+        ranges: joined(loads.map(({ window }) => window.replaced)),
+        rows: rowsOf(replacements),
+        hasCopies,
+        // Pages are only known to be in order in themselves.
+        isOrdered: loads.every(({ answered }) => {
+          const pages = pagesOf(answered);
+          const isOneFile = pages.every(({ file }) => file === pages[0]?.file);
+          return !staged.isBatched && isOneFile && pages.every(({ isOrdered }) => isOrdered);
+        }),
+        // A cube stores a row per value, batches are joined, and only one of identical rows is kept: the table shows how many rows.
+        isCounted: target.columns.value === undefined && !hasCopies && !staged.isBatched,
+        // Whether totals may have moved: a window was loaded before, and without a date dimension over the same days.
+        isKnown: loads.some(({ stored, window: { slice, replaced: days } }) =>
+          [...stored.values()].some(
+            ({ bucket: { start, end } }) =>
+              slice.grain !== null || (start === days.start && end === days.end),
+          ),
+        ),
+      });
     }
-    const loadedCounts = isStaged
-      ? {
-          rows: new Map(loads.flatMap(({ answered }) => [...answered.periodRows])),
-          ages: new Map(),
-        }
-      : await countStored(warehouse, target.slice.name);
-    const kept = lost === null ? new Map() : await countLost(wider, ranges, lost, warehouse);
-    const counted = { ...loadedCounts, kept };
-    ledger.add({ target: wider, loads, counted, isKnown });
-    const loaded = loads.map((load): Loaded => {
-      const { window, answered, empty, warnings } = load;
-      return {
-        kind: 'loaded',
-        window,
-        fetched:
-          window === answered.spooled.window
-            ? fetchedRows(answered)
-            : rowsIn(window, answered.periodRows),
-        rows: rowsIn(window, counted.rows),
-        rejected: load.rejects.days.length,
-        restated: ledger.restatedBy(load.loadId),
-        empty,
-        warnings,
-      };
+    if (all.some(({ stored }) => [...stored.values()].some(({ rows }) => rows > 0)))
+      warehouse.reclaimAtClose();
+    await warehouse.run(asScript([...totalTables, ...replaced.flatMap(replaceRows)]));
+    const stored = replaced.every(({ isCounted }) => isCounted)
+      ? []
+      : await warehouse.rows(statement('load/stored_counts'), [], storedRow);
+    const slices: SliceLoads[] = [];
+    for (const { target, loads, lost, ranges, isCounted, isKnown } of replaced) {
+      const { name } = target.slice;
+      const keptSql = lost === null ? [] : ranges.map((days) => countKept(target, days, lost));
+      const kept =
+        keptSql.length === 0
+          ? []
+          : await warehouse.rows(keptSql.join('\nunion all\n'), [], keptRow);
+      const ofSlice = stored.filter(({ slice }) => slice === name);
+      const rows = new Map<Day, number>(
+        isCounted ? loads.flatMap(({ answered }) => [...answered.periodRows]) : [],
+      );
+      for (const { start_day: start, rows: more } of isCounted ? [] : ofSlice)
+        rows.set(start, (rows.get(start) ?? 0) + more);
+      const ages = byAge(ofSlice, ({ non_zero: values }) => values);
+      slices.push({
+        target,
+        loads,
+        counted: { rows, ages, kept: byAge(kept, (row) => row.rows) },
+        isKnown,
+      });
+    }
+    const restated = await recordLoads(slices, { warehouse, runId });
+    return slices.map(({ target, loads, counted }) => {
+      return { target, loaded: loads.map((load) => loadedBy(load, counted, restated)) };
     });
-    if (shared === undefined) await ledger.write();
-    return { loaded, target: wider };
   });
 }
 
-/** Whether totals may have moved: the window was loaded before, and without a date dimension over the same days. */
-const isComparable = ({ stored, window: { slice, replaced } }: Replacement): boolean =>
-  [...stored.values()].some(
-    ({ bucket: { start, end } }) =>
-      slice.grain !== null || (start === replaced.start && end === replaced.end),
-  );
+function byAge<Row extends z.infer<typeof keptRow>>(
+  counts: readonly Row[],
+  countOf: (row: Row) => number,
+): AgeCounts {
+  const ages = new Map<string, Map<Day, number>>();
+  for (const row of counts) {
+    const starts = ages.get(row.age) ?? new Map<Day, number>();
+    ages.set(row.age, starts.set(row.start_day, countOf(row)));
+  }
+  return ages;
+}
 
-/** A query for the rows of windows in the table's types, and which of its rows are left out. */
-function insertedOf({ columns }: Target, loads: readonly Replacement[], staged: Staged) {
-  const windowNos = new Set(loads.map(({ answered }) => answered.windowNo));
-  const pages = staged.pages.filter(({ windowNo }) => windowNos.has(windowNo));
+function loadedBy(
+  { loadId, window, answered, rejects, empty, warnings }: Load,
+  counted: StoredCounts,
+  restated: ReadonlyMap<string, readonly string[]>,
+): Loaded {
+  const isWhole = window === answered.spooled.window;
   return {
-    rows: typedRows({ ...staged, columns, pages }),
-    isWhole: loads.every(({ window, answered }) => window === answered.spooled.window),
-    hasRejected: pages.some(({ hasRejected }) => hasRejected),
+    kind: 'loaded',
+    window,
+    fetched: isWhole ? fetchedRows(answered) : rowsIn(window, answered.periodRows),
+    rows: rowsIn(window, counted.rows),
+    rejected: rejects.days.length,
+    restated: restated.get(loadId) ?? [],
+    empty,
+    warnings,
   };
 }
 
-/** The number of rows received; rows of batches count after they were joined. */
+/** Returns the number of rows received; rows of batches count after they were joined. */
 function fetchedRows(answered: Answered): number {
   const { answers, periodRows, rejects } = answered;
   if (!isBatched(answered)) return answers.reduce((sum, { rows }) => sum + rows, 0);
   return [...periodRows.values()].reduce((sum, rows) => sum + rows, rejects?.days.length ?? 0);
 }
 
-const loadIdRow = z.object({ load_id: z.string() });
-
-/** Draws the ids of loads before the transaction, so that one script there does all the work on rows. */
-async function numbered(warehouse: Warehouse, loads: readonly Replacement[]): Promise<Load[]> {
-  const sql =
-    "select nextval('ripen_internal.load_ids')::varchar as load_id from range($1::bigint)";
-  const ids = await warehouse.rows(sql, [loads.length], loadIdRow);
-  return loads.map((load, at) => ({ ...load, loadId: ids[at]?.load_id ?? '' }));
-}
-
-const storedRow = z.object({ start_day: dayShape, age: z.string(), rows: count, non_zero: count });
-
-/** The rows of each period, from the totals taken after it was replaced; for a cube also its non-zero values by age. */
-async function countStored(
-  warehouse: Warehouse,
-  slice: string,
-): Promise<Omit<StoredCounts, 'kept'>> {
-  const ages = new Map<string, Map<Day, number>>();
-  const rows = new Map<Day, number>();
-  for (const found of await warehouse.rows(statement('load/stored_counts'), [slice], storedRow)) {
-    const { start_day: start, age } = found;
-    rows.set(start, (rows.get(start) ?? 0) + found.rows);
-    ages.set(age, (ages.get(age) ?? new Map<Day, number>()).set(start, found.non_zero));
-  }
-  return { rows, ages };
-}
-
-/** The rows of lost apps that stay in some days. */
-async function countLost(
-  target: Target,
-  ranges: readonly DayInterval[],
-  lost: string,
-  warehouse: Warehouse,
-): Promise<StoredCounts['kept']> {
-  const kept = new Map<string, Map<Day, number>>();
-  const sql = ranges.map((days) => countKept(target, days, lost)).join('\nunion all\n');
-  for (const { start_day: start, age, rows } of await warehouse.rows(sql, [], keptRow))
-    kept.set(age, (kept.get(age) ?? new Map<Day, number>()).set(start, rows));
-  return kept;
-}
-
-const keptRow = storedRow.omit({ non_zero: true });
-
 /** Widens the columns of the table that cannot hold every value of the windows exactly. */
 async function widenAsNeeded(
   target: Target,
   loads: readonly Load[],
-  { warehouse, runId }: Pick<Destination, 'warehouse' | 'runId'>,
+  warehouse: Warehouse,
+  runId: string,
 ): Promise<Target> {
-  const pages = loads.flatMap(({ answered }) => answered.pages);
+  const pages = loads.flatMap(({ answered }) => pagesOf(answered));
   const columns = columnsFor(target.columns, pages) ?? target.columns;
   const { metrics } = columns;
   const value = columns.value && valueType(metrics, columns.value);

@@ -3,10 +3,8 @@
 import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
-import type { CubeMetric, Slice } from '../model/slice.ts';
+import type { CubeMetric } from '../model/slice.ts';
 import { EXTRA } from '../extract/columns/reading.ts';
-import { identifier, literal, exactSum, sumText } from '../warehouse/sql.ts';
-import { REJECTED, staging, WINDOW } from './staged-sql.ts';
 import {
   additiveOf,
   castExactly,
@@ -15,40 +13,56 @@ import {
   periodOf,
   type Target,
 } from '../warehouse/tables/target.ts';
+import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
+import type { Load } from './load-ledger.ts';
+import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
-type Table = Pick<Target, 'table' | 'columns'> & {
-  readonly slice: Pick<Target['slice'], 'name' | 'grain' | 'cube'>;
-};
+/** The staged loads that replace some days of a table. */
+export interface Replaced {
+  readonly target: Target;
+  readonly loads: readonly Load[];
+  /** With the pages of the loads alone. */
+  readonly staged: Staged;
+  readonly ranges: readonly DayInterval[];
+  /** A condition for rows that stay in any case. */
+  readonly lost: string | null;
+  /** How many rows came. */
+  readonly rows: number;
+  /** Whether there are identical rows, of which one is kept. */
+  readonly hasCopies: boolean;
+  /** Whether the rows are already in the order of their dates, as in most answers; sorting is most of an insertion. */
+  readonly isOrdered: boolean;
+  /** Whether the table gets as many rows as came, so that their totals are those of `totals`. */
+  readonly isCounted: boolean;
+  /** Whether totals may have moved. */
+  readonly isKnown: boolean;
+}
 
 const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string =>
   metrics.map(({ id }) => literal(id)).join(', ');
 
 /** The rows that a load of some days replaces: all but those of `lost` (a condition); in a cube only those of its metrics. */
 const replacedRows = (
-  { table, columns, slice: { grain } }: Table,
+  { table, columns, slice: { grain } }: Target,
   days: DayInterval,
   lost: string | null,
 ): string =>
   `from ${table}
 where ${insideDays(grain, days)}${columns.value === undefined ? '' : ` and metric in (${idsOf(columns)})`}${lost === null ? '' : ` and (${lost}) is not true`}`;
 
-/** Deletes the rows that a load replaces. Compares the bare date column: an expression over it would read the whole table. */
-export const deleteRows = (target: Table, days: DayInterval, lost: string | null): string =>
-  `delete ${replacedRows(target, days, lost)}`;
-
-/** Counts the rows (in a cube the non-zero values) that `deleteRows` deletes, by first day of the period. */
-export const countReplaced = (target: Table, days: DayInterval, lost: string): string =>
+/** Counts the rows (in a cube the non-zero values) that a load replaces, by first day of the period. */
+export const countReplaced = (target: Target, days: DayInterval, lost: string): string =>
   `select ${periodOf(target.slice.grain, days.start)} as start_day, ${counted(target)} as rows
 ${replacedRows(target, days, lost)}
 group by 1`;
 
-/** Counts the rows that it leaves, also by age of a cube. */
-export const countKept = (target: Table, days: DayInterval, lost: string): string =>
+/** Counts the rows that stay in any case, also by age of a cube. */
+export const countKept = (target: Target, days: DayInterval, lost: string): string =>
   `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.value === undefined ? "''" : 'age'} as age, ${counted(target)} as rows
 ${replacedRows(target, days, null)} and (${lost})
 group by 1, 2`;
 
-const counted = ({ columns }: Table): string =>
+const counted = ({ columns }: Target): string =>
   columns.value === undefined ? 'count(*)' : 'count_if("value" <> 0)';
 
 /** An exact sum as text with every digit and no trailing zeros: the same for any type of the column. */
@@ -76,25 +90,20 @@ const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): 
     .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
     .join('');
 
+/** Per slice, period, metric and age, before and after windows are replaced. */
+const [BEFORE, AFTER] = ['"ripen before"', '"ripen after"'];
+
 /**
- * Makes `before` and `after`: per slice, period, metric and age, the rows `n`, non-zero values `z` (only in a cube), total `s` as
- * text.
+ * Makes the tables `before` and `after`: per slice, period, metric and age, the rows `n`, non-zero values `z` (only in a cube),
+ * total `s` as text.
  */
-export const totalTables = [staging.before, staging.after].map(
+export const totalTables = [BEFORE, AFTER].map(
   (table) =>
     `create or replace temp table ${table} (slice varchar, p date, metric varchar, age varchar, n bigint, z bigint, s varchar)`,
 );
 
-const fill = (table: string, slice: string, query: string): string =>
-  `insert into ${table} by name select ${literal(slice)} as slice, * from (\n${query}\n)`;
-
-/** Adds the totals of a slice to `before` or `after`. */
-export function totalTable(
-  name: 'before' | 'after',
-  target: Table,
-  ranges: readonly DayInterval[],
-  lost: string | null,
-): string {
+/** Fills `before` or `after` from the table. */
+function totalTable(name: string, { target, ranges, lost }: Replaced): string {
   const { columns, slice } = target;
   const { value } = columns;
   // One query per range: only then does each touch no blocks but its own.
@@ -110,58 +119,67 @@ group by 1, 2, 3`;
     const sums = sumsOf(columns, ({ id, type }) => exactSum(identifier(id), type));
     return inRows(columns, `select ${period} as p, count(*) as n${sums}\n${rows}\ngroup by 1`);
   });
-  return fill(staging[name], slice.name, parts.join('\nunion all\n'));
+  return fill(name, slice.name, parts.join('\nunion all\n'));
 }
 
-/** Adds the totals of some windows in `totals` to `after`. */
-export function totalStaged(
-  { slice, columns }: Pick<Table, 'slice' | 'columns'>,
-  windowNos: readonly number[],
-): string {
-  const query = `select p, sum(n) as n${sumsOf(columns, (_, at) => `sum(s${at})`)}
-from ${staging.totals}
-where ${WINDOW} in (${windowNos.join(', ')}) and not r
+const fill = (table: string, slice: string, query: string): string =>
+  `insert into ${table} by name select ${literal(slice)} as slice, * from (\n${query}\n)`;
+
+/** Statements that replace the rows of a table, and take their totals before and after. */
+export function replaceRows(replaced: Replaced): string[] {
+  const { target, loads, staged, ranges, lost, rows, isCounted, isKnown } = replaced;
+  const windowNos = loads.map(({ answered }) => answered.windowNo).join(', ');
+  const ofWindows = `select p, sum(n) as n${sumsOf(staged.columns, (_, at) => `sum(s${at})`)}
+from ${staged.totals}
+where ${WINDOW} in (${windowNos}) and not r
 group by 1`;
-  return fill(staging.after, slice.name, inRows(columns, query));
+  const after = isCounted
+    ? fill(AFTER, target.slice.name, inRows(staged.columns, ofWindows))
+    : totalTable(AFTER, replaced);
+  return [
+    ...(isKnown ? [totalTable(BEFORE, replaced)] : []),
+    // Compares the bare date column: an expression over it would read the whole table.
+    ...ranges.map((days) => `delete ${replacedRows(target, days, lost)}`),
+    ...(rows > 0 ? [insertRows(replaced)] : []),
+    ...(isCounted && rows > 0 ? [checkRows(replaced)] : []),
+    ...(isCounted && !isKnown ? [] : [after]),
+  ];
 }
 
-/** The days of a staged window that one load replaces. */
-interface LoadedDays {
-  readonly loadId: string;
-  readonly window: { readonly replaced: DayInterval };
-  readonly answered: { readonly windowNo: number };
-}
-
-interface Inserted {
-  /** A query for the rows to insert, in the types of the table. */
-  readonly rows: string;
-  /** Whether each load takes a whole window, whose number then identifies it; comparing days takes a tenth of an insertion. */
-  readonly isWhole: boolean;
-  readonly hasRejected: boolean;
-  /** Whether there are identical rows, of which one is kept. */
-  readonly hasCopies: boolean;
-  /** Whether the rows are already in the order of their dates, as in most answers; sorting is most of an insertion. */
-  readonly isOrdered: boolean;
-}
+/** Fails unless the table got as many rows as the answers had. */
+const checkRows = ({ target, loads, rows }: Replaced): string =>
+  `select case when count(*) <> ${rows} then error('The windows got ' || count(*) || ' rows where their answers had ${rows}.') end
+from ${target.table}
+where "_load_id" >= ${Math.min(...loads.map(({ loadId }) => Number(loadId)))}`;
 
 /** The load of a row; no slice has a column with such a name. */
 const LOAD = '"load,"';
 
-/** Inserts the staged rows of loads into the slice's table, in order of date. */
-export function insertRows(
-  { table, columns, slice: { grain, cube } }: Table,
-  loads: readonly LoadedDays[],
-  { rows, isWhole, hasRejected, hasCopies, isOrdered }: Inserted,
-): string {
+/** Inserts the staged rows of loads into the table, in order of date. */
+function insertRows({ target, loads, staged, hasCopies, isOrdered }: Replaced): string {
+  const { table, columns, slice } = target;
+  const { grain, cube } = slice;
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
+  // A load that takes a whole window is identified by its number; comparing days takes a tenth of an insertion.
+  const isWhole = loads.every(({ window, answered }) => window === answered.spooled.window);
+  const ids = new Map(loads.map(({ loadId, answered }) => [answered.windowNo, loadId]));
+  const listed = Array.from(
+    { length: Math.max(...ids.keys()) + 1 },
+    (_, windowNo) => ids.get(windowNo) ?? 'null',
+  );
+  const cases = loads.map(({ loadId, window, answered }) => {
+    return `when ${WINDOW} = ${answered.windowNo} and ${insideDays(grain, window.replaced)} then ${loadId}`;
+  });
+  const load = isWhole ? `[${listed.join(', ')}][${WINDOW} + 1]` : `case ${cases.join(' ')} end`;
+  const hasRejected = staged.pages.some((page) => page.hasRejected);
   const conditions = [
     ...(hasRejected ? [`${REJECTED} is null`] : []),
     ...(isWhole ? [] : [`${LOAD} is not null`]),
   ];
   // Rows of one key are identical here: different ones fail their window.
-  const loaded = `select ${hasCopies ? `distinct on (${WINDOW}, ${key}) ` : ''}*, (${loadOf(loads, isWhole, grain)})::bigint as ${LOAD}
+  const loaded = `select ${hasCopies ? `distinct on (${WINDOW}, ${key}) ` : ''}*, (${load})::bigint as ${LOAD}
 from (
-${rows}
+${typedRows({ ...staged, columns })}
 )${conditions.length === 0 ? '' : `\nwhere ${conditions.join(' and ')}`}`;
   const order =
     grain === null || (cube === undefined && isOrdered && !hasCopies)
@@ -178,23 +196,6 @@ ${rows}
   ];
   const selected = names.map(identifier).join(', ');
   return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
-}
-
-/** An expression for the load of a row: by its window, and by its day if a window is loaded in shares. */
-function loadOf(loads: readonly LoadedDays[], isWhole: boolean, grain: Slice['grain']): string {
-  const windowNoOf = ({ answered }: LoadedDays): number => answered.windowNo;
-  if (!isWhole) {
-    const cases = loads.map((load) => {
-      return `when ${WINDOW} = ${windowNoOf(load)} and ${insideDays(grain, load.window.replaced)} then ${load.loadId}`;
-    });
-    return `case ${cases.join(' ')} end`;
-  }
-  const ids = new Map(loads.map((load) => [windowNoOf(load), load.loadId]));
-  const listed = Array.from(
-    { length: Math.max(...ids.keys()) + 1 },
-    (_, windowNo) => ids.get(windowNo) ?? 'null',
-  );
-  return `[${listed.join(', ')}][${WINDOW} + 1]`;
 }
 
 /** Turns the rows of a query into those of a cube: one for each value, where other slices have a column for each metric. */

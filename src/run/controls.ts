@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { joined } from '../load/load-ledger.ts';
-import type { NightControl } from '../load/night-totals.ts';
+import type { NightControl } from '../load/control-totals.ts';
 import { type DayInterval, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import {
@@ -113,13 +113,11 @@ export async function readControls(
   const different = await warnedSlices(run, 'CONTROL_DIFFERS');
   const nightControls = new Map<string, NightControl>();
   for (const control of controls) {
-    const { name, metrics } = control.slice;
-    const shared =
-      control.members.length === 1 ? null : { metrics, days: daysRead(readings, name, []) };
+    const { name } = control.slice;
     for (const slice of control.members) {
       const days = daysRead(readings, name, slice.metrics);
       if (days.length > 0 && !different.has(slice.name))
-        nightControls.set(slice.name, { name, days, shared });
+        nightControls.set(slice.name, { name, days });
     }
   }
   return nightControls;

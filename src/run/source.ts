@@ -1,7 +1,7 @@
 /** The interface of a run's sources of answers: the service, or the archive of its earlier answers. */
 
 import type { Batch } from '../extract/extract.ts';
-import type { LoadRequest } from '../load/load.ts';
+import type { Loading } from '../load/load.ts';
 import type { Outcome } from '../load/outcome.ts';
 import { ReadPages } from '../load/read-pages.ts';
 import type { Target } from '../warehouse/tables/target.ts';
@@ -43,7 +43,7 @@ export interface Source {
     onAnswer: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
   /** Reads answers into columns, unless they were read before. */
-  readonly read: LoadRequest['read'];
+  readonly read: Loading['read'];
   /** Archives the answers of a batch that were loaded, if the source does so. */
   archive(batch: readonly Spooled[], outcomes: readonly Outcome[]): Promise<void>;
   discard(answers: readonly Answer[]): Promise<void>;

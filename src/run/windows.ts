@@ -10,7 +10,7 @@ import { lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts'
 import type { LostApps } from '../warehouse/tables/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
-import type { NightControl } from '../load/night-totals.ts';
+import type { NightControl } from '../load/control-totals.ts';
 import { loadBatches } from '../load/load.ts';
 import type { Loaded, Outcome, Split } from '../load/outcome.ts';
 import type { Slice } from '../model/slice.ts';
@@ -173,6 +173,7 @@ class WindowLoader {
     // May give the tables other types.
     const lost = await this.#lost();
     const { warehouse, runId, request, emit, signal } = this.#run;
+    const { canRequest, read } = this.#source;
     const bySlice = new Map<string, Spooled[]>();
     for (const answered of spooled) {
       const { name } = answered.window.slice;
@@ -185,27 +186,28 @@ class WindowLoader {
       const [target, [first]] = [this.#targets.get(name), answers];
       if (target === undefined || first === undefined) return [];
       const { slice } = first.window;
-      const how = {
-        warehouse,
-        runId,
+      const batch = {
+        spooled: answers,
         // The ledger records the metrics received, so that metrics added after the answers were archived are due.
         target: withMetrics(target, slice.metrics),
-        fetchedAt,
         // Archived answers were accepted when they were loaded, losses included.
         // Totals of days that have none yet are no loss.
-        acceptLoss: request.acceptLoss || !this.#source.canRequest || slice.control !== undefined,
-        lost,
+        acceptLoss: request.acceptLoss || !canRequest || slice.control !== undefined,
         control: this.#controls.get(name) ?? null,
-        read: this.#source.read,
       };
-      return [{ spooled: answers, target, request: how }];
+      return [{ batch, target }];
     });
+    const loading = { warehouse, runId, fetchedAt, lost, read };
     const outcomes: Outcome[] = [];
-    for (const [at, loaded] of (await loadBatches(batches)).entries()) {
-      const batch = batches[at];
-      if (batch === undefined) continue;
-      const { name: slice } = batch.target.slice;
-      this.#targets.set(slice, withChanges(batch.target, loaded.target));
+    const loadedBatches = await loadBatches(
+      batches.map(({ batch }) => batch),
+      loading,
+    );
+    for (const [at, loaded] of loadedBatches.entries()) {
+      const { batch, target } = batches[at] ?? {};
+      if (batch === undefined || target === undefined) continue;
+      const { name: slice } = target.slice;
+      this.#targets.set(slice, withChanges(target, loaded.target));
       const [from, into] = [batch.spooled.length, loaded.outcomes.length];
       if (from !== into) emit({ type: 'windows_regrouped', slice, from, into });
       outcomes.push(...loaded.outcomes);

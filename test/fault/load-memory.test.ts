@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { Failure } from '../../src/errors.ts';
-import { loadBatch } from '../../src/load/load.ts';
+import { loadBatches, type Loading, type SliceBatch } from '../../src/load/load.ts';
 import type { PageRead } from '../../src/load/read-pages.ts';
 import { boxesOf } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/extract/spool.ts';
@@ -87,8 +87,8 @@ const readOf = (path: string): PageRead => ({
 });
 
 const batch = [spooledOn('2026-05-30', 4_000_000), spooledOn('2026-05-31', 9_000_000)];
-const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
-  warehouse,
+const sliceBatch: SliceBatch = {
+  spooled: batch,
   target: {
     slice: daily,
     fingerprint: 'f',
@@ -97,24 +97,27 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
     catalog: [],
     columns: { dimensions: daily.dimensions, metrics: [] },
   },
+  acceptLoss: false,
+  control: null,
+};
+const loading = (warehouse: Warehouse): Loading => ({
+  warehouse,
   runId: 'r',
   fetchedAt: null,
-  acceptLoss: false,
   lost: new Map(),
-  control: null,
   read: { readAll: async () => {}, of: ({ path }) => readOf(path) },
 });
 
 test('a batch of 2 windows that the engine has no memory for is read window by window', async () => {
   const { warehouse, requested } = engineFor(1);
-  const { outcomes } = await loadBatch(batch, request(warehouse));
+  const [loaded] = await loadBatches([sliceBatch], loading(warehouse));
   expect(requested.slice(-2)).toEqual([1, 1]);
-  expect(outcomes.map(({ kind }) => kind)).not.toContain('split');
+  expect(loaded?.outcomes.map(({ kind }) => kind)).not.toContain('split');
 });
 
 test('a window of 9 MB that the engine has no memory for by itself is split as too heavy, in words that say so', async () => {
   const { warehouse } = engineFor(0);
-  const { outcomes } = await loadBatch(batch, request(warehouse));
+  const [{ outcomes } = { outcomes: [] }] = await loadBatches([sliceBatch], loading(warehouse));
   const codes = outcomes.map((outcome) =>
     'failure' in outcome ? [outcome.kind, outcome.failure.code] : [outcome.kind],
   );

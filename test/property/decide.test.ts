@@ -6,7 +6,8 @@
 import { expect, test } from 'vitest';
 
 import type { AnswerFacts, Answered, PeriodSum } from '../../src/load/answered.ts';
-import { decide, type Replacement } from '../../src/load/decide.ts';
+import { decide } from '../../src/load/decide.ts';
+import type { Replacement } from '../../src/load/outcome.ts';
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
 import { addsUpCertainly } from '../../src/model/metric.ts';
 import {
@@ -284,6 +285,7 @@ function answered(
     copies[box.batchNo] = (copies[box.batchNo] ?? 0) + rows.length - distinct.length;
     return {
       box,
+      pages: [],
       rows: rows.length,
       failure: null,
       warnings: [],
@@ -295,6 +297,7 @@ function answered(
       totals: rows.length > 0 || totals.size > 0 ? [totals] : [],
       sums: sumsOf(box, rows),
       periodSums: periodSumsOf(rows, box.metrics),
+      lost: [],
     };
   });
   const periodRows = new Map<Day, number>();
@@ -319,7 +322,6 @@ function answered(
     },
     windowNo: 0,
     fetchedAt,
-    pages: [],
     maturity: { computedAt: null, immature: [], unread: null },
     answers,
     controls: controlBoxes.map((box): Answered['controls'][number] => {
@@ -328,6 +330,7 @@ function answered(
       const lost = isSum ? [] : rows.filter((row) => !stored.has(keyOf(row)));
       return {
         box,
+        pages: [],
         rows: rows.length,
         failure: null,
         warnings: [],
@@ -347,7 +350,6 @@ function answered(
     copies,
     periodRows,
     periodValues: periodRows,
-    isOrdered: true,
   };
   return { facts, stored };
 }
@@ -361,7 +363,6 @@ function settle(
   for (let doubts = 0; doubts < 5; doubts += 1) {
     const { facts, stored } = answered({ ...drawn, window }, repeated, doubts);
     const [fate] = decide(facts, {
-      completeness: 'require',
       acceptLoss: false,
       stored: new Map(),
       totals: new Map(),
