@@ -7,68 +7,40 @@ import { isMapping, itemsOf } from './config-problems.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
-/** A value taken from the environment. */
-const variable = { type: 'string', pattern: String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}` };
-
-/** Keywords that hold no schemas of values. */
-const notSchemas = new Set(['const', 'enum', 'default', 'required', 'propertyNames', 'pattern']);
-
 /** Returns a draft-07 schema of the file's text before its variables are filled. */
-export function configJsonSchema(): object {
+export function configJsonSchema(): Readonly<Record<string, unknown>> {
   const { $schema, ...schema } = z.toJSONSchema(settings, {
     io: 'input',
     target: 'draft-7',
-    override: ({ zodSchema, jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema, path }) => {
       // The defaults may state every other key.
       if (zodSchema === sliceSettings) jsonSchema.required = ['name'];
+      const { type = '', items } = jsonSchema;
+      // A nested list adds its items to the outer list; they are checked when the file is read.
+      if (zodSchema instanceof z.ZodArray && typeof items === 'object' && !Array.isArray(items))
+        jsonSchema.items = { anyOf: [items, { type: 'array' }] };
+      // Every value that must have a certain form may be a variable, too; a key may not.
+      const isBound =
+        ['integer', 'number', 'boolean'].some((kind) => kind === type) ||
+        ['pattern', 'enum', 'const', 'format'].some((keyword) => keyword in jsonSchema);
+      if (!isBound || path.includes('propertyNames')) return;
+      const { description: _, default: _standard, ...bound } = jsonSchema;
+      for (const keyword of Object.keys(bound)) delete jsonSchema[keyword];
+      jsonSchema.anyOf = [bound, { $ref: '#/definitions/variable' }];
     },
   });
   return {
     $schema,
     title: 'ripen.yaml',
     description: 'Configuration of ripen.',
-    ...withVariables(schema),
+    ...schema,
     patternProperties: {
       '^x-': { description: 'Holds anchors; read where an alias leads to it.' },
     },
-    definitions: { variable },
+    definitions: {
+      variable: { type: 'string', pattern: String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}` },
+    },
   };
-}
-
-/** Allows a variable, too, for every value that must have a certain form. */
-function withVariables(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const inner = Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]) => [
-      keyword,
-      notSchemas.has(keyword) ? value : nested(keyword, value),
-    ]),
-  );
-  // A nested list adds its items to the outer list; they are checked when the file is read.
-  if (inner['type'] === 'array')
-    return { ...inner, items: { anyOf: [inner['items'], { type: 'array' }] } };
-  if (!isBoundScalar(inner)) return inner;
-  const { description, default: standard, ...bound } = inner;
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(standard === undefined ? {} : { default: standard }),
-    anyOf: [bound, { $ref: '#/definitions/variable' }],
-  };
-}
-
-function nested(keyword: string, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => nested('', item));
-  if (!isMapping(value)) return value;
-  if (keyword !== 'properties') return withVariables(value);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, schema]) => [name, nested('', schema)]),
-  );
-}
-
-function isBoundScalar(schema: Readonly<Record<string, unknown>>): boolean {
-  const { type } = schema;
-  if (type === 'string')
-    return ['pattern', 'enum', 'const', 'format'].some((keyword) => keyword in schema);
-  return type === 'integer' || type === 'number' || type === 'boolean';
 }
 
 const LINE_WIDTH = 120;
@@ -80,8 +52,7 @@ export function resolvedYaml(
 ): string {
   const { defaults: _, ...stated } = root;
   const service = stated['service'] === 'simulator' ? { simulator: {} } : stated['service'];
-  const schema = z.toJSONSchema(settings, { io: 'input', target: 'draft-7' });
-  const document = new Document(resolved(schema, { ...stated, service }));
+  const document = new Document(resolved(configJsonSchema(), { ...stated, service }));
   visit(document, {
     Pair: (_step, { key }, ancestors) => {
       const slice = ancestors.at(-1);

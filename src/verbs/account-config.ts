@@ -9,7 +9,7 @@ import type { Emit } from '../events.ts';
 import { type Catalog, catalogFilters, type CatalogFilter } from '../model/catalog.ts';
 import type { CatalogItem } from '../model/catalog-item.ts';
 import { isMetricItem } from '../model/metric.ts';
-import { MAX_STARRED, type Star, starsOf } from '../model/stars.ts';
+import { MAX_STARRED, starsOf } from '../model/stars.ts';
 import { withService } from '../run/circumstances.ts';
 import { countText, groupedText, namesText } from '../report/terminal/measure.ts';
 import { oneLine } from '../report/terminal/printable.ts';
@@ -73,7 +73,7 @@ const usualCohorts = [
 ] as const;
 /** In days; those that the account lists are used. */
 const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
-/** Patterns of event metrics, widest first. */
+/** Patterns of event metrics, widest first. The widest that matches events but not too many metrics is used. */
 const eventStars = ['*_events', '*_revenue'] as const;
 /** Leaves room for a slice's other metrics. */
 const MAX_EVENTS = MAX_STARRED - 50;
@@ -82,30 +82,62 @@ const MAX_EVENTS = MAX_STARRED - 50;
 const MAX_NAMES = 3;
 const MAX_APPS = 50;
 
+const statedCurrency = z
+  .object({ currency: z.string().regex(/^[A-Z]{3}$/) })
+  .transform(({ currency }) => currency);
+
 function textOf(items: Catalog, service: Addresses, options: AccountOptions): string {
-  const idsOf = (filter: CatalogFilter): string[] =>
-    items.filter((item) => item.filter === filter).map(({ id }) => id);
+  const listOf = (filter: CatalogFilter): CatalogItem[] =>
+    items.filter((item) => item.filter === filter);
+  const idsOf = (filter: CatalogFilter): string[] => listOf(filter).map(({ id }) => id);
   const metrics = new Set(items.filter(isMetricItem).map(({ id }) => id));
   const usual = usualMetrics.filter((id) => metrics.has(id));
+  const cohorts = usualCohorts.flatMap((names) => {
+    const agesOf = (name: string): readonly number[] =>
+      usualAges.filter((age) => metrics.has(`${name}_d${age}`));
+    const name = names.find((each) => agesOf(each).length > 0);
+    if (name === undefined) return [];
+    const ages = agesOf(name).join(',');
+    return [`${name}_d${ages.includes(',') ? `{${ages}}` : ages}`];
+  });
+
   const events = idsOf('event_metrics');
-  const star = starOf(events, metrics);
+  const star = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics).find(
+    ({ metrics: names }) =>
+      names.length <= MAX_EVENTS && names.some((name) => events.includes(name)),
+  );
   const eventsComment =
-    star === null
+    star === undefined
       ? 'none, or more than a slice may have; add those you use, such as "purchase_*"'
       : `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MAX_NAMES)}`;
-  const known = new Set(['hour', 'day', ...idsOf('dimensions')]);
-  const dimensions = (...names: string[]): string =>
-    listText(names.filter((name) => known.has(name)));
-  const apps = chosenApps(items, options);
-  const tokens = apps.map(({ id }) => id);
-  const isChosen = options.apps !== undefined && options.apps.length > 0;
-  const listedApps = items.filter(({ filter }) => filter === 'apps');
+
+  const listedApps = listOf('apps');
+  const { apps: wanted = [] } = options;
+  const unknown = wanted.find((token) => !listedApps.some(({ id }) => id === token));
+  if (unknown !== undefined) throw unlisted('app', unknown, idsOf('apps'));
+  const isChosen = wanted.length > 0;
+  const apps = listedApps.filter(({ id }) => !isChosen || wanted.includes(id));
+  const tokens = listText(apps.map(({ id }) => id));
   const appsComment = [
     ...listedApps.slice(0, MAX_APPS).map(({ id, name }) => `  #   ${id}: ${oneLine(name)}`),
     ...(listedApps.length > MAX_APPS
       ? [`  #   and ${listedApps.length - MAX_APPS} more: \`ripen catalog\` lists them`]
       : []),
   ].join('\n');
+
+  const currencies = idsOf('currencies');
+  const { currency } = options;
+  if (currency !== undefined && currencies.length > 0 && !currencies.includes(currency))
+    throw unlisted('currency', currency, currencies);
+  const ofApps = apps.flatMap(
+    ({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? [],
+  );
+  const countOf = (code: string): number => ofApps.filter((other) => other === code).length;
+  const [most = 'USD'] = ofApps.toSorted((one, other) => countOf(other) - countOf(one));
+
+  const known = new Set(['hour', 'day', ...idsOf('dimensions')]);
+  const dimensions = (...names: string[]): string =>
+    listText(names.filter((name) => known.has(name)));
   const onlyIf = (isWanted: boolean): string => (isWanted ? '' : '# ');
   return `# yaml-language-server: $schema=./ripen.schema.json
 #
@@ -119,26 +151,26 @@ service:
 
 x-metrics:
   base: &base ${listText(usual.length > 0 ? usual : ['installs'])}
-  cohorts: &cohorts ${listText(cohortsOf(metrics))} # ages that the account lists
-  events: &events ${listText(star === null ? [] : [star.pattern])} # ${eventsComment}
+  cohorts: &cohorts ${listText(cohorts)} # ages that the account lists
+  events: &events ${listText(star === undefined ? [] : [star.pattern])} # ${eventsComment}
 
 warehouse: data/warehouse.duckdb # ripen's own file; readers get the copies below
 publish:
   - duckdb: analytics/analytics.duckdb # one file, replaced atomically
   - delta: analytics/tables # or s3://bucket/prefix
 partners: true
-links: { apps: ${isChosen ? listText(tokens) : 'all'}, max_level: 4, every: 7d }
+links: { apps: ${isChosen ? tokens : 'all'}, max_level: 4, every: 7d }
 
 defaults: # for every slice that does not state its own
   utc_offset: "+00:00" # set that of your dashboard; there is no summer time
-  currency: ${quoted(chosenCurrency(apps, idsOf('currencies'), options))} # money is converted to it
+  currency: ${quoted(currency ?? most)} # money is converted to it
   attribution_type: all
   reattributed: all # leaving it out doubles some reports against the dashboard
   ${onlyIf(idsOf('ad_spend_mode').includes('network'))}ad_spend_mode: network # or the setting of your dashboard
   ${onlyIf(idsOf('iap_revenue_mode').includes('GROSS_100'))}iap_revenue_mode: GROSS_100 # share of gross revenue
   metrics: [*base, *cohorts]
   date_period: -60d:yesterday # begin earlier to load more
-  ${onlyIf(isChosen)}filters: { app_token__in: ${listText(isChosen ? tokens : [])} }
+  ${onlyIf(isChosen)}filters: { app_token__in: ${isChosen ? tokens : '[]'} }
 ${appsComment}
 
 slices:
@@ -157,59 +189,10 @@ slices:
 `;
 }
 
-/** Returns the apps in the account's order. Throws `USAGE_INVALID` if one is not listed. */
-function chosenApps(items: Catalog, { apps: wanted = [] }: AccountOptions): readonly CatalogItem[] {
-  const apps = items.filter(({ filter }) => filter === 'apps');
-  const ids = apps.map(({ id }) => id);
-  const unknown = wanted.find((token) => !ids.includes(token));
-  if (unknown !== undefined) throw unlisted('app', unknown, ids);
-  return wanted.length === 0 ? apps : apps.filter(({ id }) => wanted.includes(id));
-}
-
-/** Returns the stated currency, or else that of most apps, or `USD`. Throws `USAGE_INVALID` if it is not listed. */
-function chosenCurrency(
-  apps: readonly CatalogItem[],
-  listed: readonly string[],
-  { currency }: AccountOptions,
-): string {
-  if (currency !== undefined && listed.length > 0 && !listed.includes(currency)) {
-    throw unlisted('currency', currency, listed);
-  }
-  const stated = apps.flatMap(
-    ({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? [],
-  );
-  const countOf = (code: string): number => stated.filter((other) => other === code).length;
-  const [most = 'USD'] = stated.toSorted((one, other) => countOf(other) - countOf(one));
-  return currency ?? most;
-}
-
-const statedCurrency = z
-  .object({ currency: z.string().regex(/^[A-Z]{3}$/) })
-  .transform(({ currency }) => currency);
-
 function unlisted(noun: string, name: string, listed: readonly string[]): Failure {
   const near = nearest(name, listed);
   const hint = near === null ? `Give one of ${namesText(listed)}.` : `Did you mean ${near}?`;
   return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
-}
-
-function cohortsOf(metrics: ReadonlySet<string>): string[] {
-  return usualCohorts.flatMap((names) => {
-    const agesOf = (name: string): readonly number[] =>
-      usualAges.filter((age) => metrics.has(`${name}_d${age}`));
-    const name = names.find((each) => agesOf(each).length > 0);
-    if (name === undefined) return [];
-    const ages = agesOf(name);
-    return [`${name}_d${ages.length === 1 ? ages.join('') : `{${ages.join(',')}}`}`];
-  });
-}
-
-/** Returns the widest pattern that matches events but not too many metrics. */
-function starOf(events: readonly string[], metrics: ReadonlySet<string>): Star | null {
-  const stars = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics);
-  const isFitting = ({ metrics: names }: Star): boolean =>
-    names.length <= MAX_EVENTS && names.some((name) => events.includes(name));
-  return stars.find(isFitting) ?? null;
 }
 
 /** A text in double quotes: JSON is valid YAML. */
