@@ -23,7 +23,7 @@ const PUBLISHED_MODE = 0o644;
 
 /** Rights of files on this machine, and how to reach an object store. */
 const lakeSettings = {
-  mode: fileMode.optional().describe('File rights of what is published, octal text. "0644".'),
+  mode: fileMode.optional().describe('Permissions of published files, octal text.'),
   endpoint: webAddress()
     .optional()
     .describe("Address of an S3-compatible store; the environment's, else Amazon's."),
@@ -79,16 +79,12 @@ export const publishTarget = z.union(
   [
     block({
       duckdb: localPath.describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
-      mode: fileMode
-        .prefault('0644')
-        .describe('File rights of what is published, octal text. "0644".'),
+      mode: fileMode.prefault('0644').describe('Permissions of published files, octal text.'),
     }).transform(({ duckdb: path, mode }) => ({ kind: 'duckdb' as const, path, mode })),
     block({
       delta: lakePath.describe('Directory of Delta tables, or s3://bucket/prefix.'),
       // A notebook left open on Friday can still read its version on Monday.
-      keep: duration
-        .prefault('3d')
-        .describe('How long older versions of Delta tables are kept. "3d".'),
+      keep: duration.prefault('3d').describe('How long older versions of Delta tables are kept.'),
       column_mapping: z
         .boolean()
         .default(false)

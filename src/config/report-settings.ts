@@ -35,23 +35,21 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
 const parameterShape = {
   cohort_maturity: listedText
     .default('immature')
-    .describe(
-      'Whether values of unfinished cohorts are fetched (immature, the default) or withheld (mature).',
-    ),
+    .describe('Whether values of unfinished cohorts are fetched (immature) or withheld (mature).'),
   utc_offset: utcOffset
     .prefault('+00:00')
-    .describe('The report\'s time zone, "+HH:MM"; knows no daylight saving. "+00:00".'),
+    .describe('The report\'s time zone, "+HH:MM", without daylight saving time.'),
   attribution_type: listedText
     .nullable()
     .default('all')
-    .describe('The engagement credited: all, click or impression. all.'),
+    .describe('The engagement credited: all, click or impression.'),
   attribution_types: textList
     .nullish()
     .describe('Engagements credited, in place of attribution_type, which is then null.'),
   attribution_source: listedText
     .nullable()
     .default('dynamic')
-    .describe('Which attribution is reported: dynamic or first. dynamic.'),
+    .describe('Which attribution is reported: dynamic or first.'),
   reattributed: z
     .union([listedText, z.boolean()], { error: 'must be text such as all, true or false' })
     .nullish()
@@ -70,7 +68,7 @@ const parameterShape = {
     .describe(
       "Source of ad spend: attribution, network or mixed. Left to the service's default unless set.",
     ),
-  sandbox: z.boolean().nullable().default(false).describe('Sandbox instead of production. false.'),
+  sandbox: z.boolean().nullable().default(false).describe('Sandbox instead of production.'),
   sort: z
     .array(sortKey)
     .min(1)
@@ -91,7 +89,7 @@ const parameterShape = {
     ),
   limit: wholeNumber(1)
     .nullish()
-    .describe('Most rows of one answer; an answer with as many counts as incomplete.'),
+    .describe('Maximum rows of one response; a response with as many counts as incomplete.'),
 } as const;
 
 export const parameterNames = z.object(parameterShape).keyof().options;
@@ -148,7 +146,7 @@ export const reportShape = {
   extra_parameters: z
     .record(extraKey, extraValue)
     .optional()
-    .describe('Other report parameters, passed on as stated.'),
+    .describe('Other report parameters, sent as written.'),
 } as const;
 
 /** Splits `<name>__<suffix>`. Returns null for another form or an unknown suffix. */
@@ -179,10 +177,7 @@ function filterKeyProblem(key: string): string | null {
 function extraKeyProblem(key: string): string | null {
   if (!/^[\w.[\]-]+$/.test(key))
     return 'is not a parameter name; must be letters, digits and _ . - [ ]';
-  if (ownParameters.some((known) => known === key))
-    return `restates ${key}, which ripen sends itself; leave it out`;
+  if (ownParameters.some((known) => known === key)) return `is set by ripen itself; remove it`;
   const isKnown = Object.hasOwn(parameterShape, key) || parseFilterKey(key) !== null;
-  return isKnown
-    ? `restates a parameter or a filter; set ${key} itself, a filter under filters`
-    : null;
+  return isKnown ? `is a parameter or a filter; set ${key} itself, a filter under filters` : null;
 }

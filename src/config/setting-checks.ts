@@ -35,7 +35,7 @@ export function settingMistakes(
 ): Mistake[] {
   const mistakes: Mistake[] = [];
   const refuse: Refuse = (path, text, at = 'value') => mistakes.push({ path, at, text });
-  const { service, slices: list } = mappingOf(root);
+  const { service, audits, slices: list } = mappingOf(root);
   // With this variable Node accepts any certificate, so the token could go to any server that answers.
   if (isMapping(root) && environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     const text = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the checking of certificates';
@@ -45,13 +45,19 @@ export function settingMistakes(
   if (isMapping(service) && !('simulator' in service)) {
     const [first, second] = ['token', 'token_file'].filter((key) => key in service);
     if (second !== undefined)
-      refuse(['service', second], 'is stated together with token; state one of the two', 'key');
+      refuse(['service', second], 'cannot be used with token; remove one of them', 'key');
     if (first === undefined)
       refuse(['service', 'token'], 'is missing; must be stated here or in token_file', 'key');
   }
+  for (const key of ['headers', 'cost_headers']) {
+    const headers = Object.keys(mappingOf(mappingOf(service)[key]));
+    refuseRepeats(refuse, headers, (index) => ['service', key, headers[index] ?? ''], 'a header');
+  }
+  const questions = itemsOf(audits).map((audit) => mappingOf(audit)['name']);
+  refuseRepeats(refuse, questions, (index) => ['audits', index, 'name'], 'the name of an audit');
   const slices = itemsOf(list).map(mappingOf);
   const names = slices.map(({ name }) => name);
-  refuseRepeats(refuse, names, (index) => ['slices', index, 'name'], 'slice name');
+  refuseRepeats(refuse, names, (index) => ['slices', index, 'name'], 'a slice name');
   for (const [index, slice] of slices.entries()) {
     const path = ['slices', index];
     const origin = names.find((other) =>
@@ -75,14 +81,13 @@ function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: 
     refuse,
     itemsOf(dimensions),
     (index) => [...path, 'dimensions', index],
-    'dimension',
+    'a dimension',
   );
-  refuseRepeats(refuse, itemsOf(metrics), (index) => [...path, 'metrics', index], 'metric');
+  refuseRepeats(refuse, itemsOf(metrics), (index) => [...path, 'metrics', index], 'a metric');
   const columns = new Set(textsOf(dimensions).map((name) => name.toLowerCase()));
   for (const [index, metric] of itemsOf(metrics).entries()) {
     if (typeof metric !== 'string' || !columns.has(metric.toLowerCase())) continue;
-    const text =
-      'is a dimension of this slice too; a column is one or the other, whatever its letter case';
+    const text = 'is already a dimension of this slice (names are compared without case)';
     refuse([...path, 'metrics', index], `${JSON.stringify(metric)} ${text}`);
   }
   if (cohorts !== undefined) checkCube(slice, path, refuse);
@@ -120,7 +125,7 @@ function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
   const cohorts = mappingOf(slice['cohorts']);
   const place = [...path, 'cohorts'];
   if (slice['metrics'] !== undefined)
-    refuse(place, 'is stated together with metrics; state one of the two', 'key');
+    refuse(place, 'cannot be used with metrics; remove one of them', 'key');
   const dimensions = textsOf(slice['dimensions']);
   if (!dimensions.some(isDateDimension))
     refuse(
@@ -128,7 +133,7 @@ function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
       'contain no date dimension; a slice with cohorts needs one, such as day',
     );
   const keys = Object.keys(cohorts);
-  refuseRepeats(refuse, keys, (index) => [...place, keys[index] ?? ''], 'key');
+  refuseRepeats(refuse, keys, (index) => [...place, keys[index] ?? ''], 'a key');
   const metrics = Object.entries(cohorts).flatMap(([key, value]) => {
     const ages = textsOf(Array.isArray(value) ? value : [value]);
     const readable = ages.flatMap((age) => agesIn(age) ?? []);
@@ -159,7 +164,7 @@ function refuseRepeats(
   const names = items.map((item) => (typeof item === 'string' ? item.toLowerCase() : null));
   for (const [index, name] of names.entries()) {
     if (name === null || names.indexOf(name) === index) continue;
-    const text = `repeats a ${noun}, but for letter case; each is stated once`;
+    const text = `repeats ${noun}, but for letter case; each is stated once`;
     refuse(pathOf(index), `${JSON.stringify(items[index])} ${text}`);
   }
 }

@@ -60,14 +60,7 @@ function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T
   const value = z.union([plain, secretHeader], {
     error: 'must be text, or {secret: …} for what must not be shown',
   });
-  return z.record(name, value).superRefine((headers, context) => {
-    const names = Object.keys(headers).map((header) => header.toLowerCase());
-    for (const [index, header] of Object.keys(headers).entries()) {
-      const message = 'is a header that is stated twice; header names ignore letter case';
-      if (names.indexOf(header.toLowerCase()) < index)
-        context.addIssue({ code: 'custom', path: [header], message });
-    }
-  });
+  return z.record(name, value);
 }
 
 /** Shorter ones have little room besides the other parameters of a report. */
@@ -93,7 +86,7 @@ const httpSettings = block({
   )
     .optional()
     .describe("The ad spend API's credential, whatever its form."),
-  ca_file: text.optional().describe('PEM file with an authority to trust besides the usual ones.'),
+  ca_file: text.optional().describe('PEM file with an additional certificate authority.'),
   max_concurrency: simultaneous.describe('Simultaneous report and filters-data calls, 1 to 50.'),
   max_starts_per_second: wholeNumber(1)
     .default(50)
@@ -102,15 +95,13 @@ const httpSettings = block({
   request_timeout: duration
     .refine((ms) => ms >= 1000 && ms <= MS_PER_DAY, { error: 'is out of range; must be 1s to 1d' })
     .prefault('1000s')
-    .describe('Deadline of one call, headers and body. 1000s, as large reports take minutes.'),
+    .describe('Time limit of one request, body included; large reports take minutes.'),
   max_response_bytes: byteSize
     .prefault('2GiB')
-    .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
+    .describe('Maximum size of one response, decompressed, such as 500MB.'),
   max_url_bytes: wholeNumber(MIN_URL_BYTES)
     .default(MAX_URL_BYTES)
-    .describe(
-      'Longest address of a request; metrics that do not fit are requested in batches. 8000.',
-    ),
+    .describe('Longest address of a request; metrics that do not fit are requested in batches.'),
 });
 
 /** An instant for each day. */
@@ -124,9 +115,7 @@ const incidents = z
   .prefault({});
 
 const simulator = block({
-  seed: wholeNumber(0)
-    .default(1)
-    .describe('Which world is simulated; the same seed gives the same world.'),
+  seed: wholeNumber(0).default(1).describe('The same seed gives the same account and numbers.'),
   now: instant.optional().describe('The simulated instant; the as-of instant unless set.'),
   apps: wholeNumber(1).default(3).describe('Simulated apps.'),
   partners: wholeNumber(1).default(12).describe('Simulated partners.'),
@@ -152,9 +141,9 @@ const serviceSettings = z.union(
   [
     z.literal('simulator').transform(() => simulator.parse({})),
     httpSettings,
-    block({ simulator: simulator.describe('The bundled simulator, as set up.') }).transform(
-      (stated) => stated.simulator,
-    ),
+    block({
+      simulator: simulator.describe('The bundled simulator with these settings.'),
+    }).transform((stated) => stated.simulator),
   ],
   { error: 'must be simulator or a mapping of settings such as base_url, reports_url and token' },
 );
@@ -178,7 +167,7 @@ const linksSettings = block({
     .describe('all, or a list of app tokens.'),
   every: duration
     .prefault('7d')
-    .describe('Least time between two crawls of an app, unless rows name an unknown link. 7d.'),
+    .describe('Minimum time between two crawls of an app, unless rows name an unknown link.'),
   max_level: wholeNumber(1, MAX_LEVEL)
     .default(MAX_LEVEL)
     .describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
@@ -196,7 +185,7 @@ const notified = block({
     .array(z.enum(outcomes))
     .min(1)
     .default(['failed', 'recovered'])
-    .describe('Which ends to report: succeeded, failed, recovered. [failed, recovered].'),
+    .describe('Which ends to report: succeeded, failed, recovered.'),
 });
 
 const audit = block({
@@ -205,7 +194,7 @@ const audit = block({
     .regex(/^[a-z][a-z0-9_]*$/, {
       error: 'is not a name; must be lower case letters, digits and _, and begin with a letter',
     })
-    .describe('How messages name it.'),
+    .describe('Its name in messages.'),
   // Of several lines.
   sql: z
     .string()
@@ -216,7 +205,7 @@ const audit = block({
   on_fail: z
     .enum(['warn', 'hold'])
     .default('warn')
-    .describe('warn: publish all the same; hold: readers keep the last good night. warn.'),
+    .describe('warn: publish all the same; hold: readers keep the last good night.'),
 }).transform(({ on_fail: onFail, ...question }) => ({ ...question, onFail }));
 
 const ageOrOff = parsedText(
@@ -235,32 +224,22 @@ export const settings = block({
   publish: z.array(publishTarget).prefault([]).describe('Copies for readers, any number of them.'),
   archive: ageOrOff
     .prefault('off')
-    .describe('How long raw answers are kept for replay, such as 30d. off.'),
+    .describe('How long raw responses are kept for replay, such as 30d; or off.'),
   control: ageOrOff
     .prefault('400d')
     .describe(
-      'How far back finished periods are compared each night with the totals of the service, or off. 400d.',
+      'How far back final periods are compared each night with the totals of the service; or off.',
     ),
   notify: z
     .union([notified.transform((one) => [one]), z.array(notified)], {
       error: 'must be a mapping of url and on, or a list of them',
     })
     .prefault([])
-    .describe('Addresses to notify when a sync or backfill ends; none.'),
+    .describe('Addresses to notify when a sync or backfill ends.'),
   audits: z
     .array(audit)
-    .superRefine((audits, context) => {
-      const names = audits.map(({ name }) => name);
-      for (const [index, name] of names.entries()) {
-        const message = `is the name of two audits; must be another`;
-        if (names.indexOf(name) < index)
-          context.addIssue({ code: 'custom', path: [index, 'name'], message });
-      }
-    })
     .prefault([])
-    .describe(
-      'Questions to each loaded night that must return no row, asked before it is published.',
-    ),
+    .describe('Queries of each loaded night that must return no row, run before it is published.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
     .union([z.literal(false).transform(() => null), linksSettings], {
@@ -268,9 +247,7 @@ export const settings = block({
     })
     .prefault(false)
     .describe('Which links are crawled; false for none.'),
-  defaults: defaultsSettings
-    .optional()
-    .describe('What every slice takes over unless it states otherwise.'),
+  defaults: defaultsSettings.optional().describe('Defaults for every slice.'),
   slices: z.array(sliceSettings).prefault([]).describe('The declared reports, one table each.'),
 });
 

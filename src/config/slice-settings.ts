@@ -188,10 +188,10 @@ export const horizons = z
   .object({
     settle: duration
       .prefault('1h')
-      .describe('How long a value may still change after its horizon. 1h.'),
+      .describe('How long a value may still change after its horizon.'),
     lifetime: duration
       .prefault('120d')
-      .describe('How long values that never become final are refreshed. 120d.'),
+      .describe('How long values that never become final are refreshed.'),
   })
   .catchall(duration);
 
@@ -211,7 +211,7 @@ const sliceShape = {
     ),
   max_metrics: wholeNumber(1)
     .default(MAX_STARRED)
-    .describe('Most metrics of a slice that uses *. 200.'),
+    .describe('Maximum number of metrics of a slice that uses *.'),
   date_period: datePeriod.describe(
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +
       `such as last_month. It begins on ${EARLIEST_DAY} or later.`,
@@ -221,15 +221,13 @@ const sliceShape = {
     .default('monday')
     .transform((name): WeekStart => weekdays.find((weekday) => weekdayNames[weekday] === name) ?? 1)
     .describe(
-      "First day of the service's weeks, for the dimension week and for week_start: monday to sunday. monday.",
+      "First day of the service's weeks, for the dimension week and for week_start: monday to sunday.",
     ),
   ...reportShape,
   refresh: z
     .union([z.enum(['nightly', 'milestones']), ages], { error: AGES })
     .default('milestones')
-    .describe(
-      'When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.',
-    ),
+    .describe('When a maturing period is fetched again: nightly, milestones, or at ages in days.'),
   horizons: horizons
     .prefault({})
     .describe(
@@ -237,16 +235,16 @@ const sliceShape = {
     ),
   max_rejects: wholeNumber(0)
     .default(0)
-    .describe('Rows of one window that may be rejected before the window fails. 0.'),
+    .describe('Rows of one window that may be rejected before the window fails.'),
   completeness: z
     .enum(['require', 'warn'])
     .default('require')
     .describe(
-      'A window that is not proven complete fails (require, the default), or is loaded with a warning (warn).',
+      'Whether a window that is not proven complete fails (require) or is loaded with a warning (warn).',
     ),
   retain: wholeDays
     .optional()
-    .describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
+    .describe('How long loaded periods are kept, in whole days such as 400d (default: for ever).'),
   types: z
     .record(z.string(), columnType)
     .prefault({})

@@ -230,7 +230,7 @@ describe('problems', () => {
     ['token: ""', 'is empty'],
     ['headers: { authorization: s3cret-word }', 'is a header ripen sets itself'],
     ['headers: { "a b": s3cret-word }', 'is not a header name'],
-    ['headers: { X-A: s3cret-word, x-a: b }', 'is a header that is stated twice'],
+    ['headers: { X-A: s3cret-word, x-a: b }', 'repeats a header, but for letter case'],
     ['headers: { a: "s3cret-word\\r\\nb: c" }', 'holds control characters'],
     ['headers: s3cret-word', 'is text; must be a mapping'],
     ['request_timeout: 1000', 'is a number; must be a number and a unit'],
@@ -238,7 +238,7 @@ describe('problems', () => {
     ['max_concurrency: 0', 'must be at least 1'],
     ['max_concurrency: 1.5', 'must be a whole number, 1 to 50'],
     ['max_response_bytes: 5XB', 'must be bytes, or text such as 500MB'],
-    ['token: t0ken, token_file: f', 'is stated together with token'],
+    ['token: t0ken, token_file: f', 'cannot be used with token'],
   ])(
     'the service setting %j is refused (%s) without repeating what it holds',
     (settings, words) => {
@@ -306,10 +306,10 @@ describe('problems', () => {
     ['retain: 36h', 'is not a number of whole days'],
     ['retain: 1.5d', 'is not a number of whole days'],
     ['retain: 36601d', 'is not a number of whole days'],
-    ['extra_parameters: { currency: USD }', 'restates a parameter or a filter'],
-    ['extra_parameters: { metrics: a }', 'restates metrics'],
-    ['extra_parameters: { format_dates: true }', 'restates format_dates'],
-    ['extra_parameters: { day__in: [a] }', 'restates a parameter or a filter'],
+    ['extra_parameters: { currency: USD }', 'is a parameter or a filter; set'],
+    ['extra_parameters: { metrics: a }', 'extra_parameters.metrics: is set by ripen itself'],
+    ['extra_parameters: { format_dates: true }', 'is set by ripen itself; remove it'],
+    ['extra_parameters: { day__in: [a] }', 'is a parameter or a filter; set'],
     ['extra_parameters: { "a&b": 1 }', 'is not a parameter name'],
     ['filters: { contry_code__inn: [DE] }', 'is not a filter; must be <dimension>__ in, not_in'],
     ['filters: { " sdk__in": [a] }', 'filters by something that is no name'],
@@ -390,7 +390,7 @@ describe('problems', () => {
       'slices:\n  - { name: a, dimensions: [day, Country], metrics: [installs, country], date_period: today }',
     );
     expect(problems).toEqual([
-      'ripen.yaml:3:64: slices[0].metrics[1]: "country" is a dimension of this slice too; a column is one or the other, whatever its letter case',
+      'ripen.yaml:3:64: slices[0].metrics[1]: "country" is already a dimension of this slice (names are compared without case)',
     ]);
   });
 
