@@ -14,7 +14,7 @@ import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { metricFilterNames } from '../../src/model/catalog.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
 import { formatColumnType } from '../../src/model/column-type.ts';
-import { documentedForms } from '../../src/model/metric-forms.ts';
+import { documentedForms, documentedMetric } from '../../src/model/metric-forms.ts';
 import {
   globMatches,
   isMetricItem,
@@ -351,4 +351,15 @@ describe('a glob', () => {
   ])('%j matches %j: %j', (pattern, name, matches) => {
     expect(globMatches(pattern, name)).toBe(matches);
   });
+});
+
+test.each([
+  ['spend', 'cost', 'adjust_cost', 'network_cost', 'ad_spend_network'],
+  ['revenue', 'revenue', 'all_revenue', 'all_revenue_total_d7', 'cohort_revenue', 'x_revenue'],
+  ['neither', 'gross_profit', 'cohort_gross_profit', 'ecpi', 'roas_d7', 'installs', 'revenue_est'],
+  ['neither', 'network_ad_spend_skan', 'all_revenue_per_user_d7', 'no_documented_form_of_revenues'],
+])('is %s as its kind and those of its parts say: %s, %s, %s, %s, …', (flow, ...ids) => {
+  expect(ids.map((id) => documentedMetric(id, null)?.flow ?? 'neither')).toStrictEqual(
+    ids.map(() => flow),
+  );
 });

@@ -265,8 +265,11 @@ describe('at the top, before the slices', () => {
         reason: 'slice daily is not loaded yet',
       },
     ];
+    const held = { code: 'AUDIT_HELD', slice: null, window: null, message: '', hint: null };
+    const runs = [sampleRun({ audits, failures: [held] })];
+    expect(wordsOfPage(sampleReport([], { runs }))).toContain('d7_return: holds the night back');
     expect(wordsOfPage(sampleReport([], { runs: [sampleRun({ audits })] }))).toMatch(
-      /Audits d7_return: holds the night back 7 rows, the first 1: .*network spend Northwind 120.5 silent: waits slice daily is not loaded yet/,
+      /Audits d7_return: held the night back, published later 7 rows, the first 1: .*network spend Northwind 120.5 silent: waits slice daily is not loaded yet/,
     );
   });
 

@@ -17,7 +17,7 @@ import { html, legend, type Markup, name, nothing } from './html.ts';
 /** Readable at the width of a phone. */
 const MAX_TICKS = 12;
 
-const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
 /** More strips than fit the height of a screen add nothing. */
 const MAX_STRIPS = 60;
@@ -109,23 +109,17 @@ const classOf = (state: CellState): string => state.replaceAll(' ', '-');
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
 
 function ticksOf({ ages }: SliceStatus): Markup[] {
-  const begins = ages
-    .map(({ first_day: day }, index) => ({ day, index, ordinal: monthOrdinal(day) }))
-    .filter(
-      ({ ordinal, index }) =>
-        index > 0 && ordinal !== monthOrdinal(ages[index - 1]?.first_day ?? ''),
-    );
-  const chosen = TICK_STEPS.map((step) => begins.filter(({ ordinal }) => ordinal % step === 0));
+  // Months counted from January of the year 0.
+  const months = ages.map(
+    ({ first_day: day }) => 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1,
+  );
+  const begins = [...months.entries()].filter(([at, month]) => at > 0 && month !== months[at - 1]);
+  const chosen = TICK_STEPS.map((step) => begins.filter(([, month]) => month % step === 0));
   const ticks = chosen.find(({ length }) => length <= MAX_TICKS) ?? [];
-  return ticks.map(({ day, index, ordinal }) => {
-    const at = percent(index / ages.length);
-    const label = ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? '');
-    return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" />
-      <text x="${at}" y="10">${label}</text>`;
+  return ticks.map(([at, month]) => {
+    const x = percent(at / ages.length);
+    const label = month % 12 === 0 ? String(month / 12) : (monthNames[month % 12] ?? '');
+    return html`<line x1="${x}" x2="${x}" y1="12" y2="100%" />
+      <text x="${x}" y="10">${label}</text>`;
   });
-}
-
-/** The month of a day, counted from January of the year 0. */
-function monthOrdinal(day: string): number {
-  return 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
 }

@@ -31,16 +31,16 @@ function escaped(text: string): string {
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   // A browser takes indentation for one blank, as it does a line feed alone.
   const [first = '', ...rest] = strings.map((string) => string.replaceAll(/\n\s+/g, '\n'));
-  return new Markup(
-    rest.reduce((text, string, index) => text + contentText(values[index]) + string, first),
-  );
-}
-
-function contentText(content: Content | undefined): string {
-  if (content === undefined) return '';
-  if (content instanceof Markup) return content.text;
-  if (typeof content === 'number') return String(content);
-  return typeof content === 'string' ? escaped(content) : content.map(({ text }) => text).join('');
+  let text = first;
+  for (const [at, string] of rest.entries()) {
+    const content = values[at] ?? '';
+    if (typeof content === 'string') text += escaped(content);
+    else if (typeof content === 'number') text += String(content);
+    else if (content instanceof Markup) text += content.text;
+    else for (const markup of content) text += markup.text;
+    text += string;
+  }
+  return new Markup(text);
 }
 
 /** A name that may break after an underscore. */
@@ -50,15 +50,10 @@ export function name(text: string): Markup {
 
 export const nothing = new Markup('');
 
-interface LegendEntry {
-  /** The class that gives the colour. */
-  readonly fill: string;
-  readonly word: string;
-  readonly figure: string;
-}
-
-/** Outside the drawing, so that it wraps if there is little room. */
-export function legend(entries: readonly LegendEntry[]): Markup {
+/** Outside the drawing, so that it wraps if there is little room. `fill` is the class that gives the colour. */
+export function legend(
+  entries: readonly { readonly fill: string; readonly word: string; readonly figure: string }[],
+): Markup {
   const items = entries.map(
     ({ fill, word, figure }) =>
       html`<li>

@@ -82,7 +82,10 @@ export function auditSection([newest]: readonly RunStatus[]): Markup {
   return html`<section aria-labelledby="audits">
     <h2 id="audits">Audits</h2>
     ${newest.audits.map(({ name: audit, on_fail: onFail, rows, first, reason }) => {
-      const end = rows === 0 ? 'waits' : onFail === 'hold' ? 'holds the night back' : 'warns';
+      // Its failure goes once something was published.
+      const isHeld = newest.failures.some(({ code }) => code === 'AUDIT_HELD');
+      const held = isHeld ? 'holds the night back' : 'held the night back, published later';
+      const end = rows === 0 ? 'waits' : onFail === 'hold' ? held : 'warns';
       const columns = [...new Set(first.flatMap((row) => Object.keys(row)))];
       return html`<h3>${name(audit)}: ${end}</h3>
         ${note(reason ?? `${countText(rows ?? 0, 'row')}${(rows ?? 0) > first.length ? `, the first ${first.length}:` : ''}`)}
@@ -99,18 +102,15 @@ export function auditSection([newest]: readonly RunStatus[]): Markup {
 }
 
 export function healthBanner({ state, headline, findings }: Health): Markup {
+  const others = findings.slice(MAX_LISTED);
+  const more = html`<details>
+    <summary>and ${others.length} more</summary>
+    ${listOf(others)}
+  </details>`;
   return html`<div class="health ${state}">
     <p><span class="sign" aria-hidden="true">${healthSigns[state]}</span>${headline}</p>
-    ${listOf(findings.slice(0, MAX_LISTED))} ${foldedList(findings.slice(MAX_LISTED))}
+    ${listOf(findings.slice(0, MAX_LISTED))} ${others.length === 0 ? nothing : more}
   </div> `;
-}
-
-function foldedList(items: Health['findings']): Markup {
-  if (items.length === 0) return nothing;
-  return html`<details>
-    <summary>and ${items.length} more</summary>
-    ${listOf(items)}
-  </details>`;
 }
 
 function listOf(items: Health['findings']): Markup {
