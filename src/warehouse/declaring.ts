@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 
 import { asScript, identifier, insertRows, literal, statement } from './sql.ts';
+import { readRelations } from './relations.ts';
 import { remembering } from './remembering.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -24,18 +25,11 @@ export interface Declaration {
 }
 
 const declarationRow = z.object({ name: z.string(), hash: z.string(), found: z.string() });
-const relationRow = z.object({ name: z.string(), is_table: z.boolean(), state: z.string() });
 
 const readDeclarations = remembering(async (warehouse) => {
   const rows = await warehouse.rows(statement('ledger/declarations'), [], declarationRow);
   return new Map(rows.map((row) => [row.name, row]));
 });
-
-/** Reads the tables and views by name, with the schema and without quotes. */
-export const readRelations = remembering(async (warehouse) => {
-  const rows = await warehouse.rows(statement('ledger/relations'), [], relationRow);
-  return new Map(rows.map((row) => [row.name, row]));
-}, 'relations');
 
 type Relations = Awaited<ReturnType<typeof readRelations>>;
 

@@ -30,6 +30,14 @@ export function namesCollide(
   return own.some(([name]) => names.has(name.toLowerCase()));
 }
 
+const relationRow = z.object({ name: z.string(), is_table: z.boolean(), state: z.string() });
+
+/** Reads what there is by name, with the schema and without quotes, but no columns, which takes longer. */
+export const readRelations = remembering(async (warehouse) => {
+  const rows = await warehouse.rows(statement('ledger/relations'), [], relationRow);
+  return new Map(rows.map((row) => [row.name, row]));
+}, 'relations');
+
 const columnRow = z.object({
   schema_name: z.string(),
   relation: z.string(),

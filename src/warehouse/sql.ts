@@ -149,7 +149,7 @@ export async function insertion(
   { verb = 'insert', json = literal(JSON.stringify(rows)) } = {},
 ): Promise<string> {
   const types = migratedTypes.get(table) ?? (await columnTypes(warehouse, table));
-  migratedTypes.set(table, types);
+  if (types.size > 0) migratedTypes.set(table, types);
   const [first = {}] = rows;
   // As JSON, a text would be quoted once more.
   const shape = [...types].flatMap(([name, type]) =>

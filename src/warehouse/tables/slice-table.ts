@@ -17,7 +17,7 @@ import { type Metric, metricsOf } from '../../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../../model/period.ts';
 import { asScript, identifier, insertRows, literal, statement, storedColumnTypes } from '../sql.ts';
 import { readSliceLedger } from '../ledger.ts';
-import { readRelations } from '../declaring.ts';
+import { readRelations } from '../relations.ts';
 import { recordSchemaChanges, type SchemaChange } from '../runs.ts';
 import type { Warehouse } from '../warehouse.ts';
 import { describeTables } from './describing.ts';
