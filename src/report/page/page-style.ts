@@ -25,7 +25,6 @@ main { max-width: 1120px; margin: 0 auto; padding: 24px 20px 48px; }
 h1 { font-size: 22px; margin: 0; }
 h2 { font-size: 18px; margin: 40px 0 8px; padding-top: 16px; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
 a { color: var(--link); }
-code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
 .note, figcaption, caption, summary, small { color: var(--muted); }
 .note { margin: 4px 0; overflow-wrap: anywhere; }
 figure { margin: 16px 0; min-width: 0; }
@@ -45,7 +44,8 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .health { margin: 16px 0 20px; padding: 12px 16px; border-radius: 8px; border-left: 5px solid; }
 .health p { margin: 0; font-size: 17px; font-weight: 600; }
 .health ul { margin: 8px 0 0; padding-left: 22px; }
-.health li { margin: 6px 0; overflow-wrap: anywhere; }
+.health li { margin: 6px 0; }
+li, h3 { overflow-wrap: anywhere; }
 .health.well { background: var(--well-ground); border-color: var(--well); }
 .health.watch { background: var(--warn-ground); border-color: var(--warn); }
 .health.failed { background: var(--bad-ground); border-color: var(--bad); }
