@@ -48,7 +48,7 @@ export async function readSlices(
     ...parameters: string[]
   ): Promise<(slice: string) => T[]> => {
     const bySlice = new Map<string, T[]>();
-    const rows = (await warehouse?.rows(statement(`status/${of}`), parameters, rowOfSlice)) ?? [];
+    const rows = (await warehouse?.rows(statement(of), parameters, rowOfSlice)) ?? [];
     for (const row of rows) {
       const stored = bySlice.get(row.slice) ?? [];
       bySlice.set(row.slice, stored);
@@ -61,14 +61,14 @@ export async function readSlices(
   });
   const since = timestamp(new Date(planAt.getTime() - RESTATED_DAYS * MS_PER_DAY));
   const relations = warehouse === null ? null : await relationsIn(warehouse, 'main');
-  const tables = await read('table', tableState);
-  const stored = await read('periods', storedPeriod, JSON.stringify(configured));
-  const ranges = await read('finality', storedRange);
-  const restated = await read('restatements', restatedMetric, since);
-  const moved = await read('moved', movedPeriod, since);
-  const maturation = await read('maturation', maturationAge);
-  const backtest = await read('backtest', backtestAge);
-  const horizons = await read('horizons', metricHorizon);
+  const tables = await read('status/table', tableState);
+  const stored = await read('status/periods', storedPeriod, JSON.stringify(configured));
+  const ranges = await read('status/finality', storedRange);
+  const restated = await read('status/restatements', restatedMetric, since);
+  const moved = await read('status/moved', movedPeriod, since);
+  const maturation = await read('status/maturation', maturationAge);
+  const backtest = await read('status/backtest', backtestAge);
+  const horizons = await read('status/horizons', metricHorizon);
   const statuses: SliceStatus[] = [];
   for (const slice of slices) {
     const { name, grain } = slice;
