@@ -10,7 +10,7 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { json, startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
 
 const APP = 'abc123def456';
-const night = (day: number): Date => new Date(`2026-06-0${day}T02:30:00Z`);
+const night = (day: number): Date => new Date(Date.UTC(2026, 5, day, 2, 30));
 
 let scenario: Scenario;
 let campaign: ScriptedServer;
@@ -36,11 +36,11 @@ beforeEach(async () => {
 });
 
 /** The codes of the failures and warnings of a night. */
-async function codesOf(day: number): Promise<string[]> {
+async function codesOf(day: number, everyMs = 0): Promise<string[]> {
   const config = {
     ...scenario.config,
     partners: true,
-    links: { apps: [APP], maxLevel: 4, everyMs: 0 },
+    links: { apps: [APP], maxLevel: 4, everyMs },
   };
   const codes: string[] = [];
   const emit = (event: RunEvent): void => {
@@ -88,4 +88,17 @@ test('lists cut to 14 of 30 close nothing in 2 nights with a whole one between t
   [tokens, partners] = [tokensOf(15), idsOf(15)];
   expect(await codesOf(6)).toEqual([]);
   expect(await stored()).toEqual(['15 15']);
+});
+
+test('under every: 7d an app whose list is doubted is crawled again the next night, and then not for a week', async () => {
+  const week = 7 * 86_400_000;
+  await codesOf(1, week);
+  tokens = tokensOf(14);
+  expect(await codesOf(8, week)).toEqual(['LIST_SHRUNK']);
+  tokens = tokensOf(30);
+  expect(await codesOf(9, week)).toEqual([]);
+  const crawls = 'select day(crawled_at)::integer from ripen.link_crawls order by crawled_at';
+  expect(await column(scenario, crawls)).toEqual(['1', '8', '9']);
+  await codesOf(10, week);
+  expect(await column(scenario, crawls)).toEqual(['1', '8', '9']);
 });
