@@ -11,7 +11,13 @@ import type { ConfigOptions } from './config/read-config.ts';
 import { guarded } from './events.ts';
 import type { Tour, TourOptions } from './verbs/tour.ts';
 import type { FirstFiles, InitOptions } from './verbs/first-files.ts';
-import { chosenSlices, withDefaults, simulatedNow, withService } from './run/circumstances.ts';
+import {
+  chosenSlices,
+  verb,
+  withDefaults,
+  simulatedNow,
+  withService,
+} from './run/circumstances.ts';
 import type {
   BackfillOptions,
   Circumstances,
@@ -20,7 +26,6 @@ import type {
   StatusOptions,
   SyncOptions,
 } from './run/circumstances.ts';
-import { verb } from './run/library-verb.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import type { RunOptions } from './run/run.ts';
 import type { SyncSummary } from './run/summary.ts';

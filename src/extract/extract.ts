@@ -14,7 +14,7 @@ import {
   boxId,
   controlBoxesOf,
   haveSameMetrics,
-  labelOf,
+  namesOf,
   partId,
   replacesSame,
   reportParameters,
@@ -79,7 +79,7 @@ export async function* extract(
   const missed: Missed[] = [];
   const settle = async (pending: PendingWindow): Promise<void> => {
     const { window, answers } = pending;
-    const names = { slice: window.slice.name, window: labelOf(window) };
+    const names = namesOf(window);
     const boxes = [...boxesOf(window), ...controlBoxesOf(window)];
     const left = boxes.filter((box) => !answers.has(boxId(box))).length;
     extraction.emit({ type: 'window_asked', ...names, requests: left });
@@ -269,11 +269,6 @@ async function fetchBox(
       if (!isRepeated) throw failure;
       because = failure.message;
     }
-    emit({
-      type: 'window_asked_again',
-      slice: window.slice.name,
-      window: labelOf(window),
-      because,
-    });
+    emit({ type: 'window_asked_again', ...namesOf(window), because });
   }
 }

@@ -8,18 +8,11 @@ import { type Catalog, metricFilterNames } from './catalog.ts';
 import type { CatalogItem } from './catalog-item.ts';
 import { BIGINT, type ColumnType, DOUBLE, MONEY, parseColumnType } from './column-type.ts';
 import { formatDuration } from './duration.ts';
-import {
-  type CohortAge,
-  documentedMetric,
-  type DocumentedMetric,
-  type MetricKind,
-} from './metric-forms.ts';
+import { type CohortAge, documentedMetric, type MetricKind } from './metric-forms.ts';
 import type { Slice } from './slice.ts';
 
 /** How it is known whether a metric adds up: from the configuration, documentation, answers, or only its values' formatting. */
-export const additivities = ['stated', 'documented', 'seen', 'assumed'] as const;
-
-export type Additivity = (typeof additivities)[number];
+export type Additivity = 'stated' | 'documented' | 'seen' | 'assumed';
 
 /** Whether it is certain how a metric adds up. A name or earlier answers do not make it certain: an answer may refute them. */
 export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>): boolean =>
@@ -62,20 +55,36 @@ export function isMetricItem(item: CatalogItem): boolean {
   return metricFilterNames.some((filter) => filter === item.filter);
 }
 
-/** The metric as documented, with what its catalog item states of its values. */
+const countedFormattings = new Set(['integer', 'money', 'money_precise']);
+const singleFormattings = new Set(['percent', 'select', 'string']);
+
+/** Returns the metric as documented, with what its catalog item states of its values. */
 export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   const documented = documentedMetric(id, item?.filter ?? null);
   const formatting = item?.formatting || (documented?.unit ?? 'decimal');
-  const additive = addsUp(formatting, documented);
-  const type = typeOf(formatting, documented, additive);
+  const additive =
+    documented === null
+      ? countedFormattings.has(formatting)
+      : documented.addsUp && !singleFormattings.has(formatting);
+  const isMoney =
+    formatting.startsWith('money') ||
+    (formatting === 'decimal' && documented?.unit.startsWith('money') === true);
+  const summedType = formatting === 'integer' ? BIGINT : isMoney ? MONEY : DOUBLE;
+  const type = additive ? summedType : DOUBLE;
   const milliseconds = (days: number | null | undefined): number | null =>
     days === null || days === undefined ? null : days * MS_PER_DAY;
+  let horizonFrom = 'no documented form: never final unless the slice states a horizon';
+  if (documented !== null) {
+    const { form, latest } = documented;
+    const lastPart = latest === id ? '' : `; its latest part is ${latest}`;
+    horizonFrom = `documented as ${form}${lastPart}`;
+  }
   return {
     id,
     kind: documented?.kind ?? 'unknown',
     horizonMs: milliseconds(documented?.horizonDays),
     comparableMs: milliseconds(documented?.comparableDays),
-    horizonFrom: horizonText(id, documented),
+    horizonFrom,
     cohort: documented?.age ?? null,
     additive,
     additivity: documented === null ? 'assumed' : 'documented',
@@ -84,43 +93,13 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   };
 }
 
-function horizonText(id: string, documented: DocumentedMetric | null): string {
-  if (documented === null)
-    return 'no documented form: never final unless the slice states a horizon';
-  const { form, latest } = documented;
-  return latest === id
-    ? `documented as ${form}`
-    : `documented as ${form}; its latest part is ${latest}`;
-}
-
-const countedFormattings = new Set(['integer', 'money', 'money_precise']);
-const singleFormattings = new Set(['percent', 'select', 'string']);
-
-function addsUp(formatting: string, documented: DocumentedMetric | null): boolean {
-  if (documented === null) return countedFormattings.has(formatting);
-  return documented.addsUp && !singleFormattings.has(formatting);
-}
-
-function typeOf(
-  formatting: string,
-  documented: DocumentedMetric | null,
-  additive: boolean,
-): ColumnType {
-  if (!additive) return DOUBLE;
-  if (formatting === 'integer') return BIGINT;
-  const isMoney =
-    formatting.startsWith('money') ||
-    (formatting === 'decimal' && documented?.unit.startsWith('money'));
-  return isMoney ? MONEY : DOUBLE;
-}
-
 /** Whether a metric is known to add up before any catalog is read, from the slice's settings or the documentation. */
 export function addsUpCertainly(slice: Pick<Slice, 'additive'>, id: string): boolean {
   if (Object.hasOwn(slice.additive, id)) return slice.additive[id] === true;
   return documentedMetric(id, null)?.addsUp === true;
 }
 
-/** A slice's metrics in configured order, with what the slice states and what was seen of them. */
+/** Returns a slice's metrics with what the slice states and what was seen of them. */
 export function metricsOf(
   slice: Slice,
   catalog: Catalog,
@@ -128,21 +107,23 @@ export function metricsOf(
 ): Metric[] {
   const items = metricItems(catalog);
   return slice.metrics.map((id) => {
-    const known = metricOf(id, items.get(id));
-    const statedMs = statedHorizonMs(slice, id);
-    const stated = Object.hasOwn(slice.types, id) ? parseColumnType(slice.types[id] ?? '') : null;
-    return {
-      ...known,
-      ...additivityIn(slice, known, seen),
-      ...(statedMs === null
-        ? {}
-        : {
-            horizonMs: statedMs,
-            comparableMs: known.comparableMs ?? statedMs,
-            horizonFrom: 'horizons of the slice',
-          }),
-      ...(stated === null ? {} : { isCount: stated.kind === 'BIGINT', type: stated }),
-    };
+    const metric = { ...metricOf(id, items.get(id)) };
+    const seenAdditive = metric.additivity === 'assumed' && metric.additive ? seen.get(id) : null;
+    if (Object.hasOwn(slice.additive, id)) {
+      metric.additive = slice.additive[id] === true;
+      metric.additivity = 'stated';
+    } else if (typeof seenAdditive === 'boolean') {
+      metric.additive = seenAdditive;
+      metric.additivity = 'seen';
+    }
+    const horizon = slice.horizons.find(({ pattern }) => globMatches(pattern, id));
+    if (horizon !== undefined) {
+      metric.horizonMs = horizon.horizonMs;
+      metric.comparableMs ??= horizon.horizonMs;
+      metric.horizonFrom = 'horizons of the slice';
+    }
+    const type = Object.hasOwn(slice.types, id) ? parseColumnType(slice.types[id] ?? '') : null;
+    return type === null ? metric : { ...metric, type, isCount: type.kind === 'BIGINT' };
   });
 }
 
@@ -161,24 +142,6 @@ export function unknownFormsText(
   const more = ids.length > MAX_NAMES ? ` and ${ids.length - MAX_NAMES} more` : '';
   const has = ids.length === 1 ? 'has' : 'have';
   return `${ids.slice(0, MAX_NAMES).join(', ')}${more} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
-}
-
-export function statedHorizonMs(
-  { horizons }: Pick<Slice, 'horizons'>,
-  metric: string,
-): number | null {
-  return horizons.find(({ pattern }) => globMatches(pattern, metric))?.horizonMs ?? null;
-}
-
-function additivityIn(
-  slice: Slice,
-  { id, additive, additivity }: Metric,
-  seen: SeenAdditivity,
-): Pick<Metric, 'additive' | 'additivity'> {
-  if (Object.hasOwn(slice.additive, id))
-    return { additive: slice.additive[id] === true, additivity: 'stated' };
-  const found = additivity === 'assumed' && additive ? seen.get(id) : undefined;
-  return found === undefined ? { additive, additivity } : { additive: found, additivity: 'seen' };
 }
 
 /** Whether a name matches a glob, in which `*` stands for any text and `?` for one character. */

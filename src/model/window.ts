@@ -72,15 +72,11 @@ export function windowOf(
 
 /** Whether two windows of a slice replace a common row. Without a date dimension, each replaces all rows. */
 export function replacesSame(one: Window, other: Window): boolean {
-  return (
-    (one.slice.grain === null || meet(one.replaced, other.replaced)) &&
-    haveMetricInCommon(one.slice, other.slice)
-  );
+  const { grain, cube, metrics } = one.slice;
+  if (grain !== null && !meet(one.replaced, other.replaced)) return false;
+  // A load replaces only the requested metrics of a cube, but all metrics of any other slice.
+  return cube === undefined || metrics.some((metric) => other.slice.metrics.includes(metric));
 }
-
-/** A load replaces only the requested metrics of a cube, but all metrics of any other slice. */
-const haveMetricInCommon = (one: Slice, other: Slice): boolean =>
-  one.cube === undefined || one.metrics.some((metric) => other.metrics.includes(metric));
 
 /** Whether two windows of a slice request the same metrics. */
 export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window): boolean =>
@@ -90,6 +86,9 @@ export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window
 export function labelOf(window: Pick<Window, 'requested'>): string {
   return `${window.requested.start}:${lastDay(window.requested)}`;
 }
+
+/** The names by which events state a window. */
+export const namesOf = (window: Window) => ({ slice: window.slice.name, window: labelOf(window) });
 
 /** The beginning of a message about a window. */
 export const subjectOf = (window: Window): string =>

@@ -18,7 +18,6 @@ import {
   storedPeriods,
   knownSize,
   learnedParts,
-  type PeriodRecord,
   type SliceLedger,
   type SliceTable,
   tableOf,
@@ -47,7 +46,7 @@ export interface SlicePlan {
   readonly planAt: Date;
 }
 
-export interface PlanRequest {
+interface PlanRequest {
   readonly slice: Slice;
   readonly metrics: readonly Metric[];
   readonly ledger: SliceLedger;
@@ -62,43 +61,45 @@ export interface PlanRequest {
 
 /** Plans the windows that a run requests for one slice. */
 export function planSlice(request: PlanRequest): SlicePlan {
-  const { slice, ledger, planAt, forced } = request;
+  const { slice, metrics, ledger, planAt, forced, control = null, cost } = request;
   const meaning = fingerprintOf(slice);
   const table = tableOf(ledger, meaning);
   const fingerprint = table?.fingerprint ?? meaning;
   const stored = storedPeriods(ledger, meaning);
   const periods = coveredPeriods(slice, stored, planAt);
   const newer = stored.filter(({ fetchedAt }) => fetchedAt > planAt);
+  // With another grain than the stored one, a period may hold a part of a newer one.
+  const isStoredNewer = ({ bucket }: Period): boolean =>
+    newer.some((period) => slice.grain === null || meet(period.bucket, bucket));
   const wanted =
     forced === null ? periods : forcedPeriods(forced, { slice, table, periods, planAt });
-  const { metrics } = request;
   const byAge = metricsByAge(slice, metrics);
-  const moved = movedCells(forced === null ? (request.control ?? null) : null, table, planAt);
+  const moved = movedCells(forced === null ? control : null, table, planAt);
   const agesOf = new Map<Period, Map<string, DueReason>>();
   for (const period of wanted) {
-    if (isStoredNewer(period, newer, slice)) continue;
+    if (isStoredNewer(period)) continue;
     const ages = new Map<string, DueReason>();
-    for (const [age, some] of byAge) {
+    for (const [age, ofAge] of byAge) {
       const reason =
-        forced === null ? reasonFor(period, age, some, { ...request, table }) : 'forced';
+        forced === null ? reasonFor(period, age, ofAge, { ...request, table }) : 'forced';
       const isMoved = moved.get(cellOf(age, period)) === 'maturing';
       if (reason !== null || isMoved) ages.set(age, reason ?? 'moved');
     }
     agesOf.set(period, ages);
   }
   const waiting = addFinals(agesOf, moved, [...byAge.keys()], table);
-  const due = [...agesOf].flatMap(([period, ages]): DueAges[] =>
-    ages.size > 0 || mayBeBetween(period, table) ? [{ period, ages }] : [],
-  );
-  const planned = { slice, metrics, fingerprint, table, planAt, due, cost: request.cost };
+  const due = [...agesOf].flatMap(([period, ages]): DueAges[] => {
+    // A request along for fewer days than are stored would lose some.
+    const before = table?.periods.get(period.bucket.start)?.requested;
+    const mayBeBetween =
+      before !== undefined &&
+      period.requested.start <= before.start &&
+      before.end <= period.requested.end;
+    return ages.size > 0 || mayBeBetween ? [{ period, ages }] : [];
+  });
+  const planned = { slice, metrics, fingerprint, table, planAt, due, cost };
   const windows = windowsOf(planned, due, windowDays(slice, table, planAt));
   return { ...planned, periods, windows, storedNewer: newer.length, waiting };
-}
-
-/** Whether a period that is not due may be requested with others: a request for fewer days than are stored would lose some. */
-function mayBeBetween({ bucket, requested }: Period, table: SliceTable | null): boolean {
-  const stored = table?.periods.get(bucket.start)?.requested;
-  return stored !== undefined && requested.start <= stored.start && stored.end <= requested.end;
 }
 
 /** Returns the cheapest windows for due values, in order of time. */
@@ -157,16 +158,6 @@ export function periodsByReason(windows: readonly Window[]): Partial<Record<DueR
   return counts;
 }
 
-/** Whether a table holds the period (with another grain, a part of it) from a fetch after the as-of instant. */
-function isStoredNewer(
-  { bucket }: Period,
-  newer: readonly PeriodRecord[],
-  { grain }: Slice,
-): boolean {
-  if (grain === null) return newer.length > 0;
-  return newer.some((stored) => meet(stored.bucket, bucket));
-}
-
 /** The periods that touch the forced days, have begun and are kept by the slice. */
 function forcedPeriods(
   forced: DayInterval,
@@ -182,54 +173,41 @@ function forcedPeriods(
   if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, days));
   return periodsOf(days, slice.grain, slice.weekStartsOn).map(({ bucket, requested }) => {
     // A bucket is replaced whole: fewer days than the coverage or the last load has would lose the others.
-    const covered =
-      periods.find((period) => period.bucket.start === bucket.start)?.requested ?? requested;
-    return {
-      bucket,
-      requested: spanOf(
-        requested,
-        covered,
-        table?.periods.get(bucket.start)?.requested ?? requested,
-      ),
-    };
+    const covered = periods.find((period) => period.bucket.start === bucket.start)?.requested;
+    const loaded = table?.periods.get(bucket.start)?.requested;
+    return { bucket, requested: spanOf(requested, covered ?? requested, loaded ?? requested) };
   });
 }
 
 /**
- * Why a plan's table may not replace the live one yet, as text; null if it may. It may if the live table is empty. Otherwise it
- * must hold every period of the coverage, which includes the live periods, with every metric; no live period may be fetched
- * after the as-of instant; and a period that is empty although the live table has rows there must be confirmed by a second run.
+ * Returns why a plan's table may not replace the live one yet. It may if the live table is empty. Otherwise it must hold every
+ * period of the coverage, which includes the live periods, with every metric. No live period may be fetched after the as-of
+ * instant, and a period that is empty although the live table has rows there must be confirmed by a second run.
  */
 export function swapBlockedBy(
   { slice, periods, table, planAt }: SlicePlan,
   live: SliceTable | null,
 ): string | null {
-  if (live?.periods.size === 0) return null;
-  const loaded = periods.map(({ bucket }) => table?.periods.get(bucket.start));
-  const missing = loaded.filter(
-    (period) =>
-      period === undefined || !slice.metrics.every((metric) => period.metrics.includes(metric)),
-  ).length;
+  const served = [...(live?.periods.values() ?? [])];
+  if (live !== null && served.length === 0) return null;
+  const loaded = periods.flatMap(({ bucket }) => table?.periods.get(bucket.start) ?? []);
+  const complete = loaded.filter((period) =>
+    slice.metrics.every((metric) => period.metrics.includes(metric)),
+  );
+  const missing = periods.length - complete.length;
   if (missing > 0) return `${missing} of ${periods.length} periods are not loaded with all metrics`;
   // Only of the live table: what this run fetched for the new one is later than the as-of instant too.
-  const newer = [...(live?.periods.values() ?? [])].filter(
-    ({ fetchedAt }) => fetchedAt > planAt,
-  ).length;
+  const newer = served.filter(({ fetchedAt }) => fetchedAt > planAt).length;
   if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
-  if (live === null || live === table) return null;
+  if (live === table) return null;
   const doubtful = loaded.filter(
     (period) =>
-      period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.requested),
+      isDoubtfullyEmpty(period) &&
+      served.some(({ rows, requested }) => rows > 0 && meet(requested, period.requested)),
   ).length;
   return doubtful === 0
     ? null
     : `${doubtful} of ${periods.length} periods came without rows, which a later run must confirm`;
-}
-
-function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
-  return [...table.periods.values()].some(
-    ({ rows, requested }) => rows > 0 && meet(requested, days),
-  );
 }
 
 /** Why the metrics of an age are due in a period. */
@@ -247,12 +225,9 @@ function reasonFor(
   if (loaded === undefined && table?.periods.has(period.bucket.start) === true)
     return 'metric added';
   if (request.ledger.live !== null && table?.state !== 'live') return 'meaning changed';
-  return isBehindNewest(period, table) ? 'missing' : 'new';
-}
-
-/** Whether a later period was loaded already, so that this one is a gap rather than the next one. */
-function isBehindNewest(period: Period, table: SliceTable | null): boolean {
-  return [...(table?.periods.keys() ?? [])].some((start) => start > period.bucket.start);
+  // A gap, or the next one.
+  const starts = [...(table?.periods.keys() ?? [])];
+  return starts.some((start) => start > period.bucket.start) ? 'missing' : 'new';
 }
 
 /** New periods first, then maturing ones, then older history; nothing waits for those between. */
@@ -274,20 +249,19 @@ const HISTORY = 2;
 
 /** The windows of all plans by rank, newest first within each; of a first load, only the newest window counts as new. */
 export function byPriority(plans: readonly SlicePlan[]): Window[] {
-  return plans
-    .flatMap((plan) => plan.windows.map((window) => ({ window, rank: rankOf(window, plan) })))
-    .toSorted((a, b) => a.rank - b.rank || compare(b.window.requested.end, a.window.requested.end))
+  const ranked = plans.flatMap(({ windows, table }) => {
+    const isFirstLoad = table === null || table.periods.size === 0;
+    const newestEnd = windows.at(-1)?.requested.end;
+    return windows.map((window) => {
+      const { end } = window.requested;
+      const ranks = window.periods.map(({ reason }) => PRIORITY[reason]);
+      const firstRank = end === newestEnd ? 0 : HISTORY;
+      return { window, end, rank: isFirstLoad ? firstRank : Math.min(...ranks) };
+    });
+  });
+  return ranked
+    .toSorted((a, b) => a.rank - b.rank || (a.end < b.end ? 1 : a.end > b.end ? -1 : 0))
     .map(({ window }) => window);
-}
-
-function rankOf(window: Window, { windows, table }: SlicePlan): number {
-  const isFirstLoad = table === null || table.periods.size === 0;
-  if (isFirstLoad) return window.requested.end === windows.at(-1)?.requested.end ? 0 : HISTORY;
-  return Math.min(...window.periods.map(({ reason }) => PRIORITY[reason]));
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /** Large enough to be worth a request, small enough to load in little memory: about 30 MB of rows of usual width. */

@@ -1,11 +1,11 @@
-/** The options of verbs that work on a configuration: defaults, and the checks before a verb begins. */
+/** What every library verb begins with: its options and their defaults, checks, warehouse, service. */
 
 import { join } from 'node:path';
 
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
 import { Secret } from '../config/secret.ts';
-import { Failure } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
 import { type Emit, guarded } from '../events.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
@@ -63,6 +63,21 @@ export interface ResolvedOptions {
   readonly emit: Emit;
   readonly signal: AbortSignal;
   readonly lockWaitMs: number;
+}
+
+/** Makes a function reject only with a `Failure`: `INTERRUPTED` once the `signal` of its last argument has aborted. */
+export function verb<Given extends readonly unknown[], Result>(
+  act: (...given: Given) => Promise<Result>,
+): (...given: Given) => Promise<Result> {
+  return async (...given) => {
+    try {
+      return await act(...given);
+    } catch (thrown) {
+      const options: unknown = given.at(-1);
+      const { signal } = options instanceof Object && 'signal' in options ? options : {};
+      throw asFailure(thrown, signal instanceof AbortSignal ? signal : undefined);
+    }
+  };
 }
 
 /** Fills in the defaults. Throws `AS_OF_IN_FUTURE` for an instant in the future, `USAGE_INVALID` for one too long ago. */

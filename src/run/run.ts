@@ -7,7 +7,7 @@ import type { LoadWarning } from '../load/answer-pages.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import type { Slice } from '../model/slice.ts';
-import { labelOf, type Window } from '../model/window.ts';
+import { labelOf, namesOf, type Window } from '../model/window.ts';
 import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
 import { recordWarnings } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -97,7 +97,7 @@ export function fail(
   { record, emit }: Pick<Run, 'record' | 'emit'>,
 ): void {
   if (about === null && record.failures.some((failure) => failure.message === message)) return;
-  emit({ type: 'failed', code, ...namesOf(about), message, hint });
+  emit({ type: 'failed', code, ...subjectNames(about), message, hint });
 }
 
 export function warn(
@@ -105,13 +105,11 @@ export function warn(
   about: Subject,
   { emit }: Pick<Run, 'emit'>,
 ): void {
-  emit({ ...warningEvent(code, message), ...namesOf(about) });
+  emit({ ...warningEvent(code, message), ...subjectNames(about) });
 }
 
-function namesOf(about: Subject) {
-  if (about === null || typeof about === 'string') return { slice: about, window: null };
-  return { slice: about.slice.name, window: labelOf(about) };
-}
+const subjectNames = (about: Subject) =>
+  about === null || typeof about === 'string' ? { slice: about, window: null } : namesOf(about);
 
 /** Stores the warnings that came since the last time. A kill loses the later ones. */
 export async function saveWarnings({ warehouse, runId, record }: Run): Promise<void> {

@@ -139,22 +139,17 @@ async function nightCatalog(crawl: Crawl, stored: Catalog | null): Promise<Catal
     },
   });
   clock.check();
-  await archiveStoredCatalog(crawl);
+  // The catalog that gives the run's answers their types.
+  const seenAt = crawl.config.archiveMs === null ? null : await catalogSeenAt(warehouse);
+  if (seenAt !== null) {
+    const catalog = { seenAt, items: await readCatalog(warehouse) };
+    await orWarn('The catalog was not archived', null, crawl, async () =>
+      archiveCatalog(warehouse.path, catalog),
+    );
+  }
   if (stored === null) return refreshed;
   const current = await readCatalog(warehouse, slices);
   return isDeepStrictEqual(stored, current) ? stored : current;
-}
-
-/** Archives the catalog that gives the run's answers their types. */
-async function archiveStoredCatalog(run: Run): Promise<void> {
-  const { config, warehouse } = run;
-  if (config.archiveMs === null) return;
-  const seenAt = await catalogSeenAt(warehouse);
-  if (seenAt === null) return;
-  const catalog = { seenAt, items: await readCatalog(warehouse) };
-  await orWarn('The catalog was not archived', null, run, async () =>
-    archiveCatalog(warehouse.path, catalog),
-  );
 }
 
 /** Archives the answers of a batch that were loaded. An answer that was held back or failed must not be loaded again. */

@@ -93,7 +93,7 @@ const MAX_CONCURRENT = 20;
 
 /** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
-  const { planAt, request } = run;
+  const { planAt } = run;
   const slices = targets.map(({ slice }) => slice);
   const evidence = await controlEvidence(run.config, run.warehouse, slices, planAt);
   const cost = await requestCost(run.warehouse);
@@ -108,15 +108,8 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
     const ledger = await readSliceLedger(run.warehouse, slice.name);
     const control = evidence.get(slice.name) ?? null;
     const { metrics } = columns;
-    const plan = planSlice({
-      slice,
-      metrics,
-      ledger,
-      planAt,
-      forced: request.forced,
-      control,
-      cost,
-    });
+    const { forced } = run.request;
+    const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, cost });
     if (control !== null) await reportMoved(run, plan, control);
     plans.push(plan);
   }
@@ -165,14 +158,9 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
 /** Puts a complete new table in the place of the live one, or warns why it cannot yet: nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise<void> {
   const { slice, columns } = target;
+  const { metrics } = columns;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
-  const plan = planSlice({
-    slice,
-    metrics: columns.metrics,
-    ledger,
-    planAt: run.planAt,
-    forced: null,
-  });
+  const plan = planSlice({ slice, metrics, ledger, planAt: run.planAt, forced: null });
   let reason = swapBlockedBy(plan, ledger.live);
   if (reason === null && ledger.live !== null && lost.size > 0) {
     const table = liveTable(slice.name);
@@ -193,25 +181,23 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
  * see until a new one is complete.
  */
 export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Promise<void> {
-  const served = await Promise.all(targets.map(async (target) => servedTarget(run, target)));
-  for (const target of [...targets, ...served.flatMap((each) => each ?? [])]) {
-    const deleted = await deleteOld(run.warehouse, target, run.planAt);
-    if (deleted !== null)
-      run.emit({ type: 'periods_deleted', slice: target.slice.name, ...deleted });
+  const { warehouse, planAt, emit } = run;
+  for (const target of targets) {
+    const { slice, state } = target;
+    const { name, grain, retainDays } = slice;
+    const tables = [target];
+    if (state === 'building' && grain !== null && retainDays !== null) {
+      const { live } = await readSliceLedger(warehouse, name);
+      const table = liveTable(name);
+      const hasGrain =
+        live !== null && (await storedColumnTypes(warehouse, table, name)).has(grain);
+      if (hasGrain) tables.push({ ...target, state: 'live', fingerprint: live.fingerprint, table });
+    }
+    for (const table of tables) {
+      const deleted = await deleteOld(warehouse, table, planAt);
+      if (deleted !== null) emit({ type: 'periods_deleted', slice: name, ...deleted });
+    }
   }
-}
-
-/** The live table beside one that is being built, if it has the same date dimension. */
-async function servedTarget({ warehouse }: Run, target: Target): Promise<Target | null> {
-  const { slice, state } = target;
-  if (state !== 'building' || slice.grain === null || slice.retainDays === null) return null;
-  const { live } = await readSliceLedger(warehouse, slice.name);
-  const table = liveTable(slice.name);
-  if (live === null) return null;
-  const columns = await storedColumnTypes(warehouse, table, slice.name);
-  return columns.has(slice.grain)
-    ? { ...target, state: 'live', fingerprint: live.fingerprint, table }
-    : null;
 }
 
 const changedRow = z.object({

@@ -19,7 +19,7 @@ import type { Emit } from '../events.ts';
 import { withChanges, withMetrics } from '../warehouse/tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import { rowsPerDay } from '../model/ledger.ts';
-import { boxesOf, boxId, controlBoxesOf, labelOf, partId, type Window } from '../model/window.ts';
+import { boxesOf, boxId, controlBoxesOf, namesOf, partId, type Window } from '../model/window.ts';
 import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
@@ -84,9 +84,7 @@ const unanswered = (window: Window): PendingWindow => {
 class WindowLoader {
   readonly #run: Run;
   readonly #source: Source;
-  readonly #targets: Targets;
-  readonly #lost: Loading['lost'];
-  readonly #controls: Map<string, NightControl>;
+  readonly #into: Loading;
   /** Of control totals. */
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
   /** Windows that were neither loaded nor failed. */
@@ -100,22 +98,14 @@ class WindowLoader {
   /** Ends all requests, if credentials are refused or loading ends. */
   readonly #stop = new AbortController();
 
-  constructor(
-    run: Run,
-    source: Source,
-    { targets, lost, controls }: Loading,
-    unsized: readonly SlicePlan[],
-  ) {
+  constructor(run: Run, source: Source, into: Loading, unsized: readonly SlicePlan[]) {
     this.#run = run;
     this.#source = source;
-    this.#targets = targets;
-    this.#lost = lost;
-    this.#controls = controls;
+    this.#into = into;
     this.#unsized = new Map(unsized.map((plan) => [plan.slice.name, { plan, held: [] }]));
   }
 
   async load(windows: readonly Window[]): Promise<void> {
-    const { signal } = this.#run;
     const begun = new Set<string>();
     for (const window of windows) {
       const { name } = window.slice;
@@ -125,29 +115,30 @@ class WindowLoader {
       begun.add(name);
     }
     try {
-      const until = AbortSignal.any([signal, this.#stop.signal]);
+      const { targets } = this.#into;
+      const until = AbortSignal.any([this.#run.signal, this.#stop.signal]);
       const onAnswer = (window: Window, bytes: number): void => this.#resize(window, bytes);
-      for await (const batch of this.#source.answers(
-        this.#waiting,
-        this.#targets,
-        until,
-        onAnswer,
-      )) {
+      for await (const batch of this.#source.answers(this.#waiting, targets, until, onAnswer)) {
         const pending: PendingWindow[] = [];
         for (const missed of batch.missed) pending.push(...(await this.#afterMiss(missed)));
         const outcomes = await this.#loadBatch(batch);
         for (const outcome of outcomes) pending.push(...(await this.#afterLoad(outcome)));
         await this.#source.archive(batch.spooled, outcomes);
         await saveWarnings(this.#run);
-        if (batch.spooled.some(({ window }) => this.#cured.has(window)))
-          this.#omitLost(await this.#lost());
+        if (batch.spooled.some(({ window }) => this.#cured.has(window))) {
+          const lost = await this.#into.lost();
+          for (const [index, { window, answers }] of this.#waiting.entries()) {
+            const listed = answers.size === 0 ? withoutLost(window, lost) : null;
+            if (listed !== null) this.#waiting[index] = unanswered(listed);
+          }
+        }
         this.#waiting.unshift(...pending);
         // Some windows that were put back still need answers of this batch.
         const paths = new Set(
           pending.flatMap(({ answers }) => [...answers.values()].flatMap(pathsOf)),
         );
-        const answers = [...batch.spooled, ...batch.missed].flatMap((each) =>
-          Array.from(each.answers.values()),
+        const answers = [...batch.spooled, ...batch.missed].flatMap((taken) =>
+          Array.from(taken.answers.values()),
         );
         await this.#source.discard(
           answers.filter((answer) => !pathsOf(answer).some((path) => paths.has(path))),
@@ -171,7 +162,7 @@ class WindowLoader {
   async #loadBatch({ spooled, fetchedAt }: AnswerBatch): Promise<readonly Outcome[]> {
     if (spooled.length === 0) return [];
     // May give the tables other types.
-    const lost = await this.#lost();
+    const lost = await this.#into.lost();
     const { warehouse, runId, request, emit, signal } = this.#run;
     const { canRequest, read } = this.#source;
     const bySlice = new Map<string, Spooled[]>();
@@ -179,11 +170,11 @@ class WindowLoader {
       const { name } = answered.window.slice;
       const ofSlice = bySlice.get(name);
       if (ofSlice !== undefined) ofSlice.push(answered);
-      else if (this.#targets.has(name) && !signal.aborted) bySlice.set(name, [answered]);
+      else if (this.#into.targets.has(name) && !signal.aborted) bySlice.set(name, [answered]);
       else this.unread.push(answered.window);
     }
     const batches = [...bySlice].flatMap(([name, answers]) => {
-      const [target, [first]] = [this.#targets.get(name), answers];
+      const [target, [first]] = [this.#into.targets.get(name), answers];
       if (target === undefined || first === undefined) return [];
       const { slice } = first.window;
       const batch = {
@@ -193,7 +184,7 @@ class WindowLoader {
         // Archived answers were accepted when they were loaded, losses included.
         // Totals of days that have none yet are no loss.
         acceptLoss: request.acceptLoss || !canRequest || slice.control !== undefined,
-        control: this.#controls.get(name) ?? null,
+        control: this.#into.controls.get(name) ?? null,
       };
       return [{ batch, target }];
     });
@@ -207,7 +198,7 @@ class WindowLoader {
       const { batch, target } = batches[at] ?? {};
       if (batch === undefined || target === undefined) continue;
       const { name: slice } = target.slice;
-      this.#targets.set(slice, withChanges(target, loaded.target));
+      this.#into.targets.set(slice, withChanges(target, loaded.target));
       const [from, into] = [batch.spooled.length, loaded.outcomes.length];
       if (from !== into) emit({ type: 'windows_regrouped', slice, from, into });
       outcomes.push(...loaded.outcomes);
@@ -232,35 +223,26 @@ class WindowLoader {
     if (heavy.size > 0)
       return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
-    const others = isRefused ? withoutLost(window, await this.#lost()) : null;
-    if (others !== null) {
+    const lost: LostApps = isRefused ? await this.#into.lost() : new Map();
+    const listed = withoutLost(window, lost);
+    if (listed !== null) {
       this.#emitAgain(window, failure.message);
-      this.#cured.add(others);
-      return [unanswered(others)];
+      this.#cured.add(listed);
+      return [unanswered(listed)];
     }
-    if (!isRefused || !(await this.#keepsLost(window.slice))) return this.#fail(failure, window);
     const { name } = window.slice;
+    const target = this.#into.targets.get(name);
+    // The stored values of lost apps are kept. The end of the run names them.
+    const isKept =
+      target !== undefined &&
+      requestsOnlyLost(window.slice, lost) &&
+      (await lostAppsIn(this.#run.warehouse, target, lost)).length > 0;
+    if (!isKept) return this.#fail(failure, window);
     const rest = this.#waiting.filter(({ window: { slice } }) => slice.name !== name);
     const from = 1 + this.#waiting.length - rest.length;
     this.#waiting.splice(0, Infinity, ...rest);
     this.#run.emit({ type: 'windows_regrouped', slice: name, from, into: 0 });
     return [];
-  }
-
-  /** Whether a slice requests only lost apps, whose stored values are kept; the end of the run names them. */
-  async #keepsLost(slice: Slice): Promise<boolean> {
-    const target = this.#targets.get(slice.name);
-    const lost = await this.#lost();
-    if (target === undefined || !requestsOnlyLost(slice, lost)) return false;
-    return (await lostAppsIn(this.#run.warehouse, target, lost)).length > 0;
-  }
-
-  /** Leaves lost apps out of the waiting windows. */
-  #omitLost(lost: LostApps): void {
-    for (const [at, { window, answers }] of this.#waiting.entries()) {
-      const others = answers.size === 0 ? withoutLost(window, lost) : null;
-      if (others !== null) this.#waiting[at] = unanswered(others);
-    }
   }
 
   /** Returns the windows to request in place of one that was not loaded. */
@@ -292,23 +274,21 @@ class WindowLoader {
   async #reportLoaded(loaded: Loaded): Promise<void> {
     const { window, rows, fetched, rejected, restated, empty } = loaded;
     const { slice, fingerprint, parts } = window;
-    const names = { slice: slice.name, window: labelOf(window) };
     const counts = { rows, fetched, rejected, restated, empty };
-    this.#run.emit({ type: 'window_loaded', ...names, ...counts });
+    this.#run.emit({ type: 'window_loaded', ...namesOf(window), ...counts });
     if (parts.length > 1 && loaded.warnings.every(({ code }) => code !== 'UNPROVEN')) {
       const { warehouse, planAt } = this.#run;
       await saveSize(warehouse, { slice: slice.name, fingerprint }, { parts }, planAt);
     }
     for (const warning of loaded.warnings) {
       // Of a slice whose rows differ from its control totals, one window says so.
-      const isNews = warning.code !== 'CONTROL_DIFFERS' || this.#controls.delete(slice.name);
+      const isNews = warning.code !== 'CONTROL_DIFFERS' || this.#into.controls.delete(slice.name);
       if (isNews) warn(warning, window, this.#run);
     }
   }
 
   #emitAgain(window: Window, because: string): void {
-    const where = { slice: window.slice.name, window: labelOf(window) };
-    this.#run.emit({ type: 'window_asked_again', ...where, because });
+    this.#run.emit({ type: 'window_asked_again', ...namesOf(window), because });
   }
 
   /** After a slice's first answer, queues its other windows, as few as the size of the answer allows. */
@@ -342,33 +322,29 @@ class WindowLoader {
     const { warehouse, planAt, emit } = this.#run;
     // A slice with a window that was too heavy must not get longer ones.
     this.#release(window);
-    const where = { slice: slice.name, window: labelOf(window), because: failure.message };
+    const split = { type: 'window_split', ...namesOf(window), because: failure.message } as const;
     const halves = splitByPeriods(window);
     if (halves !== null) {
       const maxDays = Math.max(
         ...halves.map(({ requested }) => daysBetween(requested.start, requested.end)),
       );
       await saveSize(warehouse, { slice: slice.name, fingerprint }, { maxDays }, planAt);
-      emit({ type: 'window_split', ...where, by: 'days', into: halves.length });
+      emit({ ...split, by: 'days', into: halves.length });
       // The newest half first, as the newest windows are requested first.
       return halves.toReversed().map(unanswered);
     }
-    const target = this.#targets.get(slice.name);
+    const target = this.#into.targets.get(slice.name);
     const stored = new Map(target === undefined ? [] : await readKnownValues(warehouse, target));
-    const apps = stored.get('app_token');
+    const lost = await this.#into.lost();
     // A request that names a lost app may be refused.
-    const lost = await this.#lost();
-    if (apps !== undefined)
-      stored.set(
-        'app_token',
-        apps.filter(({ value }) => !lost.has(value)),
-      );
+    const apps = stored.get('app_token')?.filter(({ value }) => !lost.has(value));
+    if (apps !== undefined) stored.set('app_token', apps);
     // An answer cut to one row shows only one value of each dimension, which divides nothing.
     const inParts =
       splitParts(window, parts, new Map([...stored, ...(divided.values ?? [])])) ??
       splitParts(window, parts, stored);
     if (inParts === null) return null;
-    emit({ type: 'window_split', ...where, by: 'values', into: inParts.parts.length });
+    emit({ ...split, by: 'values', into: inParts.parts.length });
     const round = roundAfter(divided.shortfall ?? null, divided.round, window, inParts);
     // Without the batches of a part that was divided.
     const boxes = new Set([...boxesOf(inParts), ...controlBoxesOf(inParts)].map(boxId));
@@ -379,7 +355,7 @@ class WindowLoader {
   /** Saves that metrics do not add up in a slice, and warns of it. Its target no longer sums them. */
   async #stopSumming(metrics: readonly string[], { window, answers }: Spooled): Promise<void> {
     const { name } = window.slice;
-    const target = this.#targets.get(name);
+    const target = this.#into.targets.get(name);
     if (target === undefined) return;
     for (const metric of metrics) {
       const message = `The rows' ${metric} did not add up to the service's total, and smaller requests returned no more rows: it is not additive here and no longer summed.`;
@@ -388,7 +364,7 @@ class WindowLoader {
     }
     const shown = { notAdditive: metrics, addsUp: [] };
     const seenAt = requestedAtOf(answers);
-    this.#targets.set(name, await saveAdditivity(this.#run.warehouse, target, shown, seenAt));
+    this.#into.targets.set(name, await saveAdditivity(this.#run.warehouse, target, shown, seenAt));
   }
 }
 

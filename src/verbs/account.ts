@@ -15,12 +15,12 @@ import type { CatalogItem } from '../model/catalog-item.ts';
 import type { Link, Partner } from '../model/link.ts';
 import {
   type Circumstances,
+  verb,
   withDefaults,
   onScratchWarehouse,
   onWarehouse,
   withService,
 } from '../run/circumstances.ts';
-import { verb } from '../run/library-verb.ts';
 import type { SpendSummary } from '../account/send-spend.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 

@@ -9,11 +9,11 @@ import type { Exported, ExportOptions } from '../publish/export.ts';
 import type { Publication } from '../publish/publish.ts';
 import {
   chosenSlices,
+  verb,
   withDefaults,
   onWarehouse,
   type Circumstances,
 } from '../run/circumstances.ts';
-import { verb } from '../run/library-verb.ts';
 
 /** A target that fails does not stop the others; one that cannot be written at all does. */
 export const publish = verb(
