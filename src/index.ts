@@ -35,13 +35,7 @@ import type { StatusReport } from './report/status/status-report.ts';
 
 export { dbtSources, drop, dropLoss, exportRows, lakeDdl, publish } from './verbs/copies.ts';
 export { catalog, createLink, links, partners, sendSpend, updateLink } from './verbs/account.ts';
-export type {
-  CatalogOptions,
-  LinkChangeOptions,
-  LinksOptions,
-  NewLinkOptions,
-  SpendOptions,
-} from './verbs/account.ts';
+export type * from './verbs/account.ts';
 export {
   exitCodeOf,
   Failure,
