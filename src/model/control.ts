@@ -33,7 +33,36 @@ export function controlsOf(slices: readonly Slice[]): Control[] {
     if (members === undefined) groups.set(name, [slice]);
     else members.push(slice);
   }
-  return [...groups].map(([name, members]) => ({ slice: internalSlice(name, members), members }));
+  return [...groups].map(([name, members]) => {
+    const [{ grain, datePeriod, utcOffset, weekStartsOn, headers }] = members;
+    // A metric adds up only if every slice that states it says so.
+    const additive = members.flatMap((member) => Object.entries(member.additive));
+    const slice: Slice = {
+      name,
+      control: name,
+      dimensions: grain === null ? [] : [grain],
+      metrics: [...new Set(members.flatMap(({ metrics }) => metrics))],
+      grain,
+      datePeriod,
+      utcOffset,
+      weekStartsOn,
+      parameters: parametersOf(members[0]),
+      headers,
+      maxUrlBytes: Math.min(...members.map(({ maxUrlBytes = MAX_URL_BYTES }) => maxUrlBytes)),
+      refresh: 'nightly',
+      horizons: [],
+      settleMs: Math.max(...members.map(({ settleMs }) => settleMs)),
+      lifetimeMs: 0,
+      types: Object.fromEntries(members.flatMap(({ types }) => Object.entries(types))),
+      additive: Object.fromEntries(
+        additive.toSorted(([, one], [, other]) => Number(other) - Number(one)),
+      ),
+      completeness: 'require',
+      retainDays: null,
+      maxRejects: 0,
+    };
+    return { slice, members };
+  });
 }
 
 /** Returns the name of a slice's control totals. It contains a hyphen, so that no configured slice has it. */
@@ -47,36 +76,6 @@ export function controlName(slice: Slice): string | null {
 
 const parametersOf = ({ parameters }: Slice): Slice['parameters'] =>
   Object.fromEntries(Object.entries(parameters).filter(([name]) => !ordering.has(name)));
-
-function internalSlice(name: string, members: readonly [Slice, ...Slice[]]): Slice {
-  const [first] = members;
-  // A metric adds up only if every slice that states it says so.
-  const additive = members.flatMap((member) => Object.entries(member.additive));
-  return {
-    name,
-    control: name,
-    dimensions: first.grain === null ? [] : [first.grain],
-    metrics: [...new Set(members.flatMap(({ metrics }) => metrics))],
-    grain: first.grain,
-    datePeriod: first.datePeriod,
-    utcOffset: first.utcOffset,
-    weekStartsOn: first.weekStartsOn,
-    parameters: parametersOf(first),
-    headers: first.headers,
-    maxUrlBytes: Math.min(...members.map(({ maxUrlBytes = MAX_URL_BYTES }) => maxUrlBytes)),
-    refresh: 'nightly',
-    horizons: [],
-    settleMs: Math.max(...members.map(({ settleMs }) => settleMs)),
-    lifetimeMs: 0,
-    types: Object.fromEntries(members.flatMap(({ types }) => Object.entries(types))),
-    additive: Object.fromEntries(
-      additive.toSorted(([, one], [, other]) => Number(other) - Number(one)),
-    ),
-    completeness: 'require',
-    retainDays: null,
-    maxRejects: 0,
-  };
-}
 
 /** A member with its metrics and what is stored of it. */
 export interface ControlledSlice {

@@ -61,7 +61,6 @@ export function linkOf(stated: StatedLink): Link {
 
 /** Ignores blanks and Unicode form, which a service may change. */
 export function isSameName(one: string, other: string): boolean {
-  return plainName(one) === plainName(other);
+  const plain = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+  return plain(one) === plain(other);
 }
-
-const plainName = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
