@@ -1,7 +1,7 @@
 /**
- * Runs the command that argv names; the only file that uses the streams, signals and exit code of the process.
+ * Runs the command that argv names. The only file that uses the streams, signals and exit code of the process.
  * Scrubs secrets from all output. Only results go to stdout. A closed pipe does not stop a load. The first signal lets the
- * command finish or roll back; the second ends the process at once.
+ * command finish or roll back. The second ends the process at once.
  */
 
 import './commands/working-directory.ts';
@@ -27,7 +27,7 @@ import {
 } from './errors.ts';
 import { version } from './config/version.ts';
 
-/** A run that a signal stopped has this long to end; then the process is killed. */
+/** A run that a signal stopped has this long to end. Then the process is killed. */
 const HARD_STOP_MS = 20_000;
 /** A handle left open by mistake must not keep a nightly job from ending. */
 const LINGER_MS = 5000;
@@ -65,7 +65,7 @@ const shell: Shell = {
 const safe = (text: string | JsonLine): string =>
   text instanceof JsonLine ? text.text : scrub(printable(text));
 
-/** A signal ends the waiting; the end of the input counts as an empty answer. */
+/** A signal ends the waiting. The end of the input counts as an empty answer. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   // The terminal itself edits the line and turns Ctrl-C into a signal.
@@ -90,9 +90,9 @@ let unwritten: Error | null = null;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** Waits for every thread; the next signal then ends the process. */
+/** Waits for every thread. The next signal then ends the process. */
 function exitBy(name: SignalName): void {
-  for (const each of SIGNALS) process.removeAllListeners(each);
+  for (const signal of SIGNALS) process.removeAllListeners(signal);
   process.exit(signalExitCodes[name]);
 }
 

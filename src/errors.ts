@@ -1,4 +1,4 @@
-/** The closed lists of failures and warnings. A kind fixes the exit code (sysexits); a code is stable, for grep and alerts. */
+/** The closed lists of failures and warnings. A kind fixes the exit code (sysexits). A code is stable, for grep and alerts. */
 
 /** 128 plus the signal's number, as shells report. */
 export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -217,7 +217,7 @@ const TOO_MANY_FILES = /\b(?:EMFILE|ENFILE)\b|Too many open files/;
 
 /** In the message, whatever words the system used. */
 export const FULL_DISK = 'the disk is full';
-/** Full disk and full quota; Node 20 knows only the number of `EDQUOT`. */
+/** Full disk and full quota. Node 20 knows only the number of `EDQUOT`. */
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
 
 function isOfFullDisk(error: unknown): boolean {
@@ -259,7 +259,7 @@ export function exitCodeOf(failures: readonly Pick<Failure, 'code'>[]): number {
   return gravest(failures.map(({ code }) => exitCodes[failureCodes[code]]));
 }
 
-/** Returns the gravest of some exit codes; 0 if none is that of a failure. */
+/** Returns the gravest of some exit codes, or 0 if none is that of a failure. */
 export function gravest(codes: readonly number[]): number {
   return Object.values(exitCodes).find((exitCode) => codes.includes(exitCode)) ?? 0;
 }

@@ -44,7 +44,7 @@ interface EventFields {
   partners_loaded: { rows: number };
   /** `removed` links were stored before and are no longer listed. */
   links_loaded: { app: string; rows: number; requests: number; removed: number };
-  /** How many partners and links are stored at the end of a run; those not configured count as none. */
+  /** How many partners and links are stored at the end of a run. Links that are not configured count as none. */
   dimensions_stored: { partners: number; links: number };
   /** How many of the due lines of ad spend have an outcome. */
   spend_settled: { settled: number; due: number };

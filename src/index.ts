@@ -137,7 +137,7 @@ export const plan = verb(
 );
 
 /**
- * Loads every due window and publishes. Failures of windows are in the summary; what could be loaded is committed. Throws what
+ * Loads every due window and publishes. Failures of windows are in the summary, and all else is committed. Throws what
  * kept the run from starting.
  */
 export const sync = verb(async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> =>

@@ -17,13 +17,13 @@ import { startOfYear } from 'date-fns/startOfYear';
 declare const dayBrand: unique symbol;
 declare const offsetBrand: unique symbol;
 
-/** A civil date, `YYYY-MM-DD`; compares correctly as text. */
+/** A civil date, `YYYY-MM-DD`, which compares correctly as text. */
 export type Day = string & { readonly [dayBrand]: true };
 
 /** A fixed offset from UTC, `+HH:MM` or `-HH:MM`. */
 export type UtcOffset = string & { readonly [offsetBrand]: true };
 
-/** Half-open, `[start, end)`; empty when the two are equal. */
+/** Half-open, `[start, end)`. */
 export interface DayInterval {
   readonly start: Day;
   readonly end: Day;
@@ -115,11 +115,11 @@ const asDay = (of: Date): Day => day(of.toISOString().slice(0, 10));
 
 export function addDays(to: Day, count: number): Day {
   const ms = msOf(to) + count * MS_PER_DAY;
-  const known = knownDays.get(ms);
-  if (known !== undefined) return known;
-  const made = asDay(new Date(ms));
-  knownDays.set(ms, made);
-  return made;
+  const cached = knownDays.get(ms);
+  if (cached !== undefined) return cached;
+  const computed = asDay(new Date(ms));
+  knownDays.set(ms, computed);
+  return computed;
 }
 
 export function daysBetween(earlier: Day, later: Day): number {

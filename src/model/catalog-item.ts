@@ -1,4 +1,4 @@
-/** A catalog item in the warehouse and the archive; apart from `catalog.ts`, which needs no schema. */
+/** A catalog item in the warehouse and the archive. Apart from `catalog.ts`, which needs no schema. */
 
 import * as z from 'zod';
 
@@ -13,7 +13,7 @@ export const catalogItem = z.object({
   name: text,
   shortName: text,
   section: text,
-  /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`; others may occur. */
+  /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`, or another. */
   formatting: text,
   description: text,
   /** Any other fields, as a JSON object. */

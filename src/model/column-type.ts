@@ -1,4 +1,4 @@
-/** Exact numbers: decimals as the service writes them, never through a float; column types for them, and lossless widening. */
+/** Exact numbers: decimals as the service writes them, never through a float, their column types, and lossless widening. */
 
 export type ColumnType =
   | { readonly kind: 'BIGINT' }
@@ -30,7 +30,7 @@ export function parseColumnType(text: string): ColumnType | null {
     : null;
 }
 
-/** Digits that a type holds before and after the point; infinite for DOUBLE. */
+/** Returns the digits that a type holds before and after the point. */
 export function capacityOf(type: ColumnType): {
   readonly whole: number;
   readonly fraction: number;
@@ -77,7 +77,7 @@ export function commonType(types: readonly [ColumnType, ...ColumnType[]]): Colum
 
 interface Decimal {
   readonly negative: boolean;
-  /** Without leading zeros; empty for a magnitude below one. */
+  /** Without leading zeros, so empty for a magnitude below one. */
   readonly whole: string;
   /** Without trailing zeros. */
   readonly fraction: string;

@@ -108,7 +108,7 @@ export function controlledDays(
 /** A total that differs from the one its period was loaded with. */
 export const movedTotal = z.object({
   start: z.string().transform(day),
-  /** Of a cube; else empty. */
+  /** Empty unless the slice is a cube. */
   age: z.string(),
   metric: z.string(),
   before: z.number().nullable(),

@@ -18,8 +18,8 @@ export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);
   if (match === null) return null;
   const [, count = '', unit = ''] = match;
-  const found = Object.entries(unitMs).find(([name]) => name === unit);
-  return found === undefined ? null : Math.round(Number(count) * found[1]);
+  const entry = Object.entries(unitMs).find(([name]) => name === unit);
+  return entry === undefined ? null : Math.round(Number(count) * entry[1]);
 }
 
 /** Formats a duration in the largest unit that divides it. */

@@ -7,14 +7,14 @@ import type { Slice } from './slice.ts';
 import { hasRoom, ownValues, type Part, valuesOf } from './window.ts';
 
 /**
- * `proven` by the service's totals; `unverifiable` if none adds up or all agree only within rounding; `unproven` if something
+ * `proven` by the service's totals. `unverifiable` if none adds up or all agree only within rounding. `unproven` if something
  * speaks against it but the slice loads the answer all the same.
  */
 export const verdicts = ['proven', 'unverifiable', 'unproven'] as const;
 
 export type CompletenessVerdict = (typeof verdicts)[number];
 
-/** Not over when fetched; requested in part; empty, not confirmed by a second run; may still change; final. Least settled first. */
+/** Least settled first: not over when fetched, requested in part, empty and not confirmed, may still change, final. */
 export const periodStates = ['open', 'cut', 'empty', 'maturing', 'final'] as const;
 
 export type PeriodState = (typeof periodStates)[number];
@@ -30,7 +30,7 @@ export const periodColumns = z.object({
   bucket: days,
   /** The days of it inside the date period: `requested_start`, `requested_end`. */
   requested: days,
-  /** Of the cohorts in a cube; otherwise empty. */
+  /** Of the cohorts in a cube, otherwise empty. */
   age: z.string(),
   loadId: z.number(),
   fetchedAt: z.date(),
@@ -41,14 +41,14 @@ export const periodColumns = z.object({
   verdict: z.enum(verdicts),
   /** Null unless the answer was computed before it was requested. */
   computedAt: z.date().nullable(),
-  /** Metrics that the answer calls immature; null if there are none. */
+  /** Metrics that the answer calls immature. */
   immature: z.array(z.string()).nullable(),
   endsAt: z.date(),
   whole: z.boolean(),
   state: z.enum(periodStates),
-  /** The instant that counts as the fetch for finality; null if nothing of the period can be final. */
+  /** The instant that counts as the fetch for finality. Null if nothing of the period can be final. */
   trustedAt: z.date().nullable(),
-  /** From when new values can be expected; null if none are. */
+  /** From when new values can be expected. */
   nextRefreshAt: z.date().nullable(),
 });
 
@@ -59,7 +59,7 @@ export interface PeriodRecord extends Readonly<z.infer<typeof periodColumns>> {
   readonly metrics: readonly string[];
 }
 
-/** What a fetch brought of a period; the rest of its record follows from it. */
+/** What a fetch brought of a period. The rest of its record follows from it. */
 export type FetchedPeriod = Omit<
   PeriodRecord,
   'endsAt' | 'whole' | 'state' | 'trustedAt' | 'nextRefreshAt'
@@ -73,7 +73,7 @@ export interface LearnedSize {
   readonly learnedAt: Date;
 }
 
-/** What is too heavy this week may be light in the next; if not, one request a week fails. */
+/** What is too heavy this week may be light in the next. If not, one request a week fails. */
 const SIZE_KEPT_MS = 7 * MS_PER_DAY;
 
 export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() - SIZE_KEPT_MS);
@@ -85,7 +85,7 @@ export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize |
 }
 
 /**
- * Returns the parts that a run requests at first; undefined if none were learned, if they have no room for a metric that was
+ * Returns the parts that a run requests at first. Undefined if none were learned, if they have no room for a metric that was
  * added, or if they lack values of the slice's own list, as those that were learned without a lost app do.
  */
 export function learnedParts(
@@ -96,9 +96,9 @@ export function learnedParts(
   const parts = knownSize(table, planAt)?.parts ?? [];
   const isComplete = slice.dimensions.every((dimension) => {
     const lists = parts.map((part) => valuesOf(part, dimension).in);
-    const listed = new Set(lists.flatMap((list) => list ?? []));
-    const own = ownValues(slice, dimension) ?? [];
-    return lists.includes(null) || own.every((value) => listed.has(value));
+    const values = new Set(lists.flatMap((list) => list ?? []));
+    const filtered = ownValues(slice, dimension) ?? [];
+    return lists.includes(null) || filtered.every((value) => values.has(value));
   });
   const isUsable = parts.length > 0 && isComplete && parts.every((part) => hasRoom(slice, part));
   return isUsable ? parts : undefined;
@@ -128,9 +128,9 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
   const byStart = new Map<Day, [PeriodRecord, ...PeriodRecord[]]>();
   for (const periods of ages.values()) {
     for (const [start, period] of periods) {
-      const known = byStart.get(start);
-      if (known === undefined) byStart.set(start, [period]);
-      else known.push(period);
+      const records = byStart.get(start);
+      if (records === undefined) byStart.set(start, [period]);
+      else records.push(period);
     }
   }
   const inOrder = [...byStart].toSorted(([one], [other]) => (one < other ? -1 : 1));

@@ -20,10 +20,10 @@ export interface Link {
   readonly level: number;
   readonly archived: boolean;
   readonly hasSubtrackers: boolean;
-  /** Null on sub-links in listings; they inherit their parent's. */
+  /** Null on sub-links in listings, which inherit their parent's. */
   readonly partnerId: string | null;
   readonly costDataEnabled: boolean;
-  /** URLs contain macros, brackets and spaces; stored byte for byte. Null if the service sent none. */
+  /** URLs contain macros, brackets and spaces, and are stored byte for byte. */
   readonly url: string | null;
   readonly clickUrl: string | null;
   readonly impressionUrl: string | null;

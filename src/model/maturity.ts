@@ -7,7 +7,7 @@ import { ageOf, endOf, isWhole, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
 import type { DueReason } from './window.ts';
 
-/** In days; after the last, only finality counts. */
+/** In days. After the last, only finality counts. */
 export const milestoneAges: readonly number[] = [1, 2, 3, 4, 5, 7, 10, 14];
 
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Days after a period's end in which values may change (documented: how numbers move); null for ever. A cohort must also reach
+ * Days after a period's end in which values may change (documented: how numbers move). Null is for ever. A cohort must also reach
  * its age, and a computed metric waits for its parts.
  */
 const kindDays = {
@@ -34,9 +34,9 @@ export interface CohortAge {
 export interface DocumentedMetric {
   readonly form: string;
   readonly kind: MetricKind;
-  /** Days after a period's end in which its values may change; null for ever. */
+  /** Days after a period's end in which its values may change. Null is for ever. */
   readonly horizonDays: number | null;
-  /** Days after a period's end until its total can be compared from night to night; null if it grows forever. */
+  /** Days after a period's end until its total can be compared from night to night. Null if it grows forever. */
   readonly comparableDays: number | null;
   /** The part of a computed metric that becomes final last, or the metric itself. */
   readonly latest: string;
@@ -53,7 +53,7 @@ export type MoneyFlow = 'spend' | 'revenue';
 interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
   /** Parts, separated by `; `, or in a ratio by ` / `, which a factor may precede. */
   readonly computedFrom: string;
-  /** The only catalog list whose ids have this form; empty if all lists count. */
+  /** The only catalog list whose ids have this form, or empty if all lists count. */
   readonly onlyIn: string;
   readonly pattern: RegExp;
   readonly end: string;
@@ -111,19 +111,19 @@ export const documentedForms: readonly Form[] = rows
  * counts, and it adds up only if all forms do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
-  const found = documentedForms
+  const matches = documentedForms
     .filter(
       ({ end, onlyIn }) => id.endsWith(end) && (onlyIn === '' || list === null || list === onlyIn),
     )
     .map((form) => inForm(id, form))
     .filter((documented) => documented !== null);
-  const [first, ...others] = found;
+  const [first, ...others] = matches;
   if (first === undefined || others.length === 0) return first ?? null;
-  const comparable = found.map((documented) => documented.comparableDays ?? Infinity);
+  const comparable = matches.map((documented) => documented.comparableDays ?? Infinity);
   return {
     ...latestOf(first, others),
     flow: others.every(({ flow }) => flow === first.flow) ? first.flow : null,
-    addsUp: found.every(({ addsUp }) => addsUp),
+    addsUp: matches.every(({ addsUp }) => addsUp),
     comparableDays: finite(Math.max(...comparable)),
   };
 }
@@ -138,10 +138,10 @@ function inForm(
   const match = pattern.exec(id);
   if (match === null) return null;
   const period = match.groups?.['period'];
-  const stated = period === undefined ? null : parseAge(period);
-  if (period !== undefined && stated === null) return null;
+  const parsed = period === undefined ? null : parseAge(period);
+  if (period !== undefined && parsed === null) return null;
   const age =
-    stated === null ? null : { name: filled(form.replace('_{period}', ''), match), ...stated };
+    parsed === null ? null : { name: filled(form.replace('_{period}', ''), match), ...parsed };
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   // Until an age is over, its total grows every day.
@@ -161,12 +161,12 @@ function inForm(
     .replace(FACTOR, '')
     .split(/; | \/ /);
   const parts = names.filter((name) => name !== '').map((name) => documentedMetric(name, null));
-  const known = parts.filter((part) => part !== null);
-  if (known.length < parts.length) return null;
-  const { horizonDays: lastDays, latest } = latestOf(own, known);
-  const comparable = [own, ...known].map((part) => part.comparableDays ?? Infinity);
+  const documented = parts.filter((part) => part !== null);
+  if (documented.length < parts.length) return null;
+  const { horizonDays: lastDays, latest } = latestOf(own, documented);
+  const comparable = [own, ...documented].map((part) => part.comparableDays ?? Infinity);
   const [flow = null, ...others] = new Set(
-    kind === 'computed' ? known.map((part) => part.flow) : [kindFlows[kind]],
+    kind === 'computed' ? documented.map((part) => part.flow) : [kindFlows[kind]],
   );
   return {
     ...own,
@@ -211,12 +211,12 @@ function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]):
 
 /** Reads `d7`. Returns null for other text and beyond the service's longest age. */
 export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
-  const known = ageUnits.find(({ unit }) => text.startsWith(unit));
+  const ageUnit = ageUnits.find(({ unit }) => text.startsWith(unit));
   const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;
-  if (known === undefined || !(count <= known.longest)) return null;
+  if (ageUnit === undefined || !(count <= ageUnit.longest)) return null;
   // Ages count 24-hour spans: a period's last installer completes age N up to a day later than calendar days would count it.
-  const completeDays = known.daysEach * (count + 1) + (known.unit === 'd' ? 0 : 1);
-  return { unit: known.unit, days: known.daysEach * count, completeDays };
+  const completeDays = ageUnit.daysEach * (count + 1) + (ageUnit.unit === 'd' ? 0 : 1);
+  return { unit: ageUnit.unit, days: ageUnit.daysEach * count, completeDays };
 }
 
 export const longestAgesText = `days to ${longestDays}, weeks to ${longestWeeks}, months to ${longestMonths}`;

@@ -1,6 +1,6 @@
 /**
  * What ripen knows of a metric: how long its values may change, whether they add up, and its type. The slice's settings come
- * first, then the documentation; the catalog states formatting. Without a documented form or stated horizon, it is never final.
+ * first, then the documentation. The catalog states formatting. Without a documented form or stated horizon, it is never final.
  */
 
 import { MS_PER_DAY } from './calendar.ts';
@@ -24,15 +24,15 @@ export type SeenAdditivity = ReadonlyMap<string, boolean>;
 export interface Metric {
   readonly id: string;
   readonly kind: MetricKind | 'unknown';
-  /** How long after a period ends the value may still change; null if forever. */
+  /** How long after a period ends the value may still change. Null is forever. */
   readonly horizonMs: number | null;
-  /** How long after a period ends its total is compared from night to night; null if never. */
+  /** How long after a period ends its total is compared from night to night. */
   readonly comparableMs: number | null;
   /** The source of the horizon, as text for people. */
   readonly horizonFrom: string;
   /** The age of its cohorts, and its name without the age. */
   readonly cohort: CohortAge | null;
-  /** Whether values add up over rows; ratios, averages and distances do not. */
+  /** Whether values add up over rows, as ratios, averages and distances do not. */
   readonly additive: boolean;
   /** How `additive` is known. */
   readonly additivity: Additivity;

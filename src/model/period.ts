@@ -42,7 +42,7 @@ export function endOf(period: Period, offset: UtcOffset): Date {
   return startOfDayAt(period.bucket.end, offset);
 }
 
-/** Returns days since the period's last day; 0 or less until it is over. */
+/** Returns days since the period's last day, 0 or less until it is over. */
 export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
   return daysUntil(period.bucket.end, at, offset) + 1;
 }
@@ -126,10 +126,10 @@ export function coverageOf(
   stored: readonly Pick<Period, 'requested'>[],
   planAt: Date,
 ): DayInterval | null {
-  const stated = resolveDatePeriod(slice, planAt);
-  if (slice.grain === null) return stated ?? stored[0]?.requested ?? null;
+  const datePeriod = resolveDatePeriod(slice, planAt);
+  if (slice.grain === null) return datePeriod ?? stored[0]?.requested ?? null;
   const [first, ...others] = [
-    ...(stated === null ? [] : [stated]),
+    ...(datePeriod === null ? [] : [datePeriod]),
     ...stored.map(({ requested }) => requested),
   ];
   if (first === undefined) return null;
@@ -137,9 +137,9 @@ export function coverageOf(
   // If the start has passed the end, as `month_start:yesterday` on the first of a month, the days before that end stay covered.
   const ends = mayPass(slice.datePeriod) ? datePeriodEnd(slice, planAt) : end;
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
-  const kept = firstKeptDay(slice, planAt) ?? start;
+  const firstDay = firstKeptDay(slice, planAt) ?? start;
   const days = {
-    start: kept > start ? kept : start,
+    start: firstDay > start ? firstDay : start,
     end: earliest(ends > end ? ends : end, tomorrow),
   };
   return days.start < days.end ? days : null;

@@ -15,13 +15,13 @@ export type DateBound =
       readonly daysBefore: number;
     };
 
-/** Both ends are inclusive; resolved against the as-of instant in the slice's offset. */
+/** Both ends are inclusive, and resolved against the as-of instant in the slice's offset. */
 export interface DatePeriod {
   readonly first: DateBound;
   readonly last: DateBound;
 }
 
-/** When a maturing period is fetched again; numbers are ages in days. */
+/** When a maturing period is fetched again. Numbers are ages in days. */
 export type Refresh = 'nightly' | 'milestones' | readonly number[];
 
 /** A window not proven complete fails, or is loaded with a warning and stays due. */
@@ -51,7 +51,7 @@ export interface Slice {
   /** Set for the internal slice that reads control totals: the name they are recorded under. */
   readonly control?: string;
   readonly dimensions: readonly string[];
-  /** Names; also patterns with `*`, until those are replaced. */
+  /** Names, and patterns with `*` until those are replaced. */
   readonly metrics: readonly string[];
   /** Set for a cube, in the order of `metrics`. */
   readonly cube?: readonly CubeMetric[];
@@ -65,22 +65,22 @@ export interface Slice {
   readonly utcOffset: UtcOffset;
   /** Of the service's weeks, and of `week_start` in the date period. */
   readonly weekStartsOn: WeekStart;
-  /** Every other parameter as it is sent, including filters and `utc_offset`; sorted by name. */
+  /** Every other parameter as it is sent, including filters and `utc_offset`, sorted by name. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Such as the account to be queried: names in lower case, sorted; no secrets. */
+  /** Such as the account to be queried: names in lower case, sorted, without secrets. */
   readonly headers: Readonly<Record<string, string>>;
   readonly refresh: Refresh;
-  /** Overrides by metric name or glob; the first match wins. */
+  /** Overrides by metric name or glob. The first match wins. */
   readonly horizons: readonly { readonly pattern: string; readonly horizonMs: number }[];
   readonly settleMs: number;
   /** How long values that never become final are refreshed. */
   readonly lifetimeMs: number;
-  /** By metric name; they override the catalog's. */
+  /** By metric name. Overrides the catalog's. */
   readonly types: Readonly<Record<string, string>>;
-  /** By metric name; overrides what the catalog and the name imply. */
+  /** By metric name. Overrides what the catalog and the name imply. */
   readonly additive: Readonly<Record<string, boolean>>;
   readonly completeness: Completeness;
-  /** How many days before the as-of day a period is kept; null for ever. */
+  /** How many days before the as-of day a period is kept (default: for ever). */
   readonly retainDays: number | null;
   /** With more rejected rows, a window fails. */
   readonly maxRejects: number;
@@ -88,7 +88,7 @@ export interface Slice {
 
 const ORDERING = 'sort';
 
-/** Lists, whose order and repetitions have no meaning; so is every `__in` and `__not_in`. */
+/** Lists, whose order and repetitions have no meaning. So is every `__in` and `__not_in`. */
 const listParameters: ReadonlySet<string> = new Set([
   'ad_revenue_sources',
   'attribution_types',
@@ -99,7 +99,7 @@ const listParameters: ReadonlySet<string> = new Set([
 const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
 /**
- * Sixteen hexadecimal digits over dimensions, filters and parameters; with headers, `-` and sixteen more. Metrics, date period,
+ * Sixteen hexadecimal digits over dimensions, filters and parameters, with headers `-` and sixteen more. Metrics, date period,
  * refresh and types do not change what a row means. Secrets are renewed, so they do not count.
  */
 export function fingerprintOf(

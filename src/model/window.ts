@@ -35,11 +35,11 @@ export interface Window {
   readonly slice: Slice;
   readonly fingerprint: string;
   readonly requested: DayInterval;
-  /** Whole calendar buckets to replace; they contain `requested`. */
+  /** Whole calendar buckets to replace. They contain `requested`. */
   readonly replaced: DayInterval;
   /** In order, contiguous, at least one. */
   readonly periods: readonly DuePeriod[];
-  /** At least one; their rows are disjoint and become visible together. */
+  /** At least one. Their rows are disjoint and become visible together. */
   readonly parts: readonly Part[];
   /** Whether its totals by period are requested beside its rows, although it is not divided. */
   readonly isCompared?: boolean;
@@ -97,7 +97,7 @@ export const subjectOf = (window: Window): string =>
 /** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
 
-/** The bytes left for metrics in the address of a part, besides the slice's own parameters; at least 1. */
+/** Returns the bytes left for metrics in the address of a part, besides the slice's own parameters. */
 function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
   const others = Object.entries({
@@ -145,7 +145,7 @@ export function wholeParts(slice: Slice): readonly Part[] {
   ).map((wanted) => ({ [dimension]: { in: wanted, notIn: [] } }));
 }
 
-/** Joins lists of names into batches that take at most `maxBytes` in an address; no list is divided. */
+/** Joins lists of names into batches that take at most `maxBytes` in an address. No list is divided. */
 export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
   const batches: string[][] = [];
   let room = 0;
@@ -170,7 +170,7 @@ export interface Box {
   /** The batches of a part have the first metric that certainly adds up in common, if there is one. */
   readonly metrics: readonly string[];
   readonly batchNo: number;
-  /** The dimensions of a control request, which asks for totals of the undivided window; null if it asks for rows. */
+  /** The dimensions of a control request, which asks for totals of the undivided window. Null if it asks for rows. */
   readonly control: readonly string[] | null;
 }
 
@@ -222,7 +222,7 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompa
   return boxes;
 }
 
-/** Divides metrics into as few batches as addresses with room for each can hold; each begins with the shared metric. */
+/** Divides metrics into as few batches as addresses with room for each can hold. Each begins with the shared metric. */
 function metricBatches(
   metrics: readonly string[],
   room: number,
@@ -247,12 +247,12 @@ export function reportParameters(
   const { slice } = window;
   const { part, metrics, control } = box;
   // A batch is not sorted: the metric to sort by may be in another batch. A control box may lack both.
-  const left = new Set([
+  const omitted = new Set([
     ...(control !== null || metrics.length < slice.metrics.length ? ['sort'] : []),
     ...(control === null ? [] : ['index', 'limit']),
   ]);
   return {
-    ...Object.fromEntries(Object.entries(slice.parameters).filter(([name]) => !left.has(name))),
+    ...Object.fromEntries(Object.entries(slice.parameters).filter(([name]) => !omitted.has(name))),
     ...partFilters(slice, part),
     dimensions: (control ?? slice.dimensions).join(','),
     metrics: metrics.join(','),
@@ -261,7 +261,7 @@ export function reportParameters(
 }
 
 interface ValueSet {
-  /** Only these values; null if any. */
+  /** Only these values (default: any). */
   readonly in: readonly string[] | null;
   readonly notIn: readonly string[];
 }
@@ -279,7 +279,7 @@ export const partId = (part: Part): string => JSON.stringify(part);
 
 const anyValue: ValueSet = { in: null, notIn: [] };
 
-/** The values of a dimension to which a part is already narrowed; any if it is not. */
+/** Returns the values of a dimension to which a part is already narrowed (default: any). */
 export function valuesOf(part: Part, dimension: string): ValueSet {
   return (Object.hasOwn(part, dimension) ? part[dimension] : undefined) ?? anyValue;
 }
@@ -289,8 +289,8 @@ export function ownValues(
   slice: Pick<Slice, 'parameters'>,
   dimension: string,
 ): readonly string[] | undefined {
-  const own = ownText(slice, `${dimension}__in`);
-  return own === undefined ? undefined : listOf(own);
+  const values = ownText(slice, `${dimension}__in`);
+  return values === undefined ? undefined : listOf(values);
 }
 
 const listOf = (text: string | undefined): readonly string[] =>
@@ -300,17 +300,18 @@ const listOf = (text: string | undefined): readonly string[] =>
 const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): string | undefined =>
   Object.hasOwn(parameters, name) ? parameters[name] : undefined;
 
-/** The filters to send for a part; merged with the slice's own filters, which keep their effect. */
+/** Returns the filters to send for a part, merged with the slice's own filters, which keep their effect. */
 export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
   const filters: Record<string, string> = {};
   for (const [dimension, values] of Object.entries(part)) {
-    const own = ownValues(slice, dimension);
-    const wanted = values.in?.filter((value) => own?.includes(value) ?? true);
-    if (wanted !== undefined && wanted.length > 0) filters[`${dimension}__in`] = wanted.join(',');
-    const unwanted = [
+    const filtered = ownValues(slice, dimension);
+    const included = values.in?.filter((value) => filtered?.includes(value) ?? true);
+    if (included !== undefined && included.length > 0)
+      filters[`${dimension}__in`] = included.join(',');
+    const excluded = [
       ...new Set([...listOf(ownText(slice, `${dimension}__not_in`)), ...values.notIn]),
     ];
-    if (unwanted.length > 0) filters[`${dimension}__not_in`] = unwanted.join(',');
+    if (excluded.length > 0) filters[`${dimension}__not_in`] = excluded.join(',');
   }
   return filters;
 }
@@ -340,5 +341,5 @@ export interface KnownValue {
   readonly rows: number;
 }
 
-/** By requested text dimension; a dimension without known values is absent. */
+/** By requested text dimension. */
 export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;

@@ -33,7 +33,7 @@ export function boundedCost(base: number, row: number): RequestCost {
   };
 }
 
-/** A period with its due ages; without any, it may be asked along. */
+/** A period with its due ages. Without any, it may be asked along. */
 export interface DueAges {
   readonly period: Period;
   readonly ages: ReadonlyMap<string, DueReason>;
@@ -46,7 +46,7 @@ export interface Group {
 }
 
 export interface Covering {
-  /** The metrics of each age, in order of the ages; the metrics of one age are fetched together. */
+  /** The metrics of each age, in order of the ages. The metrics of one age are fetched together. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
   readonly maxDays: number;
   /** Most bytes of an address that the names of metrics may take. */
@@ -88,12 +88,12 @@ function runsOf(periods: readonly DueAges[]): DueAges[][] {
   return runs;
 }
 
-/** Divides a run into the parts that cost least; one of several due periods is no longer than a window may be. */
+/** Divides a run into the parts that cost least. A part with several due periods is no longer than a window may be. */
 function divided(run: readonly DueAges[], covering: Covering): DueAges[][] {
   const { metrics, maxDays, maxBytes, cost, rowsOf } = covering;
   const bytes = new Map([...metrics].map(([age, names]) => [age, bytesOf(names)]));
   // By age, the rows of all periods before an index.
-  const before = new Map<string, number[]>();
+  const rowsBefore = new Map<string, number[]>();
   for (const age of metrics.keys()) {
     let rows = 0;
     const sums = [0];
@@ -101,7 +101,7 @@ function divided(run: readonly DueAges[], covering: Covering): DueAges[][] {
       rows += rowsOf(period, age);
       sums.push(rows);
     }
-    before.set(age, sums);
+    rowsBefore.set(age, sums);
   }
   const due = [...run.keys()].filter((at) => (run[at]?.ages.size ?? 0) > 0);
   // By number of due periods that are covered: the least cost, and where the last part begins.
@@ -119,7 +119,7 @@ function divided(run: readonly DueAges[], covering: Covering): DueAges[][] {
       for (const age of oldest.ages.keys()) ages.add(age);
       let [rows, names] = [0, 0];
       for (const age of ages) {
-        const sums = before.get(age);
+        const sums = rowsBefore.get(age);
         rows += (sums?.[last + 1] ?? 0) - (sums?.[first] ?? 0);
         names += bytes.get(age) ?? 0;
       }

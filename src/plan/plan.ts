@@ -32,9 +32,9 @@ export interface SlicePlan {
   readonly fingerprint: string;
   /** Every period of the coverage, due or not, in order. */
   readonly periods: readonly Period[];
-  /** What the ledger knows of the table that the windows will be loaded into; null before its first load. */
+  /** The table that the windows will be loaded into. Null before its first load. */
   readonly table: SliceTable | null;
-  /** In order of time; together exactly the due periods, in a cube the due ages and few others. No cell is in two windows. */
+  /** In order of time. Together they are the due periods, in a cube the due ages, and few others. No cell is in two. */
   readonly windows: readonly Window[];
   /** The number of periods that are stored from a fetch after the as-of instant, and so left as they are. */
   readonly storedNewer: number;
@@ -51,7 +51,7 @@ interface PlanRequest {
   readonly metrics: readonly Metric[];
   readonly ledger: SliceLedger;
   readonly planAt: Date;
-  /** Plans exactly the periods that touch these days and have begun and are kept, whatever their state; null: the due ones. */
+  /** Exactly the periods that touch these days, have begun and are kept, whatever their state (default: the due ones). */
   readonly forced: DayInterval | null;
   /** Null if nothing is known of the service's totals. */
   readonly control?: ControlEvidence | null;
@@ -71,12 +71,12 @@ export function planSlice(request: PlanRequest): SlicePlan {
   // With another grain than the stored one, a period may hold a part of a newer one.
   const isStoredNewer = ({ bucket }: Period): boolean =>
     newer.some((period) => slice.grain === null || meet(period.bucket, bucket));
-  const wanted =
+  const candidates =
     forced === null ? periods : forcedPeriods(forced, { slice, table, periods, planAt });
   const byAge = metricsByAge(slice, metrics);
   const moved = movedCells(forced === null ? control : null, table, planAt);
   const agesOf = new Map<Period, Map<string, DueReason>>();
-  for (const period of wanted) {
+  for (const period of candidates) {
     if (isStoredNewer(period)) continue;
     const ages = new Map<string, DueReason>();
     for (const [age, ofAge] of byAge) {
@@ -90,11 +90,11 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const waiting = addFinals(agesOf, moved, [...byAge.keys()], table);
   const due = [...agesOf].flatMap(([period, ages]): DueAges[] => {
     // A request along for fewer days than are stored would lose some.
-    const before = table?.periods.get(period.bucket.start)?.requested;
+    const storedDays = table?.periods.get(period.bucket.start)?.requested;
     const mayBeBetween =
-      before !== undefined &&
-      period.requested.start <= before.start &&
-      before.end <= period.requested.end;
+      storedDays !== undefined &&
+      period.requested.start <= storedDays.start &&
+      storedDays.end <= period.requested.end;
     return ages.size > 0 || mayBeBetween ? [{ period, ages }] : [];
   });
   const planned = { slice, metrics, fingerprint, table, planAt, due, cost };
@@ -164,9 +164,9 @@ function forcedPeriods(
   { slice, table, periods, planAt }: Pick<SlicePlan, 'slice' | 'table' | 'periods' | 'planAt'>,
 ): Period[] {
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
-  const kept = firstKeptDay(slice, planAt) ?? forced.start;
+  const firstDay = firstKeptDay(slice, planAt) ?? forced.start;
   const days = {
-    start: kept > forced.start ? kept : forced.start,
+    start: firstDay > forced.start ? firstDay : forced.start,
     end: tomorrow < forced.end ? tomorrow : forced.end,
   };
   if (days.start >= days.end) return [];
@@ -230,7 +230,7 @@ function reasonFor(
   return starts.some((start) => start > period.bucket.start) ? 'missing' : 'new';
 }
 
-/** New periods first, then maturing ones, then older history; nothing waits for those between. */
+/** New periods first, then maturing ones, then older history. Nothing waits for those between. */
 const PRIORITY: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
@@ -247,7 +247,7 @@ const PRIORITY: Readonly<Record<DueReason, number>> = {
 };
 const HISTORY = 2;
 
-/** The windows of all plans by rank, newest first within each; of a first load, only the newest window counts as new. */
+/** Returns the windows of all plans by rank, newest first within each. Of a first load, only the newest counts as new. */
 export function byPriority(plans: readonly SlicePlan[]): Window[] {
   const ranked = plans.flatMap(({ windows, table }) => {
     const isFirstLoad = table === null || table.periods.size === 0;
@@ -275,7 +275,7 @@ const FIRST_DAYS = { hour: 1, other: 7 } as const;
 /** No request covers more days, however sparse the slice is: one failure would cost too much. */
 const MAX_DAYS = 366;
 
-/** The most days that a window of the slice may request, at least 1; a single period may still be longer. */
+/** Returns the most days that a window of the slice may request. A single period may still be longer. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
   // The rows of a cube are its cells.
@@ -286,11 +286,11 @@ export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date)
           CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length),
         )
       : CELLS_PER_WINDOW;
-  const wanted =
+  const days =
     rows === null
       ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other']
       : Math.floor(mostRows / rows);
-  return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MAX_DAYS, MAX_DAYS));
+  return Math.max(1, Math.min(days, knownSize(table, planAt)?.maxDays ?? MAX_DAYS, MAX_DAYS));
 }
 
 /** As large as `ROWS_PER_WINDOW` rows of usual width. */
@@ -309,8 +309,8 @@ export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: 
     ),
   );
   const due = plan.due.flatMap(({ period, ages }): DueAges[] => {
-    const left = [...ages].filter(([age]) => cells.has(cellOf(age, period)));
-    return ages.size > 0 && left.length === 0 ? [] : [{ period, ages: new Map(left) }];
+    const dueAges = [...ages].filter(([age]) => cells.has(cellOf(age, period)));
+    return ages.size > 0 && dueAges.length === 0 ? [] : [{ period, ages: new Map(dueAges) }];
   });
   const mostDays = knownSize(plan.table, plan.planAt)?.maxDays ?? MAX_JOINED_DAYS;
   const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), mostDays));

@@ -16,7 +16,7 @@ import {
 } from '../model/window.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 
-/** Returns the halves of a window by periods, without what was only requested along; null for a single period. */
+/** Returns the halves of a window of several periods, without what was only requested along. */
 export function splitByPeriods(window: Window): readonly Window[] | null {
   const { slice, fingerprint, periods, parts } = window;
   if (periods.length < 2) return null;
@@ -32,7 +32,7 @@ export function splitByPeriods(window: Window): readonly Window[] | null {
 /** If a window still fails in this many parts, splitting cannot help. */
 const MAX_PARTS = 64;
 
-/** The window with some parts (by id) divided in two by a dimension; null if one cannot be, for too many parts, or no ids. */
+/** Divides some parts of a window (by id) in two by a dimension. Returns null if one cannot be divided, or for too many parts. */
 export function splitParts(
   window: Window,
   ids: ReadonlySet<string>,
@@ -41,14 +41,14 @@ export function splitParts(
   const parts = window.parts.map((part) =>
     ids.has(partId(part)) ? dividePart(window, part, known) : [part],
   );
-  const divided = parts.flatMap((some) => some ?? []);
+  const divided = parts.flatMap((halves) => halves ?? []);
   const isDivided = divided.length === window.parts.length + ids.size && ids.size > 0;
   return isDivided && divided.length <= MAX_PARTS ? { ...window, parts: divided } : null;
 }
 
 interface Division {
   readonly halves: readonly [Part, Part];
-  /** How far the two halves are from equal, by the known rows; 0 is even. */
+  /** How far the two halves are from equal, by the known rows: 0 is even. */
   readonly imbalance: number;
 }
 
@@ -66,30 +66,30 @@ function dividePart(window: Window, part: Part, known: KnownValues): readonly [P
   return best?.halves ?? null;
 }
 
-/** A list is divided into two, which together are the list; any other part into a list and the complement of it. */
+/** Divides a list into two, and any other part into a list and its complement. */
 function divideValues(
   slice: Slice,
   part: Part,
   dimension: string,
   known: readonly KnownValue[],
 ): Division | null {
-  const own = ownValues(slice, dimension);
+  const filtered = ownValues(slice, dimension);
   const { in: wanted, notIn } = valuesOf(part, dimension);
   const values = wanted?.map(
-    (value) => known.find((each) => each.value === value) ?? { value, rows: 1 },
+    (value) => known.find((knownValue) => knownValue.value === value) ?? { value, rows: 1 },
   );
-  const left = (values ?? known)
+  const candidates = (values ?? known)
     .filter(({ value }) => isSendable(value))
-    .filter(({ value }) => (own?.includes(value) ?? true) && !notIn.includes(value))
+    .filter(({ value }) => (filtered?.includes(value) ?? true) && !notIn.includes(value))
     .toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1));
-  const rowsIn = (some: readonly KnownValue[]): number =>
-    some.reduce((sum, { rows }) => sum + rows, 0);
-  const total = rowsIn(left);
+  const rowsIn = (counted: readonly KnownValue[]): number =>
+    counted.reduce((sum, { rows }) => sum + rows, 0);
+  const total = rowsIn(candidates);
   const room = VALUES_SHARE * (slice.maxUrlBytes ?? MAX_URL_BYTES) - encodedLength(valuesIn(part));
   let division: Division | null = null;
   // Never takes all values: the last one makes it the whole, which is more than half.
-  for (let count = 1; count < left.length; count += 1) {
-    const taken = left.slice(0, count);
+  for (let count = 1; count < candidates.length; count += 1) {
+    const taken = candidates.slice(0, count);
     const rows = rowsIn(taken);
     const chosen = taken.map(({ value }) => value);
     const halves: [Part, Part] = [

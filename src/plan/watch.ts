@@ -36,8 +36,8 @@ export function movedCells(
     const isRested = planAt.getTime() - fetchedAt.getTime() >= RESTLESS_DAYS * MS_PER_DAY;
     if (isRestless && !(isFinal && isRested)) continue;
     const movement = isRestless ? 'restless' : isFinal ? 'final' : 'maturing';
-    const other = cells.get(cell);
-    if (other === undefined || order.indexOf(movement) < order.indexOf(other))
+    const earlier = cells.get(cell);
+    if (earlier === undefined || order.indexOf(movement) < order.indexOf(earlier))
       cells.set(cell, movement);
   }
   return cells;

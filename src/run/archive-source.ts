@@ -98,8 +98,8 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
     const now = new Date(Math.max(Date.now(), run.planAt.getTime()));
     const isFuture = ({ entry }: ArchivedWindow): boolean => fetchedAtOf(entry) > tolerated(now);
-    const because = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
-    const future = windows.filter(isFuture).map(({ path }) => ({ path, because }));
+    const reason = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
+    const future = windows.filter(isFuture).map(({ path }) => ({ path, because: reason }));
     for (const damage of [...damages, ...future]) fail(damaged(damage), slice.name, run);
     const past = windows.filter((window) => !isFuture(window));
     if (past.length === 0) {

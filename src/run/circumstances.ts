@@ -51,13 +51,13 @@ export interface StatusOptions extends Circumstances {
 export interface BackfillOptions
   extends Circumstances, Monitor, Optional<Pick<RunRequest, 'acceptLoss'>> {
   readonly slice: string;
-  /** The days to fetch again, half-open; every period they touch is replaced. */
+  /** The days to fetch again, half-open. Every period they touch is replaced. */
   readonly days: DayInterval;
 }
 
 /** Circumstances with defaults filled in. */
 export interface ResolvedOptions {
-  /** The chosen instant, or a simulator's fixed clock; null: now. */
+  /** The chosen instant, or a simulator's fixed clock (default: now). */
   readonly asOf: Date | null;
   readonly planAt: Date;
   readonly emit: Emit;
@@ -129,7 +129,7 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
   }
 }
 
-/** Throws `USAGE_INVALID` for days that a mistyped year begins; they would be requested week by week. */
+/** Throws `USAGE_INVALID` for a mistyped year, whose days would be requested week by week. */
 export function checkForced({ start }: DayInterval): void {
   if (start >= EARLIEST_DAY) return;
   throw new Failure(
@@ -141,29 +141,29 @@ export function checkForced({ start }: DayInterval): void {
   );
 }
 
-/** The slices a verb works on; null: all. Throws `USAGE_INVALID` with each unknown name and the nearest that is configured. */
+/** Returns the named slices (default: all). Throws `USAGE_INVALID` with each unknown name and the nearest configured one. */
 export function chosenSlices(config: Config, names: readonly string[] | null): readonly Slice[] {
   if (names === null) return config.slices;
-  const known = config.slices.map(({ name }) => name);
-  const unknown = names.filter((name) => !known.includes(name));
+  const configured = config.slices.map(({ name }) => name);
+  const unknown = names.filter((name) => !configured.includes(name));
   if (unknown.length > 0) {
-    const meant = unknown.map((name) => nearest(name, known)).filter((name) => name !== null);
+    const meant = unknown.map((name) => nearest(name, configured)).filter((name) => name !== null);
     throw new Failure(
       'USAGE_INVALID',
       `${config.file} declared no slice named ${unknown.join(', ')}.`,
       {
-        facts: { configured: known.join(', ') },
+        facts: { configured: configured.join(', ') },
         hint:
           meant.length > 0
             ? `Did you mean ${meant.join(', ')}?`
-            : `Name a configured slice: ${known.join(', ')}.`,
+            : `Name a configured slice: ${configured.join(', ')}.`,
       },
     );
   }
   return config.slices.filter(({ name }) => names.includes(name));
 }
 
-/** Enough for every simulated report, far below the real service's needs; the rates are the real ones (observed: rate). */
+/** Enough for every simulated report, far below the real service's needs. The rates are the real ones (observed: rate). */
 const SIMULATED_LIMITS = {
   maxStartsPerSecond: 50,
   campaignConcurrency: 8,
@@ -171,7 +171,7 @@ const SIMULATED_LIMITS = {
   maxResponseBytes: 1_073_741_824,
   maxUrlBytes: MAX_URL_BYTES,
 } as const;
-/** Any token works on loopback; this one is easy to find where it should not be. */
+/** Any token works on loopback. This one is easy to find where it should not be. */
 const SIMULATOR_TOKEN = 'simulator-token';
 const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
 
@@ -213,7 +213,7 @@ export async function startWorld(simulated: SimulatorService, now: Date): Promis
   };
 }
 
-/** The instant to plan for if the simulator's clock stands still; null otherwise. */
+/** Returns the instant to plan for if the simulator's clock stands still. */
 export function simulatedNow(config: Config): Date | null {
   return config.service.kind === 'simulator' ? config.service.now : null;
 }

@@ -228,7 +228,7 @@ function daysRead(
     .map(({ start_day: start, end_day: end }) => ({ start, end }));
 }
 
-/** Reports what the control totals added to a plan, with totals before and after; a restless metric is told once. */
+/** Reports what the control totals added to a plan, with totals before and after. A restless metric is told once. */
 export async function reportMoved(
   run: Run,
   { slice, windows, waiting }: SlicePlan,

@@ -25,13 +25,13 @@ interface Started extends Pick<Run, 'config' | 'emit' | 'signal'> {
 export interface RunSteps {
   readonly refresh: (run: Run) => Promise<void>;
   readonly publish: (run: Run) => Promise<void>;
-  /** Inspects the warehouse once the run is over; does not throw. */
+  /** Inspects the warehouse once the run is over. Does not throw. */
   readonly onFinished: (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 }
 
 /**
  * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Returns the summary with
- * every failure and the final `statistics`. Throws only the error that kept the run from starting; nothing was requested then.
+ * every failure and the final `statistics`. Throws only the error that kept the run from starting, before any request.
  */
 export async function executeRun(
   { config, options, emit: listen, signal }: Started,

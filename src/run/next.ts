@@ -94,7 +94,7 @@ function courseOf(
   return isCut || isNearer || total > round.rows ? 'divide' : 'fail';
 }
 
-/** The round that begins when a window that fell short is divided by values; null if it was too large. */
+/** Returns the round that begins when a window that fell short, and was not too large, is divided by values. */
 export function roundAfter(
   shortfall: Shortfall | null,
   before: Round | null,

@@ -1,4 +1,4 @@
-/** Explains what the next sync would request, why, and what that saves. Reads the ledger; requests nothing. */
+/** Explains what the next sync would request, why, and what that saves. Reads the ledger and requests nothing. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -29,14 +29,14 @@ import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface PlannedWindow {
-  /** How many metrics of a cube it requests; absent for any other slice, whose windows each request all. */
+  /** How many metrics of a cube it requests. The windows of any other slice request all. */
   readonly metrics?: number;
   readonly first_day: string;
   readonly last_day: string;
   readonly periods: number;
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
-  /** Rows at the last load, or under the previous meaning; for periods without any, the average. null before the first load. */
+  /** Rows at the last load, or under the previous meaning, or else the average. Null before the first load. */
   readonly rows_expected: number | null;
 }
 
@@ -50,19 +50,19 @@ export interface PlannedStar {
 
 export interface PlannedSlice {
   readonly name: string;
-  /** Its patterns in the stored catalog; absent without patterns, and before a catalog is stored. */
+  /** Its patterns in the stored catalog. */
   readonly stars?: readonly PlannedStar[];
   readonly windows: readonly PlannedWindow[];
   /** Number of due periods by the reason they are due. */
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
-  /** Of all windows; null before the first load. */
+  /** Of all windows. Null before the first load. */
   readonly rows_expected: number | null;
-  /** Rows that fetching every unfinal period again would return; null before the first load. */
+  /** Rows that fetching every unfinal period again would return. Null before the first load. */
   readonly refetch_all_rows: number | null;
-  /** First and last day of a date period that, as of the plan, ends before it begins; null for any other. */
+  /** Set if the date period, as of the plan, ends before it begins. */
   readonly reversed_period: { readonly first_day: string; readonly last_day: string } | null;
-  /** Periods of the slice's coverage, due or not; 0 if it has no day yet. */
+  /** Periods of the slice's coverage, due or not. */
   readonly periods: number;
   /** Periods with at least one cell that is not final. */
   readonly unfinal_periods: number;
@@ -78,11 +78,11 @@ export interface PlanReport {
   readonly rows_expected: number;
   /** Rows that fetching every unfinal period again would return. */
   readonly refetch_all_rows: number;
-  /** How many fewer rows the plan requests; 0 if it requests more, as after a metric was added. */
+  /** How many fewer rows the plan requests, or 0 if it requests more, as after a metric was added. */
   readonly saved_rows: number;
 }
 
-/** Returns the next sync's plan; all is `new` without a warehouse. Throws the failure a sync would refuse a slice with. */
+/** Returns the next sync's plan. Without a warehouse all is `new`. Throws the failure a sync would refuse a slice with. */
 export async function explainPlan(
   config: Config,
   request: Omit<ResolvedOptions, 'asOf'> & { readonly slices: readonly string[] | null },
@@ -95,7 +95,7 @@ export async function explainPlan(
     const stored = readCatalog(warehouse, chosen);
     await Promise.allSettled([stored, readAhead(warehouse, chosen)]);
     const catalog = await stored;
-    const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+    const metricIds = catalog.filter(isMetricItem).map(({ id }) => id);
     const cost = await requestCost(warehouse);
     const planned: PlannedSlice[] = [];
     for (const configured of chosen) {
@@ -107,14 +107,14 @@ export async function explainPlan(
           refusal,
         );
       const loaded = await loadedMetrics(warehouse, configured.name);
-      const slice = withStars(configured, listed, loaded);
+      const slice = withStars(configured, metricIds, loaded);
       const ledger = await readSliceLedger(warehouse, slice.name);
       const refused = await refusalOf(warehouse, slice, ledger);
       if (refused !== null) throw refused;
       const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
       const control = evidence.get(slice.name) ?? null;
       const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control, cost });
-      const stars = listed.length === 0 ? [] : starsOf(configured, listed, loaded);
+      const stars = metricIds.length === 0 ? [] : starsOf(configured, metricIds, loaded);
       planned.push(describePlan(plan, ledger.live, stars));
     }
     return planned;

@@ -15,15 +15,15 @@ import type { RunRecord } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
-  /** The instant to plan for, which also counts as the fetch; null: plan for now, and count the actual fetch. */
+  /** The instant to plan for, which also counts as the fetch (default: now, and the actual fetch counts). */
   readonly asOf: Date | null;
-  /** Names of the slices in the run; null: all. */
+  /** Names of the slices in the run (default: all). */
   readonly slices: readonly string[] | null;
   /** How long to wait for another run to release the warehouse (default: a minute). */
   readonly lockWaitMs: number;
-  /** Nothing new is requested after this long; null: no deadline. */
+  /** Nothing new is requested after this long (default: no deadline). */
   readonly deadlineMs: number | null;
-  /** Exactly the periods that touch these days are requested, whatever their state; null: the due ones. */
+  /** Exactly the periods that touch these days are requested, whatever their state (default: the due ones). */
   readonly forced: DayInterval | null;
   /** Also loads an answer that would remove more than half of the rows. */
   readonly acceptLoss: boolean;

@@ -1,5 +1,5 @@
 /**
- * The service as a source of answers: requests partners, links and what is due; spools the answers, reads them into columns,
+ * The service as a source of answers: requests partners, links and what is due, spools the answers, reads them into columns,
  * and archives them if an archive is configured.
  *
  * No disk error in the archive can fail a load: if an answer cannot be kept or removed, that is a warning, `ARCHIVE_FAILED`.
@@ -112,9 +112,9 @@ function openSource(run: Run, service: Service): Source {
       // With a wrong clock, answers that must be kept would be removed.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;
-      const before = new Date(run.planAt.getTime() - config.archiveMs);
+      const cutoff = new Date(run.planAt.getTime() - config.archiveMs);
       await orWarn('Old answers could not be removed from the archive', null, run, async () =>
-        removeEntries(run.warehouse.path, before),
+        removeEntries(run.warehouse.path, cutoff),
       );
     },
     async close() {
@@ -163,11 +163,11 @@ async function archiveLoaded(
   const loaded = new Set(
     outcomes.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods),
   );
-  for (const whole of batch) {
+  for (const answered of batch) {
     // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.
-    const periods = whole.window.periods.filter((due) => loaded.has(due));
+    const periods = answered.window.periods.filter((due) => loaded.has(due));
     if (periods.length === 0) continue;
-    const spooled = { ...whole, window: { ...whole.window, periods } };
+    const spooled = { ...answered, window: { ...answered.window, periods } };
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () =>
       archiveWindow(warehouse.path, spooled, request.asOf),

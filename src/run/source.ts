@@ -14,21 +14,21 @@ import { openColumnReader } from '../extract/columns/column-reader.ts';
 import { type Answer, openSpool, type PendingWindow, type Spooled } from '../extract/spool.ts';
 import type { Run } from './run.ts';
 
-/** The tables that windows are loaded into, by slice; replaced as columns widen. */
+/** The tables that windows are loaded into, by slice. Replaced as columns widen. */
 export type Targets = Map<string, Target>;
 
-/** A batch of answers, and the instant they count as fetched; null: when each was requested. */
+/** A batch of answers, and the instant they count as fetched (default: when each was requested). */
 export interface AnswerBatch extends Batch {
   readonly fetchedAt: Date | null;
 }
 
 /** A source, open for one run. */
 export interface Source {
-  /** Whether a window can be requested again or in parts; an archive gives only what it has. */
+  /** Whether a window can be requested again or in parts. An archive gives only what it has. */
   readonly canRequest: boolean;
   /** Returns the catalog that types values (throws without one) and the slices with answers. Begins what `finish` waits for. */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
-  /** Returns the newest catalog, which `begin` may not have waited for; the same object if it says the same of the slices. */
+  /** Returns the newest catalog, which `begin` may not have waited for. It is the same object if it says the same of the slices. */
   catalog(): Promise<Catalog>;
   /** The windows to load into each table, planned from the ledger or from the archive's content. */
   plan(targets: readonly Target[]): Promise<readonly SlicePlan[]>;

@@ -25,7 +25,7 @@ export interface FailureSummary {
   readonly window: string | null;
   readonly message: string;
   readonly hint: string | null;
-  /** How many failures of one cause it represents; 1 by default. */
+  /** How many failures of one cause it represents (default: 1). */
   readonly count?: number;
 }
 
@@ -180,16 +180,16 @@ export class RunRecord {
   }
 }
 
-/** Stretches of days, `first:last`, in order; adjacent and overlapping ones are joined, whichever windows they are from. */
+/** Joins adjacent and overlapping stretches of days, `first:last`, whichever windows they are from. */
 function mergeRanges(ranges: readonly string[]): string[] {
   const joined: { readonly first: string; last: Day }[] = [];
   for (const range of ranges.toSorted()) {
     const [first = '', last = ''] = range.split(':');
-    const before = joined.at(-1);
+    const previous = joined.at(-1);
     // Windows with different metrics of a cube may have days in common.
-    if (before === undefined || first > addDays(before.last, 1))
+    if (previous === undefined || first > addDays(previous.last, 1))
       joined.push({ first, last: day(last) });
-    else if (last > before.last) before.last = day(last);
+    else if (last > previous.last) previous.last = day(last);
   }
   return joined.map(({ first, last }) => `${first}:${last}`);
 }

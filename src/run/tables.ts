@@ -34,7 +34,7 @@ export async function starredSlices(
   slices: readonly Slice[],
   catalog: Catalog,
 ): Promise<Slice[]> {
-  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  const metricIds = catalog.filter(isMetricItem).map(({ id }) => id);
   const starred: Slice[] = [];
   // Awaited together, they are read together.
   const recorded = await Promise.all(
@@ -48,9 +48,9 @@ export async function starredSlices(
       continue;
     }
     const loaded = recorded[at];
-    const twins = twinsText(starsOf(slice, listed, loaded));
+    const twins = twinsText(starsOf(slice, metricIds, loaded));
     if (twins !== null) warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
-    starred.push(withStars(slice, listed, loaded));
+    starred.push(withStars(slice, metricIds, loaded));
   }
   return starred;
 }
@@ -88,7 +88,7 @@ export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
   return costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
 }
 
-/** Slices whose ledgers are read together; more would fill the memory. */
+/** Slices whose ledgers are read together. More would fill the memory. */
 const MAX_CONCURRENT = 20;
 
 /** The windows to request for each slice, planned from what its table holds now. */
@@ -102,7 +102,7 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
     if (at % MAX_CONCURRENT === 0) {
       const next = targets.slice(at, at + MAX_CONCURRENT);
       await Promise.allSettled(
-        next.map(async (each) => readSliceLedger(run.warehouse, each.slice.name)),
+        next.map(async (target) => readSliceLedger(run.warehouse, target.slice.name)),
       );
     }
     const ledger = await readSliceLedger(run.warehouse, slice.name);
@@ -240,7 +240,7 @@ export async function warnOfLostApps(
   }
 }
 
-/** Adds partners that only loaded rows name, if partners are configured; rebuilds the joining views. Requests nothing. */
+/** Adds partners that only loaded rows name, if partners are configured, and rebuilds the joining views. Requests nothing. */
 export async function completeDimensions({ config, warehouse, emit, planAt }: Run): Promise<void> {
   if (config.partners) await completePartners(warehouse, planAt);
   const partners = await storedRows(warehouse, 'partners');

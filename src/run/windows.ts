@@ -2,7 +2,7 @@
  * Requests and loads a run's windows, until each is loaded or has failed.
  *
  * A window that could not be loaded as it is is requested again, divided into smaller ones, or failed (`next`). One failed
- * window never fails the others; refused credentials fail them all.
+ * window never fails the others. Refused credentials fail them all.
  */
 
 import type { Missed } from '../extract/extract.ts';
@@ -45,7 +45,7 @@ interface Loading {
   readonly targets: Targets;
   /** Waits for what must be known before the first load, but not before the first request. */
   readonly lost: () => Promise<LostApps>;
-  /** The control totals read in this run, by slice; one that its rows twice differed from is removed. */
+  /** The control totals read in this run, by slice, but for those that its rows twice differed from. */
   readonly controls: Map<string, NightControl>;
 }
 
@@ -89,7 +89,7 @@ class WindowLoader {
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
   /** Windows that were neither loaded nor failed. */
   readonly unread: Window[] = [];
-  /** The waiting windows, the next one first; the source takes them off. */
+  /** The waiting windows, the next one first. The source takes them off. */
   readonly #waiting: PendingWindow[] = [];
   /** Slices of unknown size, whose first answer shows how long their other windows may be. */
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
@@ -128,8 +128,8 @@ class WindowLoader {
         if (batch.spooled.some(({ window }) => this.#cured.has(window))) {
           const lost = await this.#into.lost();
           for (const [index, { window, answers }] of this.#waiting.entries()) {
-            const listed = answers.size === 0 ? withoutLost(window, lost) : null;
-            if (listed !== null) this.#waiting[index] = unanswered(listed);
+            const remaining = answers.size === 0 ? withoutLost(window, lost) : null;
+            if (remaining !== null) this.#waiting[index] = unanswered(remaining);
           }
         }
         this.#waiting.unshift(...pending);
@@ -224,11 +224,11 @@ class WindowLoader {
       return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
     const lost: LostApps = isRefused ? await this.#into.lost() : new Map();
-    const listed = withoutLost(window, lost);
-    if (listed !== null) {
+    const remaining = withoutLost(window, lost);
+    if (remaining !== null) {
       this.#emitAgain(window, failure.message);
-      this.#cured.add(listed);
-      return [unanswered(listed)];
+      this.#cured.add(remaining);
+      return [unanswered(remaining)];
     }
     const { name } = window.slice;
     const target = this.#into.targets.get(name);
@@ -238,9 +238,9 @@ class WindowLoader {
       requestsOnlyLost(window.slice, lost) &&
       (await lostAppsIn(this.#run.warehouse, target, lost)).length > 0;
     if (!isKept) return this.#fail(failure, window);
-    const rest = this.#waiting.filter(({ window: { slice } }) => slice.name !== name);
-    const from = 1 + this.#waiting.length - rest.length;
-    this.#waiting.splice(0, Infinity, ...rest);
+    const others = this.#waiting.filter(({ window: { slice } }) => slice.name !== name);
+    const from = 1 + this.#waiting.length - others.length;
+    this.#waiting.splice(0, Infinity, ...others);
     this.#run.emit({ type: 'windows_regrouped', slice: name, from, into: 0 });
     return [];
   }
@@ -311,7 +311,7 @@ class WindowLoader {
     this.#waiting.push(...held.map(unanswered));
   }
 
-  /** Returns a window's halves, or the window in more parts, and saves what was too heavy; null if it cannot be divided. */
+  /** Returns a window's halves, or the window in more parts, and saves what was too heavy. */
   async #divide(
     divided: PendingWindow &
       Pick<Split, 'failure' | 'parts'> &

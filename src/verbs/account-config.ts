@@ -20,7 +20,7 @@ export interface AccountOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly baseUrl?: string | undefined;
   readonly reportsUrl?: string | undefined;
-  /** Tokens of the apps to load; all apps by default. */
+  /** Tokens of the apps to load (default: all apps). */
   readonly apps?: readonly string[] | undefined;
   readonly currency?: string | undefined;
   readonly emit?: Emit;
@@ -71,7 +71,7 @@ const usualCohorts = [
   ['retained_users', 'retention_rate'],
   ['roas'],
 ] as const;
-/** In days; those that the account lists are used. */
+/** In days. Those that the account lists are used. */
 const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
 /** Patterns of event metrics, widest first. The widest that matches events but not too many metrics is used. */
 const eventStars = ['*_events', '*_revenue'] as const;

@@ -25,9 +25,9 @@ import type { SpendSummary } from '../account/send-spend.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface CatalogOptions extends Circumstances {
-  /** Part of an id or a name, in any case; every item if missing. */
+  /** Part of an id or a name, in any case (default: every item). */
   readonly word?: string | undefined;
-  /** Lists only the metrics of this section; everything if missing. */
+  /** Lists only the metrics of this section (default: everything). */
   readonly section?: CatalogSection | undefined;
 }
 
@@ -51,15 +51,15 @@ export interface LinkChangeOptions extends Circumstances {
 }
 
 export interface SpendOptions extends Circumstances {
-  /** Path of the file, from the working directory; `.csv`, `.ndjson` or `.parquet`. */
+  /** Path of the file, from the working directory: `.csv` or `.ndjson`. */
   readonly file: string;
-  /** Only checks the lines; sends and records nothing. */
+  /** Only checks the lines. Sends and records nothing. */
   readonly dryRun?: boolean;
   /** Sends lines of unknown outcome again. One that had been accepted then counts twice. */
   readonly resendUnknown?: boolean;
 }
 
-/** Returns the items of filters-data whose id or names contain `word`; with a section only its metrics. */
+/** Returns the items of filters-data whose id or names contain `word`, with a section only its metrics. */
 export const catalog = verb(
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
@@ -68,10 +68,10 @@ export const catalog = verb(
     const items = await connected(config, options, async ({ service, signal }) =>
       service.filtersData(request, signal),
     );
-    const wanted = word.toLowerCase();
+    const searched = word.toLowerCase();
     // Filtered here, as the service's own search ignores short names.
     return items.filter(({ id, name, shortName }) =>
-      [id, name, shortName].some((text) => text.toLowerCase().includes(wanted)),
+      [id, name, shortName].some((text) => text.toLowerCase().includes(searched)),
     );
   },
 );

@@ -15,7 +15,7 @@ import {
   type Circumstances,
 } from '../run/circumstances.ts';
 
-/** A target that fails does not stop the others; one that cannot be written at all does. */
+/** Updates all copies. A target that fails does not stop the others, but one that cannot be written at all does. */
 export const publish = verb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
     const { publish: publishCopies } = await import('../publish/publish.ts');

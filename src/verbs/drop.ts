@@ -25,7 +25,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface DropOptions extends Circumstances {
   readonly slice: string;
-  /** Only the periods that ended by the start of this day; null (the default) for all. */
+  /** Only the periods that ended by the start of this day (default: all). */
   readonly before?: Day | null;
   /** A function receives what would be deleted. Nothing is, unless it returns true. */
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
@@ -49,7 +49,7 @@ export interface Loss {
 }
 
 export interface Dropped extends Publication {
-  /** Null if `agree` did not return true; nothing was changed then. */
+  /** Null if `agree` did not return true. Nothing was changed then. */
   readonly dropped: Loss | null;
 }
 

@@ -14,7 +14,7 @@ export interface InitOptions {
   readonly simulator?: boolean;
   /** The account to configure: its filters-data is requested, and the configuration uses what it lists. */
   readonly account?: AccountOptions;
-  /** Permissions of the files; 0o644 by default. */
+  /** Permissions of the files (default: 0o644). */
   readonly mode?: number;
 }
 
