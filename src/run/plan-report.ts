@@ -9,7 +9,7 @@ import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
 import { loadedMetrics, readAdditivity } from '../warehouse/tables/slice-metrics.ts';
-import { readAhead, refusalOf } from '../warehouse/tables/slice-table.ts';
+import { refusalOf } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
@@ -93,7 +93,13 @@ export async function explainPlan(
     await assertNoFutureFetch(warehouse, config.slices, planAt);
     const evidence = await controlEvidence(config, warehouse, chosen, planAt);
     const stored = readCatalog(warehouse, chosen);
-    await Promise.allSettled([stored, readAhead(warehouse, chosen)]);
+    // Awaited together, they are read together. An error is thrown where the value is needed.
+    const ledgers = chosen.flatMap(({ name }) => [
+      readSliceLedger(warehouse, name),
+      readAdditivity(warehouse, name),
+      loadedMetrics(warehouse, name),
+    ]);
+    await Promise.allSettled([stored, ...ledgers]);
     const catalog = await stored;
     const metricIds = catalog.filter(isMetricItem).map(({ id }) => id);
     const cost = await requestCost(warehouse);

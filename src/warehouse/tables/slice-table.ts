@@ -21,7 +21,7 @@ import { readRelations } from '../relations.ts';
 import { recordSchemaChanges, type SchemaChange } from '../runs.ts';
 import type { Warehouse } from '../warehouse.ts';
 import { describeTables } from './describing.ts';
-import { readAdditivity, recordedUnknown } from './slice-metrics.ts';
+import { readAdditivity } from './slice-metrics.ts';
 import {
   castExactly,
   columnsOf,
@@ -52,7 +52,6 @@ export async function prepareTables(
   const prepared = new Map<string, Target | Failure>();
   for (let from = 0; from < slices.length; from += MAX_TOGETHER) {
     const chunk = slices.slice(from, from + MAX_TOGETHER);
-    await readAhead(warehouse, chunk);
     for (const entry of await prepareChunk(warehouse, chunk, catalog, runId))
       prepared.set(...entry);
   }
@@ -66,28 +65,34 @@ async function prepareChunk(
   runId: string,
 ): Promise<(readonly [slice: string, Target | Failure])[]> {
   const prepared: (readonly [slice: string, Target | Failure])[] = [];
-  const known: { readonly made: Target; readonly metrics: readonly Metric[] }[] = [];
-  const missing: typeof known = [];
+  const existing: { readonly made: Target; readonly metrics: readonly Metric[] }[] = [];
+  const missing: typeof existing = [];
   const abandoned: { readonly name: string; readonly fingerprint: string }[] = [];
-  for (const slice of slices) {
+  // Awaited together, they are read together.
+  const stored = await Promise.all(
+    slices.map(async (slice) => {
+      const ledger = await readSliceLedger(warehouse, slice.name);
+      return { slice, ledger, additivity: await readAdditivity(warehouse, slice.name) };
+    }),
+  );
+  for (const { slice, ledger, additivity } of stored) {
     const { name } = slice;
-    const ledger = await readSliceLedger(warehouse, name);
     const refusal = await refusalOf(warehouse, slice, ledger);
     if (refusal !== null) {
       prepared.push([name, refusal]);
       continue;
     }
     const fingerprint = fingerprintOf(slice);
-    const stored = tableOf(ledger, fingerprint);
-    const state = stored?.state ?? (ledger.live === null ? 'live' : 'building');
-    const table = state === 'live' ? liveTable(name) : buildingTable(name);
-    const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, name));
+    const table = tableOf(ledger, fingerprint);
+    const state = table?.state ?? (ledger.live === null ? 'live' : 'building');
+    const relation = state === 'live' ? liveTable(name) : buildingTable(name);
+    const metrics = metricsOf(slice, catalog, additivity);
     const columns = columnsOf(slice, metrics, new Map());
-    const made: Target = { slice, fingerprint, state, table, catalog, columns };
-    (stored === null ? missing : known).push({ made, metrics });
+    const made: Target = { slice, fingerprint, state, table: relation, catalog, columns };
+    (table === null ? missing : existing).push({ made, metrics });
     // It was built for a meaning that is no longer configured.
     const { building } = ledger;
-    if (building !== null && building !== stored)
+    if (building !== null && building !== table)
       abandoned.push({ name, fingerprint: building.fingerprint });
   }
   await warehouse.transact(async () => {
@@ -102,28 +107,27 @@ async function prepareChunk(
         runId,
       );
   });
-  for (const { made } of known)
+  for (const { made } of existing)
     if (made.slice.cube !== undefined) await removeMetrics(warehouse, made, runId);
-  // Awaited together, they are read together.
   const targets = await Promise.all(
-    [...known, ...missing].map(async ({ made, metrics }) => {
-      const existing = await storedColumnTypes(warehouse, made.table, made.slice.name);
-      return { existing, target: { ...made, columns: columnsOf(made.slice, metrics, existing) } };
+    [...existing, ...missing].map(async ({ made, metrics }) => {
+      const types = await storedColumnTypes(warehouse, made.table, made.slice.name);
+      return { types, target: { ...made, columns: columnsOf(made.slice, metrics, types) } };
     }),
   );
   const unaltered: Target[] = [];
-  for (const { target, existing } of targets) {
+  for (const { target, types } of targets) {
     prepared.push([target.slice.name, target]);
     const columns = tableColumns(target.columns);
-    const hasNames = columns.map(({ name }) => name).join('\n') === [...existing.keys()].join('\n');
-    if (hasNames && columns.every(({ name, type }) => existing.get(name) === type)) {
+    const hasNames = columns.map(({ name }) => name).join('\n') === [...types.keys()].join('\n');
+    if (hasNames && columns.every(({ name, type }) => types.get(name) === type)) {
       unaltered.push(target);
       continue;
     }
     // One by one, as each may be too large to be copied beside others.
     await warehouse.transact(async () => {
-      if (hasNames) await alterTypes(warehouse, target, existing, runId);
-      else await rebuildTable(warehouse, target, existing, runId);
+      if (hasNames) await alterTypes(warehouse, target, types, runId);
+      else await rebuildTable(warehouse, target, types, runId);
       await describeTables(warehouse, [target]);
     });
   }
@@ -241,17 +245,6 @@ async function removeMetrics(
     });
     await recordSchemaChanges(warehouse, runId, changes);
   });
-}
-
-/** Reads together what `prepareTables` needs. An error is thrown only where the value is needed. */
-export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<void> {
-  await Promise.allSettled(
-    slices.flatMap(({ name }) => [
-      readSliceLedger(warehouse, name),
-      readAdditivity(warehouse, name),
-      recordedUnknown(warehouse, name),
-    ]),
-  );
 }
 
 /**
