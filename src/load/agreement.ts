@@ -195,7 +195,7 @@ function betweenParts({ answers, controls, spooled: { window } }: Answered): Dis
 
 /** The parts of a whole must add up to its totals, by period, and have all of its values. */
 function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagreement[] {
-  const { controls, periodRows, spooled } = answered;
+  const { controls, periodRows, rejects, spooled } = answered;
   const { window } = spooled;
   const disagreements: Disagreement[] = [];
   for (const control of controls) {
@@ -223,6 +223,8 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
       if (!isWithin(start, window.replaced)) continue;
       const totals = control.periodSums.get(start);
       for (const metric of metrics) {
+        // The values that no column holds are in no sum.
+        if (rejects?.metrics.has(metric) === true) continue;
         const total = totals?.get(metric)?.sum ?? null;
         // A period without rows has no values; a value that is not stated is not zero.
         if (totals !== undefined && total === null) continue;

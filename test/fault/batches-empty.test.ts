@@ -218,6 +218,24 @@ describe('of 2 days long settled', () => {
       expect(await world.cells(settled)).toEqual(world.truth(settled, rows));
     },
   );
+
+  test('an answer that lost rows after 2 doubts is confirmed by one that may be doubted as often, and nothing is lost', async () => {
+    const world = await openAnswering([settled], rows);
+    expect((await world.night(1)).failures).toEqual([]);
+    const [first = 0, ofNight] = [world.asked.at(-1)?.ordinal, batchesAsked(world).length];
+    world.asked = [];
+    // The first answers, that of one batch again, and those of all.
+    const confirmed = first + 2 * ofNight + 1;
+    world.rows = ({ ordinal }) =>
+      ordinal <= confirmed ? later.filter((_, at) => at % 6 === 0) : later;
+    world.rewrite({ metric: LAST }, noContent, 2);
+    world.rewrite({ metric: LAST, after: 1 }, noContent, 1);
+    expect((await world.night(SETTLED, { request: again })).failures).toEqual([]);
+    // With the confirmation, and once more the batch that was answered 204 in it.
+    expect(countAsked(world, { metric: LAST })).toBe(5);
+    world.rows = later;
+    await expectTrue(world, settled);
+  });
 });
 
 describe('metrics added to a loaded slice of 2 batches', () => {

@@ -118,6 +118,19 @@ test('a learned part that has no rows in fact, as the whole shows, is no fault',
   expect(await world.cells(daily)).toEqual(world.truth(daily));
 });
 
+test('a cost that is no number in the first part holds no divided day whose slice tolerates the row: the others are loaded, and the day stays due', async () => {
+  const tolerant = { ...daily, maxRejects: 1 };
+  const world = await openDivided(tolerant);
+  const bad: Change = (report) => {
+    const [first, ...rest] = report.rows;
+    return json({ ...report, rows: [{ ...first, cost: 'many' }, ...rest] });
+  };
+  world.rewrite({ part: 'in' }, bad);
+  expect((await world.night(2)).failures).toEqual([]);
+  expect(world.warnings()).toContainEqual(textWith('REJECTED_ROWS'));
+  expect(await column(world.scenario, 'select count(*) from daily')).toEqual(['7']);
+});
+
 describe('with a filter of a metric, so that no whole can show what a part lacks,', () => {
   test.each(empty)(
     'the %s part that is answered %s once is asked for again, and every row is loaded as unverifiable',
