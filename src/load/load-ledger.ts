@@ -17,7 +17,7 @@ import { periodRow, periodsShape } from '../warehouse/ledger.ts';
 import { asScript, bound, insertion, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
-import type { Reject } from './answered.ts';
+import type { Answered, Reject } from './answered.ts';
 import { isStated } from './fate.ts';
 import type { Replacement, StoredPeriod } from './outcome.ts';
 import { isWithin } from './window-checks.ts';
@@ -161,11 +161,15 @@ export async function recordLoads(
 function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
   const { slice, columns, fingerprint } = target;
   const table = { slice: slice.name, fingerprint };
+  const counting = new Set<Answered>();
   const loadRows = loads.map((load) => {
     const { window, rejects, verdict, comparisons, answered } = load;
     const { spooled, maturity, fetchedAt } = answered;
     const { answers } = spooled;
     const rejected = rejects.days.length;
+    // What several loads have in common counts in the first.
+    const received = counting.has(answered) ? [] : answers;
+    counting.add(answered);
     return {
       ...table,
       run_id: runId,
@@ -175,8 +179,8 @@ function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
       end_day: window.requested.end,
       reasons: [...new Set(window.periods.map(({ reason }) => reason))],
       parameters: reportParameters(window),
-      requests: answers.reduce((sum, answer) => sum + answer.requests, 0),
-      bytes: answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
+      requests: received.reduce((sum, answer) => sum + answer.requests, 0),
+      bytes: received.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
       rows_fetched: rowsIn(window, answered.periodRows) + rejected,
       rows_loaded: rowsIn(window, counted.rows),
       rows_rejected: rejected,

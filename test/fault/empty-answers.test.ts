@@ -306,6 +306,10 @@ describe('of settled days', () => {
         `select distinct day from daily where _load_id > ${newest} order by day`,
       ),
     ).toEqual(['2026-05-10', '2026-05-12']);
+    // One answer brought both.
+    expect(
+      await column(scenario, `select sum(requests) from ripen.loads where load_id > ${newest}`),
+    ).toEqual(['1']);
   });
 
   test.each<[string, readonly string[], string]>([
