@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { scrub } from '../config/secret.ts';
+import { firstWords } from '../service/error-words.ts';
 
 /** Members of a document that describe the answer as a whole, however its rows are read. */
 export const ENVELOPE_MEMBERS = [
@@ -40,9 +40,6 @@ export interface StatedMaturity {
   readonly unread: readonly string[];
 }
 
-/** Characters that a message quotes of an error, or of invalid JSON. */
-const MAX_QUOTED = 200;
-
 /** Reads the members of a document. Returns a clause instead that says why the document is not a report. */
 export function parseEnvelope(members: Members): Envelope | string {
   const error = errorIn(members);
@@ -50,7 +47,7 @@ export function parseEnvelope(members: Members): Envelope | string {
   for (const name of ['totals', 'warnings', 'data_warnings', 'pagination'] as const) {
     const written = members.get(name);
     if (written !== undefined && parsedJson(written) === undefined)
-      return `its member ${name} was no JSON: ${scrub(written).slice(0, MAX_QUOTED)}`;
+      return `its member ${name} was no JSON: ${firstWords(written)}`;
   }
   const { data: currencies } = currenciesShape.safeParse(parsedJson(members.get('currencies')));
   return {
@@ -96,8 +93,7 @@ const FIRST_REFUSAL = 400;
 function errorIn(members: Members): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail']) {
     const written = members.get(name);
-    if (written !== undefined && !isNothing(written))
-      return `${name}: ${scrub(written).slice(0, MAX_QUOTED)}`;
+    if (written !== undefined && !isNothing(written)) return `${name}: ${firstWords(written)}`;
   }
   const calls = innerCalls.safeParse(parsedJson(members.get('debug'))).data?.service_urls ?? [];
   const statuses = calls.flatMap((call) =>
@@ -108,16 +104,27 @@ function errorIn(members: Members): string | null {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** Returns the total by metric. Numbers keep the text they were written with. */
-function totalsIn(json: string | undefined): Map<string, string> {
-  if (json === undefined || !objectShape.safeParse(parsedJson(json)).success) return new Map();
-  const members = json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g);
-  return new Map(
-    [...members].map(([, key = '', text, number]) => [
-      z.string().parse(JSON.parse(`"${key}"`)),
-      text ?? number ?? '',
-    ]),
-  );
+/** Texts, brackets and bare values of JSON. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s{}[\]",:]+/g;
+
+/** Returns the total by metric. Numbers keep the text they were written with. Objects within the totals are not read. */
+function totalsIn(json = 'null'): Map<string, string> {
+  const totals = new Map<string, string>();
+  if (!objectShape.safeParse(parsedJson(json)).success) return totals;
+  let depth = 0;
+  let name: string | null = null;
+  for (const [token] of json.matchAll(TOKEN)) {
+    if ('{['.includes(token)) depth += 1;
+    else if ('}]'.includes(token)) {
+      depth -= 1;
+      name = null;
+    } else if (depth === 1 && name === null) name = String(JSON.parse(token));
+    else if (depth === 1 && name !== null) {
+      if (/^["\d-]/.test(token)) totals.set(name, token.replaceAll('"', ''));
+      name = null;
+    }
+  }
+  return totals;
 }
 
 function textsIn(json: string | undefined): string[] {

@@ -212,6 +212,16 @@ const loaded: readonly Row[] = [
     loads(1, { of: { ...warn, ...oneDay }, warns: [''], rows: 3, verdict: 'unproven' }),
   ],
   [
+    'totals of an earlier period within its totals',
+    report((document) => {
+      return {
+        ...document,
+        totals: { ...Object(document['totals']), earlier: { installs: 1, cost: '1' } },
+      };
+    }),
+    loads(1),
+  ],
+  [
     'totals of money alone that are whole numbers',
     report(roundedTotals),
     loads(1, { of: { metrics: ['cost'] }, warns: ['added up to'], verdict: 'unverifiable' }),
