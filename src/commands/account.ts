@@ -27,21 +27,21 @@ const listText =
   (terminal: number | null): string =>
     `${tableText(table, terminal)}\n${countText(table.rows.length, noun)}`;
 
-export const catalog = online(async (config, stated, { word, section }: Arguments<'catalog'>) => {
-  const found = await searchCatalog(config, { ...stated, word, section });
+export const catalog = online(async (config, options, { word, section }: Arguments<'catalog'>) => {
+  const items = await searchCatalog(config, { ...options, word, section });
   // The warehouse has the other fields of an item.
-  const json = { catalog: found.map((item) => snakeCased({ ...item, attributes: undefined })) };
+  const json = { catalog: items.map((item) => snakeCased({ ...item, attributes: undefined })) };
   if (word === undefined && section === undefined) {
-    const lists = [...new Set(found.map(({ filter }) => filter))];
+    const lists = [...new Set(items.map(({ filter }) => filter))];
     const rows = lists.map((list) => [
       list,
-      groupedText(found.filter(({ filter }) => filter === list).length),
+      groupedText(items.filter(({ filter }) => filter === list).length),
     ]);
     const table = tableText({ columns: columnsOf('list', '#items'), rows });
     const hint = '`ripen catalog WORD` searches their items, `--json` prints all';
-    return { json, text: `${table}\n${countText(found.length, 'item')}; ${hint}` };
+    return { json, text: `${table}\n${countText(items.length, 'item')}; ${hint}` };
   }
-  const rows = found.map((item) => {
+  const rows = items.map((item) => {
     const cells = [item.filter, item.id, item.name, item.section, item.formatting];
     if (!isMetricItem(item)) return cells;
     const { horizonMs, additive, type } = metricOf(item.id, item);
@@ -53,49 +53,49 @@ export const catalog = online(async (config, stated, { word, section }: Argument
   return { json, text: listText('item', { columns, rows }) };
 });
 
-export const partners = online(async (config, stated, _args: GlobalArguments) => {
-  const found = await listPartners(config, stated);
-  const rows = found.map(({ id, displayName, supportsCostData }) => {
+export const partners = online(async (config, options, _args: GlobalArguments) => {
+  const list = await listPartners(config, options);
+  const rows = list.map(({ id, displayName, supportsCostData }) => {
     return [id, displayName, yesNo(supportsCostData)];
   });
   const columns = columnsOf('#id', '~partner', 'cost data');
   return {
-    json: { partners: found.map(snakeCased) },
+    json: { partners: list.map(snakeCased) },
     text: listText('partner', { columns, rows }),
   };
 });
 
 export const linksList = online(
-  async (config, stated, { app, parent }: Arguments<'links list'>) => {
-    const found = await links(config, { ...stated, app, parent });
+  async (config, options, { app, parent }: Arguments<'links list'>) => {
+    const list = await links(config, { ...options, app, parent });
     const flags = ['sub-links', 'cost data', 'archived'];
     const columns = columnsOf('token', '~name', '#level', '#partner', ...flags);
-    const rows = found.map((link) => [
+    const rows = list.map((link) => [
       link.token,
       link.name,
       String(link.level),
       link.partnerId ?? '',
       ...[link.hasSubtrackers, link.costDataEnabled, link.archived].map(yesNo),
     ]);
-    return { json: { links: found.map(snakeCased) }, text: listText('link', { columns, rows }) };
+    return { json: { links: list.map(snakeCased) }, text: listText('link', { columns, rows }) };
   },
 );
 
 export const linksCreate = online(
-  async (config, stated, { app, name, parent }: Arguments<'links create'>) => {
-    const { link, isCreated } = await createLink(config, { ...stated, app, name, parent });
-    const known = isCreated ? '' : '\nIt was there before: nothing was sent.';
+  async (config, options, { app, name, parent }: Arguments<'links create'>) => {
+    const { link, isCreated } = await createLink(config, { ...options, app, name, parent });
+    const note = isCreated ? '' : '\nIt was there before: nothing was sent.';
     return {
       json: { link: snakeCased(link), created: isCreated },
-      text: `${linkText(link)}${known}`,
+      text: `${linkText(link)}${note}`,
     };
   },
 );
 
-export const linksUpdate = online(async (config, stated, args: Arguments<'links update'>) => {
+export const linksUpdate = online(async (config, options, args: Arguments<'links update'>) => {
   const { app, link: token, partner, costData: enabled } = args;
   const costData = enabled === undefined ? undefined : enabled === 'true';
-  const link = await updateLink(config, { ...stated, app, link: token, partner, costData });
+  const link = await updateLink(config, { ...options, app, link: token, partner, costData });
   return { json: { link: snakeCased(link) }, text: linkText(link) };
 });
 
@@ -104,17 +104,17 @@ const linkText = (link: Link): string =>
 
 /** Writes one line per field, but for nulls and nested values. */
 function fieldsText(fields: object): string {
-  const known = Object.entries(fields).filter(
+  const shown = Object.entries(fields).filter(
     ([, value]) => value !== null && typeof value !== 'object',
   );
-  const rows = known.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
+  const rows = shown.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
   return tableText({ columns: columnsOf('field', 'value'), rows });
 }
 
-export const spendSend = online(async (config, stated, args: Arguments<'spend send'>, shell) => {
+export const spendSend = online(async (config, options, args: Arguments<'spend send'>, shell) => {
   const { dryRun, resendUnknown } = args;
   const file = resolve(shell.directory, args.file);
-  const summary = await sendSpend(config, { ...stated, file, dryRun, resendUnknown });
+  const summary = await sendSpend(config, { ...options, file, dryRun, resendUnknown });
   const { failures } = summary;
   const isStopped = failures.some(({ code }) => code === 'INTERRUPTED');
   return {

@@ -1,4 +1,4 @@
-/** `ripen init` writes a first configuration; `ripen check` finds everything that can be known to be wrong before a sync. */
+/** `ripen init` writes a first configuration. `ripen check` finds what is wrong before a sync. */
 
 import { resolve } from 'node:path';
 
@@ -16,7 +16,7 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
     const yaml = await resolvedConfig({ ...place, offline: true });
     return { json: { resolved: yaml }, text: yaml.trimEnd() };
   }
-  const findings = await inProgress(args, shell, async (stated) => findingsOf(place, stated));
+  const findings = await inProgress(args, shell, async (options) => findingsOf(place, options));
   return {
     json: { findings },
     text: (columns) => findingsText(findings, columns),
@@ -28,9 +28,9 @@ export async function init(args: Arguments<'init'>, shell: Shell): Promise<Comma
   const { dir, simulator = false, fromAccount = false } = args;
   const { baseUrl, reportsUrl, app: apps, currency } = args;
   const first = { directory: resolve(shell.directory, dir), simulator, mode: namedMode(shell) };
-  const { written } = await inProgress(args, shell, async (stated) => {
+  const { written } = await inProgress(args, shell, async (options) => {
     const { environment } = shell;
-    const account = { ...stated, environment, baseUrl, reportsUrl, apps, currency };
+    const account = { ...options, environment, baseUrl, reportsUrl, apps, currency };
     return writeFirst(fromAccount ? { ...first, account } : first);
   });
   const enter = dir === '.' ? '' : `\`cd ${typed(dir)}\`, `;

@@ -1,4 +1,4 @@
-/** Turns arguments into a command; refuses unknown ones with the nearest name. Loads no command, so that `--help` is quick. */
+/** Turns arguments into a command. Refuses unknown ones with the nearest name. Loads no command, so that `--help` is quick. */
 
 import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
@@ -17,7 +17,7 @@ import {
   verbs,
 } from './words.ts';
 
-/** Resolves to the exit code; throws what stopped the command. */
+/** Resolves to the exit code. Throws what stopped the command. */
 type Act = (shell: Shell) => Promise<number>;
 
 /** Text to print, the help to print if the command is missing, or a command to run. */
@@ -210,10 +210,10 @@ function refuseUnclear(argv: readonly string[]): void {
   if (argv.includes('--')) throw new Error('nothing may stand behind --');
   const values = new Map<string, string>();
   for (const [at, word] of argv.entries()) {
-    const [, name = '', stated] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+    const [, name = '', written] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
     if (/[A-Z]/.test(name)) throw new Error(`Unknown argument: ${name}`);
     if (allOptions.get(name)?.type !== 'boolean') continue;
-    const value = stated ?? (argv[at + 1] === 'false' ? 'false' : 'true');
+    const value = written ?? (argv[at + 1] === 'false' ? 'false' : 'true');
     if (value !== 'true' && value !== 'false')
       throw new Error(`--${name} takes no value but true or false, as in --${name}=true`);
     if ((values.get(name) ?? value) !== value)

@@ -31,24 +31,24 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
     const hint = 'Publish each configuration by itself; --ddl describes several as one.';
     throw new Failure('USAGE_INVALID', message, { hint });
   }
-  return withConfig({ ...all, config: file }, shell, true, async (config, stated) => {
+  return withConfig({ ...all, config: file }, shell, true, async (config, options) => {
     if (ddl !== undefined) {
       const others = files.map(async (each) =>
         readConfig({ ...placeOf({ config: each }, shell), offline: true }),
       );
       const text = await lakeDdl(config, {
-        ...stated,
+        ...options,
         engine: ddl,
         others: await Promise.all(others),
       });
       return described(null, text);
     }
     if (dbt === undefined) {
-      const done = await publishCopies(config, stated);
+      const done = await publishCopies(config, options);
       const isIdle = done.published.length + done.failures.length === 0;
       return copiesOutcome(done, {}, isIdle ? ['No publish target is configured.'] : []);
     }
-    const sources = await dbtSources(config, stated);
+    const sources = await dbtSources(config, options);
     if (dbt === '' || dbt === '-') return described(null, sources);
     const path = resolve(
       shell.directory,
@@ -88,7 +88,7 @@ function described(path: string | null, text: string): CommandOutcome {
 }
 
 /** Reports nothing if the rows go to stdout. */
-export const exportRows = offline(async (config, stated, args: Arguments<'export'>, shell) => {
+export const exportRows = offline(async (config, options, args: Arguments<'export'>, shell) => {
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
   const days = {
     from: parseOption(dayOf, args.from, '--from'),
@@ -96,7 +96,7 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
   };
   const written = { output, format, stream: shell.stdout, mode: namedMode(shell) };
   const exported = await writeRows(config, {
-    ...stated,
+    ...options,
     ...days,
     ...written,
     slice,
@@ -110,9 +110,9 @@ export const exportRows = offline(async (config, stated, args: Arguments<'export
 });
 
 /** Asks before it drops. Throws `USAGE_INVALID` and deletes nothing if it cannot ask. */
-export const drop = offline(async (config, stated, args: Arguments<'drop'>, shell) => {
+export const drop = offline(async (config, options, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
-  const request = { ...stated, slice, before: parseOption(dayOf, args.before, '--before') };
+  const request = { ...options, slice, before: parseOption(dayOf, args.before, '--before') };
   if (!yes && !shell.canAsk) {
     const loss = lossText(await dropLoss(config, request), config);
     const message = `Nothing was deleted, as there was no terminal to confirm it on. ${loss}`;

@@ -123,16 +123,16 @@ in SQL, <slice>_final contains only final values, <slice>_maturation and <slice>
 
 /** Compares a young value with its projection, for the metric in which they differ most. */
 function lessonOf({ maturation, backtest }: SliceStatus): string[] {
-  const [tried] = backtest
+  const [score] = backtest
     .filter(({ basis }) => basis === 'ladder')
     .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
-  if (tried === undefined) return [];
-  const { metric, age_days: age } = tried;
-  const known = maturation.find((each) => each.metric === metric && each.age_days === age);
+  if (score === undefined) return [];
+  const { metric, age_days: age } = score;
+  const growth = maturation.find((each) => each.metric === metric && each.age_days === age);
   const [share, missed, asIs] = [
-    known?.share_median,
-    tried.median_abs_error,
-    tried.median_abs_error_as_is,
+    growth?.share_median,
+    score.median_abs_error,
+    score.median_abs_error_as_is,
   ].map((part) => percentText(part ?? 0, 1));
   return [
     `At an age of ${countText(age, 'day')}, half of the days had ${share} of their final ${metric} or less. Projections were off by ${missed} (median), the value as it was by ${asIs}.`,

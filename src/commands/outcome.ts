@@ -7,7 +7,7 @@ import type { Shell } from '../report/terminal/shell.ts';
 import type { GlobalArguments } from './words.ts';
 
 export interface CommandOutcome {
-  /** What `--json` prints; nothing if absent. */
+  /** What `--json` prints (default: nothing). */
   readonly json?: object;
   /** Printed without `--json`. `columns` is the width of the terminal, if there is one. */
   readonly text?: string | ((columns: number | null) => string);
@@ -16,7 +16,7 @@ export interface CommandOutcome {
   readonly exitCode?: number;
 }
 
-/** Prints an outcome; returns its exit code. */
+/** Prints an outcome. Returns its exit code. */
 export function present(
   { json, text = '', failures = [], exitCode = exitCodeOf(failures) }: CommandOutcome,
   { log, json: isJson, verbose = false }: Pick<GlobalArguments, 'log' | 'json' | 'verbose'>,
@@ -24,7 +24,7 @@ export function present(
 ): number {
   if (log === 'text' && failures.length > 0) shell.printError(failuresText(failures, verbose));
   if (isJson && json !== undefined) shell.print(new JsonLine(json));
-  const shown = typeof text === 'function' ? text(shell.resultColumns()) : text;
-  if (!isJson && shown !== '') shell.print(shown);
+  const printed = typeof text === 'function' ? text(shell.resultColumns()) : text;
+  if (!isJson && printed !== '') shell.print(printed);
   return exitCode;
 }

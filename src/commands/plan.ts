@@ -1,4 +1,4 @@
-/** `ripen plan`: shows what the next sync would request, and why; does not call the service. */
+/** `ripen plan`: shows what the next sync would request, and why. Does not call the service. */
 
 import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice } from '../run/plan-report.ts';
@@ -15,8 +15,8 @@ import { columnsOf, indented, tableText } from '../report/terminal/table.ts';
 import { offline } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-export const plan = offline(async (config, stated, { slice }: Arguments<'plan'>) => {
-  const report = await planNext(config, { ...stated, slices: slice });
+export const plan = offline(async (config, options, { slice }: Arguments<'plan'>) => {
+  const report = await planNext(config, { ...options, slices: slice });
   return { json: report, text: (columns) => planText(report, slice !== undefined, columns) };
 });
 
@@ -90,8 +90,8 @@ const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice): boolean 
 function detailsText(slice: PlannedSlice): string {
   const { name, windows, requests, rows_expected: expected, saved_periods: saved } = slice;
   if (windows.length === 0) return `${name}: ${whyText(slice)}`;
-  const known = expected === null ? '' : `, about ${countText(expected, 'row')}`;
-  const head = `${name}: ${countText(windows.length, 'window')}, ${countText(requests, 'request')}${known}`;
+  const size = expected === null ? '' : `, about ${countText(expected, 'row')}`;
+  const head = `${name}: ${countText(windows.length, 'window')}, ${countText(requests, 'request')}${size}`;
   // The windows of a slice that was never loaded are sized by its first answers; those of the plan mean little.
   if (isNeverLoaded(slice)) return `${head}, ${whyText(slice)}; the first answers size the rest`;
   const hasBatches = windows.some(({ metrics }) => metrics !== undefined);

@@ -9,7 +9,7 @@ import { type CommandOutcome, present } from './outcome.ts';
 import { parseOption, instantOf, wholeNumberOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Any text would do; this one does not look like a secret. */
+/** Any text would do. This one does not look like a secret. */
 const TOKEN = 'simulator-token';
 const COST_CREDENTIAL = 'Partner simulator';
 

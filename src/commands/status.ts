@@ -9,12 +9,12 @@ import { instantOf, offline, parseOption, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 /** The exit code is 65 if the state is what `--fail-on` names, or worse. */
-export const status = offline(async (config, stated, args: Arguments<'status'>, shell) => {
+export const status = offline(async (config, options, args: Arguments<'status'>, shell) => {
   const { slice: slices, html, failOn, maturation, backtest, news } = args;
   const since = parseOption(instantOf, args.since, '--since');
   const output = html === undefined ? undefined : resolve(shell.directory, html);
   const report = await statusOf(config, {
-    ...stated,
+    ...options,
     slices,
     since,
     ...(output === undefined ? {} : { output }),

@@ -1,4 +1,4 @@
-/** `ripen sync`, the nightly job; `ripen backfill`, which loads periods again; `ripen replay`, which loads the archive. */
+/** `ripen sync`, the nightly job, `ripen backfill`, which loads periods again, and `ripen replay`, which loads the archive. */
 
 import { resolve } from 'node:path';
 
@@ -23,10 +23,10 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
   let isRead = false;
   try {
     const deadlineMs = parseOption(durationOf, args.deadline, '--deadline');
-    return await withConfig(args, shell, false, async (config, stated) => {
+    return await withConfig(args, shell, false, async (config, options) => {
       isRead = true;
       return outcomeOf(
-        await syncAll(config, { ...stated, ...monitor, slices: args.slice, deadlineMs }),
+        await syncAll(config, { ...options, ...monitor, slices: args.slice, deadlineMs }),
       );
     });
   } catch (thrown) {
@@ -43,14 +43,14 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
 }
 
 export const backfill = online(
-  async (config, stated, { slice, from, to, acceptLoss }: Arguments<'backfill'>) =>
+  async (config, options, { slice, from, to, acceptLoss }: Arguments<'backfill'>) =>
     outcomeOf(
-      await backfillSlice(config, { ...stated, slice, days: dayRange(from, to), acceptLoss }),
+      await backfillSlice(config, { ...options, slice, days: dayRange(from, to), acceptLoss }),
     ),
 );
 
-export const replay = offline(async (config, stated, { slice }: Arguments<'replay'>) =>
-  outcomeOf(await replayArchive(config, { ...stated, slices: slice })),
+export const replay = offline(async (config, options, { slice }: Arguments<'replay'>) =>
+  outcomeOf(await replayArchive(config, { ...options, slices: slice })),
 );
 
 function outcomeOf(summary: SyncSummary): CommandOutcome {

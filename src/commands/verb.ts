@@ -20,15 +20,22 @@ export type VerbArguments = Pick<
   readonly lockWait?: string | undefined;
 };
 
-export type Stated = Required<Circumstances>;
+export type VerbOptions = Required<Circumstances>;
 
-type Act<A> = (config: Config, stated: Stated, args: A, shell: Shell) => Promise<CommandOutcome>;
+type Act<A> = (
+  config: Config,
+  options: VerbOptions,
+  args: A,
+  shell: Shell,
+) => Promise<CommandOutcome>;
 
 const configured =
   (isOffline: boolean) =>
   <A extends VerbArguments>(act: Act<A>) =>
   async (args: A, shell: Shell): Promise<CommandOutcome> =>
-    withConfig(args, shell, isOffline, async (config, stated) => act(config, stated, args, shell));
+    withConfig(args, shell, isOffline, async (config, options) =>
+      act(config, options, args, shell),
+    );
 
 /** Needs a complete configuration, credentials included. */
 export const online = configured(false);
@@ -41,18 +48,18 @@ export async function withConfig<T>(
   args: VerbArguments,
   shell: Shell,
   isOffline: boolean,
-  verb: (config: Config, stated: Stated) => Promise<T>,
+  verb: (config: Config, options: VerbOptions) => Promise<T>,
 ): Promise<T> {
   const lockWaitMs = parseOption(durationOf, args.lockWait, '--lock-wait');
   const config = await readConfig({ ...placeOf(args, shell), offline: isOffline });
-  return inProgress(args, shell, async (stated) => verb(config, { ...stated, lockWaitMs }));
+  return inProgress(args, shell, async (options) => verb(config, { ...options, lockWaitMs }));
 }
 
 /** Runs a verb that needs no configuration yet, showing progress. */
 export async function inProgress<T>(
   args: VerbArguments,
   shell: Shell,
-  verb: (stated: Stated) => Promise<T>,
+  verb: (options: VerbOptions) => Promise<T>,
 ): Promise<T> {
   const asOf = parseOption(instantOf, args.asOf, '--as-of');
   const progress = openProgress(args, shell);
@@ -91,12 +98,12 @@ export async function writeNamed(
 /** Completes names after `--slice`, if the configuration can be read. */
 export async function completeSlices(words: readonly string[], shell: Shell): Promise<number> {
   const { directory, environment } = shell;
-  const [begun, file] = [words.at(-1) ?? '', words[words.indexOf('--config') + 1]];
-  const named = words.includes('--config') && file !== undefined ? { file } : {};
-  const config = await readConfig({ directory, environment, offline: true, ...named }).catch(
+  const [prefix, file] = [words.at(-1) ?? '', words[words.indexOf('--config') + 1]];
+  const place = words.includes('--config') && file !== undefined ? { file } : {};
+  const config = await readConfig({ directory, environment, offline: true, ...place }).catch(
     () => null,
   );
-  for (const { name } of config?.slices ?? []) if (name.startsWith(begun)) shell.print(name);
+  for (const { name } of config?.slices ?? []) if (name.startsWith(prefix)) shell.print(name);
   return 0;
 }
 

@@ -20,7 +20,7 @@ export interface Mistake {
 export interface Problem {
   /** `file:line:column`. */
   readonly place: string;
-  /** Dotted, such as `slices[0].metrics[2]`; empty for the file as a whole. */
+  /** Dotted, such as `slices[0].metrics[2]`. Empty for the file as a whole. */
   readonly key: string;
   readonly text: string;
 }
@@ -66,8 +66,8 @@ export function settingName(path: SettingPath): string {
 }
 
 export function suggestion(name: string, candidates: Iterable<string>): string {
-  const meant = nearest(name, candidates);
-  return meant === null ? '' : `; did you mean ${meant}?`;
+  const near = nearest(name, candidates);
+  return near === null ? '' : `; did you mean ${near}?`;
 }
 
 export const block = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -87,10 +87,9 @@ export function schemaMistakes(
   return issues.flatMap(branchIssues).flatMap((issue): Mistake[] => {
     const path = pathOf(issue);
     if (issue.code === 'unrecognized_keys') {
-      const known = issue.message;
       return issue.keys.map((key): Mistake => {
-        const names = known.split(', ');
-        const text = `is not a known key; allowed: ${known}${suggestion(key, names)}`;
+        const names = issue.message.split(', ');
+        const text = `is not a known key; allowed: ${issue.message}${suggestion(key, names)}`;
         return {
           path: [...path, key],
           at: 'key',
@@ -112,7 +111,7 @@ export const pathOf = (issue: Issue): SettingPath =>
 /** Replaces an issue of a union by those of the form that was meant, if one fits best. */
 function branchIssues(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
-  const [meant, other] = issue.errors
+  const [best, second] = issue.errors
     .filter(
       (branch) =>
         !branch.some(
@@ -129,8 +128,8 @@ function branchIssues(issue: Issue): Issue[] {
       return { branch, keys: amiss.reduce((sum, count) => sum + count, 0) };
     })
     .sort((one, next) => one.keys - next.keys);
-  if (meant === undefined || (meant.keys > 0 && meant.keys === other?.keys)) return [issue];
-  return meant.branch.flatMap((inner) =>
+  if (best === undefined || (best.keys > 0 && best.keys === second?.keys)) return [issue];
+  return best.branch.flatMap((inner) =>
     branchIssues({ ...inner, path: [...issue.path, ...inner.path] }),
   );
 }
@@ -166,8 +165,8 @@ function textOf(issue: Issue, value: unknown, isShown: boolean): string {
   if (issue.code === 'invalid_type') {
     if (issue.message.startsWith('must be')) return `${kind}; ${issue.message}`;
     const isUnquoted = issue.expected === 'string' && /^(?:number|boolean)$/.test(typeof value);
-    const wanted = kinds[issue.expected] ?? issue.expected;
-    return `${kind}; must be ${wanted}${isUnquoted ? ', so put it in quotes' : ''}`;
+    const type = kinds[issue.expected] ?? issue.expected;
+    return `${kind}; must be ${type}${isUnquoted ? ', so put it in quotes' : ''}`;
   }
   if (issue.code === 'invalid_union') {
     if (typeof value !== 'string') return `${kind}; ${issue.message}`;

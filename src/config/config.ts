@@ -61,9 +61,9 @@ export interface Config {
   readonly service: HttpService | SimulatorService;
   readonly warehouse: string;
   readonly publish: readonly PublishTarget[];
-  /** How long raw answers are kept; null if they are not. */
+  /** How long raw answers are kept (null: not at all). */
   readonly archiveMs: number | null;
-  /** How old final periods may be whose totals are compared with the service's each night; null to compare none. */
+  /** How far back the totals of final periods are compared with the service's each night (null: not at all). */
   readonly controlMs: number | null;
   readonly notify: readonly Notify[];
   readonly audits: readonly Audit[];
@@ -80,37 +80,37 @@ interface Origin {
 }
 
 /** Throws `CONFIG_INVALID` if the environment's proxy is no http or https URL. */
-export function buildConfig(stated: Settings, origin: Origin): Config {
+export function buildConfig(settings: Settings, origin: Origin): Config {
   const { file, base, environment } = origin;
-  const { name, service: connection } = stated;
+  const { name, service: connection } = settings;
   const service = 'kind' in connection ? connection : httpService(connection, origin);
   return deepFrozen({
     file,
     ...(name === undefined ? {} : { name }),
     service,
-    warehouse: resolve(base, stated.warehouse),
-    publish: stated.publish.map((target) => {
+    warehouse: resolve(base, settings.warehouse),
+    publish: settings.publish.map((target) => {
       return 'store' in target ? target : { ...target, path: resolve(base, target.path) };
     }),
-    archiveMs: stated.archive,
-    controlMs: stated.control,
-    notify: stated.notify.map(({ url, on }) => ({
+    archiveMs: settings.archive,
+    controlMs: settings.control,
+    notify: settings.notify.map(({ url, on }) => ({
       url: new Secret(url),
       on,
       proxy: proxyOf(environment, [url]),
     })),
-    audits: stated.audits,
-    partners: stated.partners,
-    links: stated.links,
-    slices: stated.slices.map((slice) => buildSlice(slice, service)),
+    audits: settings.audits,
+    partners: settings.partners,
+    links: settings.links,
+    slices: settings.slices.map((slice) => buildSlice(slice, service)),
   });
 }
 
 function httpService(
-  stated: Exclude<Settings['service'], { kind: 'simulator' }>,
+  settings: Exclude<Settings['service'], { kind: 'simulator' }>,
   { base, fileToken, environment }: Origin,
 ) {
-  const { base_url: baseUrl, reports_url: reportsUrl, cost_url: costUrl = null } = stated;
+  const { base_url: baseUrl, reports_url: reportsUrl, cost_url: costUrl = null } = settings;
   const addresses = [baseUrl, reportsUrl, costUrl].filter((address) => address !== null);
   const proxy = proxyOf(environment, addresses);
   return {
@@ -118,18 +118,18 @@ function httpService(
     baseUrl,
     reportsUrl,
     costUrl,
-    token: new Secret(stated.token ?? fileToken ?? ''),
-    ...(stated.token_file === undefined ? {} : { tokenFile: resolve(base, stated.token_file) }),
+    token: new Secret(settings.token ?? fileToken ?? ''),
+    ...(settings.token_file === undefined ? {} : { tokenFile: resolve(base, settings.token_file) }),
     ...(proxy === null ? {} : { proxy }),
-    headers: stated.headers ?? {},
-    costHeaders: stated.cost_headers ?? {},
-    caFile: stated.ca_file === undefined ? null : resolve(base, stated.ca_file),
-    maxConcurrency: stated.max_concurrency,
-    maxStartsPerSecond: stated.max_starts_per_second,
-    campaignConcurrency: stated.campaign_concurrency,
-    requestTimeoutMs: stated.request_timeout,
-    maxResponseBytes: stated.max_response_bytes,
-    maxUrlBytes: stated.max_url_bytes,
+    headers: settings.headers ?? {},
+    costHeaders: settings.cost_headers ?? {},
+    caFile: settings.ca_file === undefined ? null : resolve(base, settings.ca_file),
+    maxConcurrency: settings.max_concurrency,
+    maxStartsPerSecond: settings.max_starts_per_second,
+    campaignConcurrency: settings.campaign_concurrency,
+    requestTimeoutMs: settings.request_timeout,
+    maxResponseBytes: settings.max_response_bytes,
+    maxUrlBytes: settings.max_url_bytes,
   };
 }
 
@@ -196,23 +196,24 @@ function proxyOf(environment: Environment, addresses: readonly string[]): Proxy 
   const variable = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'].find(
     (name) => (environment[name] ?? '').trim() !== '',
   );
-  const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
+  const exceptions = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
     .split(/[\s,]+/)
     .filter((host) => host !== '');
-  const own = addresses.map((address) => new URL(address).hostname).filter(isLoopback);
-  if (variable === undefined || named.includes('*') || own.length === addresses.length) return null;
-  const stated = environment[variable]?.trim() ?? '';
+  const loopback = addresses.map((address) => new URL(address).hostname).filter(isLoopback);
+  if (variable === undefined || exceptions.includes('*') || loopback.length === addresses.length)
+    return null;
+  const text = environment[variable]?.trim() ?? '';
   try {
     // A host and port alone mean http, as in other tools.
     const { protocol, origin, username, password } = new URL(
-      stated.includes('://') ? stated : `http://${stated}`,
+      text.includes('://') ? text : `http://${text}`,
     );
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
     const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
     // The plain password becomes a known secret, too, so that it is scrubbed.
     const basic = Buffer.from(`${user}:${new Secret(plain).reveal()}`).toString('base64');
     const credential = user === '' && plain === '' ? null : new Secret(`Basic ${basic}`);
-    return { address: origin, credential, exceptions: [...own, ...named] };
+    return { address: origin, credential, exceptions: [...loopback, ...exceptions] };
   } catch {
     const message = `The proxy in the variable ${variable} was no http or https address`;
     throw new Failure('CONFIG_INVALID', message, {

@@ -1,16 +1,16 @@
-/** Finds the name that was probably meant, by Damerau-Levenshtein distance; the command line loads it without any schema. */
+/** Finds the name that was probably meant, by Damerau-Levenshtein distance. The command line loads it without any schema. */
 
 /** More slips make another word. */
 const CHARACTERS_PER_SLIP = 3;
 
 /** Ignores case. Returns null if all differ by more slips than the length allows. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
-  const wanted = name.toLowerCase();
+  const lower = name.toLowerCase();
   let best: string | null = null;
-  let limit = Math.max(1, Math.floor(wanted.length / CHARACTERS_PER_SLIP));
+  let limit = Math.max(1, Math.floor(lower.length / CHARACTERS_PER_SLIP));
   for (const candidate of candidates) {
-    if (limit < 0 || Math.abs(candidate.length - wanted.length) > limit) continue;
-    const slips = slipsBetween(wanted, candidate.toLowerCase());
+    if (limit < 0 || Math.abs(candidate.length - lower.length) > limit) continue;
+    const slips = slipsBetween(lower, candidate.toLowerCase());
     if (slips > limit) continue;
     best = candidate;
     limit = slips - 1;

@@ -43,7 +43,7 @@ type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
 /** Null leaves a setting to the environment. */
 export interface ObjectStore {
   readonly bucket: string;
-  /** Without slashes at its ends; empty for the whole bucket. */
+  /** Without slashes at its ends. Empty for the whole bucket. */
   readonly prefix: string;
   readonly endpoint: string | null;
   readonly region: string | null;
@@ -90,18 +90,18 @@ export const publishTarget = z.union(
         .default(false)
         .describe('Whether to map column names that some engines refuse.'),
       ...lakeSettings,
-    }).transform((stated, context) => ({
+    }).transform((target, context) => ({
       kind: 'delta' as const,
-      ...lakeAt(stated.delta, stated, context),
-      keepMs: stated.keep,
-      ...(stated.column_mapping ? { columnMapping: true } : {}),
+      ...lakeAt(target.delta, target, context),
+      keepMs: target.keep,
+      ...(target.column_mapping ? { columnMapping: true } : {}),
     })),
     block({
       parquet: lakePath.describe('Directory of plain Parquet files, or s3://bucket/prefix.'),
       ...lakeSettings,
-    }).transform((stated, context) => ({
+    }).transform((target, context) => ({
       kind: 'parquet' as const,
-      ...lakeAt(stated.parquet, stated, context),
+      ...lakeAt(target.parquet, target, context),
     })),
   ],
   { error: 'must name one destination, duckdb, delta or parquet' },

@@ -139,11 +139,11 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
 /** Text from a variable becomes a number or boolean where the schema refuses text. */
 function validated({ value, filledPlaces }: SettingsText) {
   const parsed = settings.safeParse(withDefaults(value));
-  const refused = (parsed.error?.issues ?? [])
+  const paths = (parsed.error?.issues ?? [])
     .filter(({ code }) => code === 'invalid_type' || code === 'invalid_union')
     .map((issue) => declaredPath(value, pathOf(issue)));
   const root = filledPlaces
-    .filter((place) => refused.some((path) => isWithin(place, path)))
+    .filter((place) => paths.some((path) => isWithin(place, path)))
     .reduce((before, place) => coerceText(before, place), value);
   const effective = withDefaults(root);
   return { root, effective, parsed: root === value ? parsed : settings.safeParse(effective) };
@@ -170,8 +170,8 @@ function withDefaults(root: unknown): unknown {
   const slices = itemsOf(root['slices']).map((slice) => {
     if (!isMapping(slice)) return slice;
     const replaced = measuredBy.some((key) => Object.hasOwn(slice, key)) ? measuredBy : [];
-    const taken = Object.entries(defaults).filter(([key]) => !replaced.includes(key));
-    return Object.assign(Object.fromEntries(taken), slice);
+    const inherited = Object.entries(defaults).filter(([key]) => !replaced.includes(key));
+    return Object.assign(Object.fromEntries(inherited), slice);
   });
   return { ...root, slices };
 }

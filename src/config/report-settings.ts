@@ -94,7 +94,7 @@ const parameterShape = {
 
 export const parameterNames = z.object(parameterShape).keyof().options;
 
-/** As documented; filters-data may list further ones. */
+/** As documented. filters-data may list further ones. */
 export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map([
   ['ad_spend_mode', ['attribution', 'network', 'mixed']],
   ['attribution_source', ['first', 'dynamic']],
@@ -153,22 +153,23 @@ export const reportShape = {
 export function parseFilterKey(key: string) {
   const split = key.lastIndexOf('__');
   const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
-  const isOfDimension = dimensionFilters.some((known) => known === suffix);
-  if (split < 1 || !(isOfDimension || metricFilters.some((known) => known === suffix))) return null;
+  const isOfDimension = dimensionFilters.some((filter) => filter === suffix);
+  if (split < 1 || !(isOfDimension || metricFilters.some((filter) => filter === suffix)))
+    return null;
   return { name, suffix, kind: isOfDimension ? 'dimension' : 'metric' } as const;
 }
 
 function filterKeyProblem(key: string): string | null {
   const filter = parseFilterKey(key);
-  const isDimension = dimensions.some((known) => known === filter?.name);
+  const isDimension = dimensions.some((name) => name === filter?.name);
   if (filter === null || (isDimension && filter.kind === 'metric')) {
-    const stated = key.slice(0, Math.max(0, key.lastIndexOf('__')));
-    const names = [stated, ...dimensions].filter((name) => name !== '');
-    const known = names.flatMap((name) =>
+    const prefix = key.slice(0, Math.max(0, key.lastIndexOf('__')));
+    const names = [prefix, ...dimensions].filter((name) => name !== '');
+    const keys = names.flatMap((name) =>
       [...dimensionFilters, ...metricFilters].map((each) => `${name}__${each}`),
     );
     const allowed = `<dimension>__ ${dimensionFilters.join(', ')}, or <metric>__ ${metricFilters.join(', ')}`;
-    return `is not a filter; must be ${allowed}${suggestion(key, known)}`;
+    return `is not a filter; must be ${allowed}${suggestion(key, keys)}`;
   }
   if (isServiceName(filter.name)) return null;
   return 'filters by something that is no name; must be text without commas, control characters and blanks around it';
@@ -177,7 +178,7 @@ function filterKeyProblem(key: string): string | null {
 function extraKeyProblem(key: string): string | null {
   if (!/^[\w.[\]-]+$/.test(key))
     return 'is not a parameter name; must be letters, digits and _ . - [ ]';
-  if (ownParameters.some((known) => known === key)) return `is set by ripen itself; remove it`;
+  if (ownParameters.some((name) => name === key)) return 'is set by ripen itself; remove it';
   const isKnown = Object.hasOwn(parameterShape, key) || parseFilterKey(key) !== null;
   return isKnown ? `is a parameter or a filter; set ${key} itself, a filter under filters` : null;
 }

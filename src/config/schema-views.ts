@@ -50,9 +50,9 @@ export function resolvedYaml(
   root: Readonly<Record<string, unknown>>,
   notes: ReadonlyMap<string, string>,
 ): string {
-  const { defaults: _, ...stated } = root;
-  const service = stated['service'] === 'simulator' ? { simulator: {} } : stated['service'];
-  const document = new Document(resolved(configJsonSchema(), { ...stated, service }));
+  const { defaults: _, ...others } = root;
+  const service = others['service'] === 'simulator' ? { simulator: {} } : others['service'];
+  const document = new Document(resolved(configJsonSchema(), { ...others, service }));
   visit(document, {
     Pair: (_step, { key }, ancestors) => {
       const slice = ancestors.at(-1);
@@ -83,9 +83,9 @@ function resolved(schema: unknown, stated: unknown): unknown {
   if (form !== undefined) return resolved(form, value);
   if (Array.isArray(value)) return value.map((item: unknown) => resolved(schema['items'], item));
   if (!isMapping(value)) return value;
-  const known = isMapping(schema['properties']) ? schema['properties'] : {};
-  const entries = [...new Set([...Object.keys(known), ...Object.keys(value)])].map((key) => {
-    const inner = Object.hasOwn(known, key) ? known[key] : schema['additionalProperties'];
+  const properties = isMapping(schema['properties']) ? schema['properties'] : {};
+  const entries = [...new Set([...Object.keys(properties), ...Object.keys(value)])].map((key) => {
+    const inner = Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
     return [key, resolved(inner, Object.hasOwn(value, key) ? value[key] : undefined)];
   });
   return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));

@@ -175,19 +175,19 @@ export function readTokenFile(
 ): { readonly token: string | null; readonly mistakes: Mistake[] } {
   const path = valueAt(root, ['service', 'token_file']);
   if (typeof path !== 'string' || path === '') return { token: null, mistakes: [] };
-  const wrong = (text: string) => ({
+  const refused = (text: string) => ({
     token: null,
     mistakes: [{ path: ['service', 'token_file'], at: 'value' as const, text }],
   });
   try {
     const token = readFileSync(resolve(base, path), 'utf8').trim();
     if (/^[\x21-\x7e]+$/.test(token)) return { token, mistakes: [] };
-    return wrong(
+    return refused(
       'names a file that is empty or holds more than a token; it must hold the token alone',
     );
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';
     const where = "relative paths start at the configuration's directory";
-    return wrong(`names a file that could not be read (${code}); ${where}`);
+    return refused(`names a file that could not be read (${code}); ${where}`);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Reads YAML text into plain values, each with its place in the file; fills variables and expands braces.
+ * Reads YAML text into plain values, each with its place in the file. Fills variables and expands braces.
  * A number must be written the way it prints: `0644`, `1.0` and a 20-digit id stay text, so that nothing is rounded.
  * What a value means depends on the path that leads to it, so an alias is read anew wherever it stands (decision 18).
  */
@@ -19,7 +19,7 @@ export interface Surroundings {
 
 /** Far above any configuration, far below what nested aliases could expand to. */
 const MAX_VALUES = 100_000;
-/** Settings are at most six levels deep; deeper ones are an attack on the stack. */
+/** Settings are at most six levels deep. Deeper ones are an attack on the stack. */
 const MAX_DEPTH = 50;
 
 const TOO_DEEP = 'is nested too deeply to be read';
@@ -221,7 +221,7 @@ export class SettingsText {
     return pairs;
   }
 
-  /** Each name has its own path; all have the position of the text. */
+  /** Each name has its own path. All have the position of the text. */
   #readNames(text: string, offset: number, path: SettingPath, list: unknown[]): unknown {
     let depth = 0;
     for (const letter of text)

@@ -114,7 +114,7 @@ const sliceName = z
   })
   .refine(
     (name) =>
-      !takenNames.some((taken) => taken === name) &&
+      !takenNames.some((reserved) => reserved === name) &&
       !name.startsWith('ripen') &&
       !name.endsWith('_final'),
     {
@@ -131,7 +131,7 @@ const columnName = (noun: string) =>
 const dateDimensionOf = (name: string): string | undefined =>
   dateDimensions.find((known) => known === name.toLowerCase());
 
-/** Freshness is recorded by the date dimensions; one in another letter case would be taken for text. */
+/** Freshness is recorded by the date dimensions. One in another letter case would be taken for text. */
 const dimensionName = columnName('dimension').refine(
   (name) => (dateDimensionOf(name) ?? name) === name,
   {

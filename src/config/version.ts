@@ -7,7 +7,7 @@ const manifest = new URL('../../package.json', import.meta.url);
 export const version: string = versionIn(readFileSync(manifest, 'utf8'));
 
 function versionIn(text: string): string {
-  const [, found] = /"version": "([^"]+)"/.exec(text) ?? [];
-  if (found === undefined) throw new Error('The package of this program was not found beside it.');
-  return found;
+  const [, number] = /"version": "([^"]+)"/.exec(text) ?? [];
+  if (number === undefined) throw new Error('The package of this program was not found beside it.');
+  return number;
 }

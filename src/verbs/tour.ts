@@ -44,15 +44,15 @@ const NIGHT = { hour: 2, minute: 30 } as const;
 const MARGIN_MS = 60_000;
 
 export interface TourOptions {
-  /** Absolute; the tour writes to its folder `data`. */
+  /** Absolute. The tour writes to its folder `data`. */
   readonly directory: string;
-  /** A configuration of the simulator; by default the package's own, copied to `data/demo.yaml`. */
+  /** A configuration of the simulator (default: the package's own, copied to `data/demo.yaml`). */
   readonly file?: string | undefined;
-  /** The values of `${NAME}` in the configuration; none by default. */
+  /** The values of `${NAME}` in the configuration (default: none). */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The nights are before this instant; now by default. */
+  /** The nights are before this instant (default: now). */
   readonly now?: Date | null;
-  /** Number of nights; 28 by default, since with fewer nothing is projected yet. */
+  /** Number of nights (default: 28, as with fewer nothing is projected yet). */
   readonly nights?: number | undefined;
   /** Called at the end of each night. */
   readonly onNight?: (night: SyncSummary) => void;
@@ -64,7 +64,7 @@ export interface TourOptions {
 interface ToldNight {
   readonly summary: SyncSummary;
   readonly status: StatusReport;
-  /** What readers saw; null for a configuration of the user's, which has other slices, or without a copy. */
+  /** What readers saw. Null without a copy, and for a user's configuration, which has other slices. */
   readonly newestDays: Question | null;
 }
 
@@ -81,7 +81,7 @@ export interface Tour {
 
 export interface Question {
   readonly copy: string;
-  /** In SQL, with its words as a comment at the top; the final view leaves out what may still change. */
+  /** In SQL, with its words as a comment at the top. */
   readonly sql: string;
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }

@@ -1,4 +1,4 @@
-/** Finds everything that is known to be wrong before a sync, and what works; writes nothing. */
+/** Finds everything that is known to be wrong before a sync, and what works. Writes nothing. */
 
 import type { Config } from '../../config/config.ts';
 import type { Problem } from '../../config/config-problems.ts';
@@ -16,12 +16,12 @@ import { CatalogLists, settingPath, sliceFindings } from './slice.ts';
 const NOTE_WIDTH = 100;
 
 export function problemFindings(problems: readonly Problem[]): Finding[] {
-  const wrong = problems.map(({ place, key, text }): Finding => {
+  const errors = problems.map(({ place, key, text }): Finding => {
     const at = { slice: null, setting: key === '' ? null : key, place };
     return { ...finding('error', text, null, at), code: 'CONFIG_INVALID' };
   });
   const untried = 'the service, the warehouse and the slices, as the configuration is wrong';
-  return [...wrong, finding('untried', untried)];
+  return [...errors, finding('untried', untried)];
 }
 
 export async function findingsOf(
@@ -61,12 +61,12 @@ export async function findingsOf(
   for (const [index, slice] of slices.entries())
     ofSlices.push(...sliceFindings({ slice, index, stated, lists }, at));
 
-  const known = slices.filter(({ metrics }) => metrics.every((name) => lists.metrics.has(name)));
-  const names = new Set(known.flatMap(({ metrics }) => metrics));
-  const works = `${countText(known.length, 'slice')}, ${countText(names.size, 'metric')} known`;
+  const loadable = slices.filter(({ metrics }) => metrics.every((name) => lists.metrics.has(name)));
+  const names = new Set(loadable.flatMap(({ metrics }) => metrics));
+  const works = `${countText(loadable.length, 'slice')}, ${countText(names.size, 'metric')} known`;
   if (lists.metrics.size === 0)
     ofSlices.push(finding('untried', 'the names in the slices, as filters-data listed no metric'));
-  else if (known.length > 0) ofSlices.push(finding('works', works));
+  else if (loadable.length > 0) ofSlices.push(finding('works', works));
 
   // The plan of a refused slice would be refused for the same reason.
   const places = (await placeFindings({ ...config, slices }, checking)).filter(

@@ -9,9 +9,9 @@ import { oneLine, printable } from '../terminal/printable.ts';
 import { filled } from '../terminal/table.ts';
 
 export interface Finding {
-  /** `error`: a sync would fail; `warning`: it may not do as meant. */
+  /** `error`: a sync would fail. `warning`: it may not do as meant. */
   readonly severity: 'error' | 'warning' | 'note' | 'works' | 'untried';
-  /** The code a sync would fail with; null unless it is an error. */
+  /** The code a sync would fail with (null unless it is an error). */
   readonly code: FailureCode | null;
   readonly slice: string | null;
   /** Dotted, such as `slices[0].metrics[2]`. */
@@ -50,8 +50,8 @@ export function placeOf(
   slice: string | null = null,
   at: 'key' | 'value' = 'value',
 ): FindingPlace {
-  const named = path[0] === 'defaults' ? null : slice;
-  return { slice: named, setting: settingName(path), place: stated.placeOf(path, at) };
+  const owner = path[0] === 'defaults' ? null : slice;
+  return { slice: owner, setting: settingName(path), place: stated.placeOf(path, at) };
 }
 
 /** Removes exact repetitions. A note that several slices share becomes one note of no slice. */

@@ -32,13 +32,13 @@ export async function requestedService(
   const { stated, at, signal } = checking;
   const unreachable = new AbortController();
   const ended = AbortSignal.any([signal, unreachable.signal, timeoutSignal(PATIENCE_MS)]);
-  let because = 'no answer';
+  let reason = 'no answer';
   const listening: Emit = (event) => {
     emit(event);
     if (event.type !== 'request_retried') return;
-    ({ because } = event);
+    reason = event.because;
     // An unreachable host is not tried again; a service that answers is, as it may only be busy.
-    if (UNREACHABLE.test(because)) unreachable.abort();
+    if (UNREACHABLE.test(reason)) unreachable.abort();
   };
   const answered = async <T>(
     setting: 'reports_url' | 'base_url',
@@ -49,15 +49,15 @@ export async function requestedService(
     } catch (thrown) {
       signal.throwIfAborted();
       const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
-      const waited = `did not answer (${because}), waited for at most ${PATIENCE_MS / 1000} s`;
+      const waited = `did not answer (${reason}), waited for at most ${PATIENCE_MS / 1000} s`;
       const unanswered = new Failure('SOURCE_UNAVAILABLE', `${what} ${waited}`, {
         hint: `Check service.${setting} and the network.`,
       });
-      const found = findingOf(ended.aborted ? unanswered : thrown);
+      const failure = findingOf(ended.aborted ? unanswered : thrown);
       const token =
         stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
-      const place = placeOf(stated, ['service', isOfToken(found) ? token : setting]);
-      return { value: null, findings: [{ ...(await withRemedy(found, config)), ...place }] };
+      const place = placeOf(stated, ['service', isOfToken(failure) ? token : setting]);
+      return { value: null, findings: [{ ...(await withRemedy(failure, config)), ...place }] };
     }
   };
   try {
@@ -81,14 +81,14 @@ export async function requestedService(
       const counts = `${countText(sizeOf('apps'), 'app')}, ${countText(sizeOf('partners'), 'partner')}`;
       const works =
         catalog === null ? [] : [finding('works', 'token accepted'), finding('works', counts)];
-      const found = [...findings, ...news, ...works, finding('untried', 'a report, ad spend')];
-      return { findings: found, catalog: catalog ?? [] };
+      const all = [...findings, ...news, ...works, finding('untried', 'a report, ad spend')];
+      return { findings: all, catalog: catalog ?? [] };
     });
   } catch (thrown) {
     signal.throwIfAborted();
     // There was no connection. The certificate file is the only setting that is read this late.
-    const found = findingOf(thrown);
-    const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
-    return { findings: [{ ...found, ...placeOf(stated, path) }], catalog: [] };
+    const failure = findingOf(thrown);
+    const path = failure.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
+    return { findings: [{ ...failure, ...placeOf(stated, path) }], catalog: [] };
   }
 }

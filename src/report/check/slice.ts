@@ -1,4 +1,4 @@
-/** Checks a slice against filters-data and its own dates; pure. */
+/** Checks a slice against filters-data and its own dates. Pure. */
 
 import { nearest } from '../../config/nearest.ts';
 import type { SettingPath } from '../../config/config-problems.ts';
@@ -119,12 +119,12 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     if (filter?.kind === 'metric') findings.push(...metricFindings(lists, [filter.name], place));
     if (filter?.kind === 'dimension')
       findings.push(...dimensionFindings(lists, filter.name, place));
-    const known = lists.valuesOf(key, filter);
+    const values = lists.valuesOf(key, filter);
     for (const text of new Set(value.split(','))) {
-      if (known.size === 0 || known.has(text)) continue;
-      const near = nearest(text, known);
+      if (values.size === 0 || values.has(text)) continue;
+      const meant = nearest(text, values);
       const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
-      const hint = near === null ? null : `Did you mean ${near}?`;
+      const hint = meant === null ? null : `Did you mean ${meant}?`;
       findings.push(finding('warning', message, hint, settingAt(key, text)));
     }
   }
@@ -158,11 +158,11 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     findings.push(finding('warning', message, hint, settingAt('retain')));
   }
 
-  const left = leftToService(slice);
-  if (left.length > 0) {
-    const message = `left to the service's own default: ${left.join(', ')}`;
+  const omitted = leftToService(slice);
+  if (omitted.length > 0) {
+    const message = `left to the service's own default: ${omitted.join(', ')}`;
     // Left out, it doubled a report beside the dashboard (observed: reattributed).
-    const isDoubling = left.includes('reattributed');
+    const isDoubling = omitted.includes('reattributed');
     const hint = isDoubling
       ? 'State reattributed: all, true or false: by default reattributed users may count twice.'
       : null;

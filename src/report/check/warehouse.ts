@@ -74,8 +74,8 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
-      const own = { path, id: null, publishes: [] };
-      const occupants = await occupantFindings(publish, own, signal);
+      const publisher = { path, id: null, publishes: [] };
+      const occupants = await occupantFindings(publish, publisher, signal);
       const audited = await inTemporaryFolder(async (folder) => {
         const empty = join(folder, 'warehouse.duckdb');
         await withWarehouse(empty, { ...opening, mode: 'write' }, async () => {});
@@ -135,10 +135,10 @@ async function occupantFindings(
         const message = `The object store of ${target.path} did not answer within ${STORE_PATIENCE_MS / 1000} s`;
         const hint = 'Check the endpoint and the network.';
         const unanswered = new Failure('STORAGE_FAILED', message, { hint });
-        const found = findingOf(patience.aborted ? unanswered : thrown);
+        const failure = findingOf(patience.aborted ? unanswered : thrown);
         // An unusable folder is already reported as a place that cannot be written.
-        if (found.code !== 'STORAGE_FAILED' || copyAt(target).form !== 'folder')
-          findings.push(found);
+        if (failure.code !== 'STORAGE_FAILED' || copyAt(target).form !== 'folder')
+          findings.push(failure);
       },
     );
   }
