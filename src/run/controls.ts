@@ -133,15 +133,14 @@ async function planControl(
   { slice, members }: Control,
   maxDays: number | null,
 ): Promise<SlicePlan | null> {
-  const controlled = [];
-  for (const member of members) {
-    const ledger = await readSliceLedger(warehouse, member.name);
-    controlled.push({
-      slice: member,
-      metrics: targets.get(member.name)?.columns.metrics ?? [],
-      stored: storedPeriods(ledger, fingerprintOf(member)),
-    });
-  }
+  // Awaited together, they are read together.
+  const controlled = await Promise.all(
+    members.map(async (member) => {
+      const ledger = await readSliceLedger(warehouse, member.name);
+      const metrics = targets.get(member.name)?.columns.metrics ?? [];
+      return { slice: member, metrics, stored: storedPeriods(ledger, fingerprintOf(member)) };
+    }),
+  );
   const days = controlledDays(controlled, config.controlMs ?? 0, planAt);
   if (days === null) return null;
   const periods = periodsOf(days, slice.grain, slice.weekStartsOn);

@@ -88,9 +88,6 @@ export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
   return costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
 }
 
-/** Slices whose ledgers are read together. More would fill the memory. */
-const MAX_CONCURRENT = 20;
-
 /** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt } = run;
@@ -98,16 +95,14 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   const evidence = await controlEvidence(run.config, run.warehouse, slices, planAt);
   const cost = await requestCost(run.warehouse);
   const plans: SlicePlan[] = [];
-  for (const [at, { slice, columns }] of targets.entries()) {
-    if (at % MAX_CONCURRENT === 0) {
-      const next = targets.slice(at, at + MAX_CONCURRENT);
-      await Promise.allSettled(
-        next.map(async (target) => readSliceLedger(run.warehouse, target.slice.name)),
-      );
-    }
-    const ledger = await readSliceLedger(run.warehouse, slice.name);
+  // Awaited together, they are read together.
+  const stored = await Promise.all(
+    targets.map(async ({ slice, columns: { metrics } }) => {
+      return { slice, metrics, ledger: await readSliceLedger(run.warehouse, slice.name) };
+    }),
+  );
+  for (const { slice, metrics, ledger } of stored) {
     const control = evidence.get(slice.name) ?? null;
-    const { metrics } = columns;
     const { forced } = run.request;
     const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, cost });
     if (control !== null) await reportMoved(run, plan, control);

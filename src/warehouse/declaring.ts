@@ -33,7 +33,10 @@ const readDeclarations = remembering(async (warehouse) => {
 
 type Relations = Awaited<ReturnType<typeof readRelations>>;
 
-/** Runs the statements of those declarations that changed, as one script. Runs inside the caller's transaction. */
+/** Declarations of one script, each of some hundred statements. */
+const MAX_TOGETHER = 20;
+
+/** Runs the statements of those declarations that changed, as scripts. Runs inside the caller's transaction. */
 export async function declare(
   warehouse: Warehouse,
   declarations: readonly Declaration[],
@@ -46,11 +49,14 @@ export async function declare(
   });
   if (changed.length === 0) return;
   const names = changed.map(({ name }) => literal(name)).join(', ');
-  const statements = await Promise.all(
-    changed.map(async (declaration) => declaration.statements()),
-  );
-  const deletion = `delete from ripen_internal.declarations where name in (${names})`;
-  await warehouse.alter(asScript([...statements.flat(), deletion]));
+  await warehouse.run(`delete from ripen_internal.declarations where name in (${names})`);
+  for (let from = 0; from < changed.length; from += MAX_TOGETHER) {
+    const chunk = changed.slice(from, from + MAX_TOGETHER);
+    const statements = await Promise.all(
+      chunk.map(async (declaration) => declaration.statements()),
+    );
+    await warehouse.alter(asScript(statements.flat()));
+  }
   const made = await readRelations(warehouse);
   const rows = changed.map(({ name, slice, from, relations }) => {
     return { slice, name, hash: hashOf(from), found: stateOf(made, relations) };

@@ -8,9 +8,12 @@ interface Cache<T> {
   pending: { readonly keys: Set<string>; readonly read: Promise<ReadonlyMap<string, T>> } | null;
 }
 
+/** Keys of one statement. The JSON of more would fill the memory. */
+const MAX_KEYS = 20;
+
 /**
- * Caches what `readSome` returns until the warehouse changes, or only its relations. Concurrent calls become one read. Callers
- * share the values and must not alter them.
+ * Caches what `readSome` returns until the warehouse changes, or only its relations. Concurrent calls are read together.
+ * Callers share the values and must not alter them.
  */
 export function rememberingEach<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
@@ -30,7 +33,10 @@ export function rememberingEach<T>(
       const keys = new Set<string>();
       const read = Promise.resolve().then(async () => {
         current.pending = null;
-        return readSome(warehouse, [...keys]);
+        const entries: [key: string, value: T][] = [];
+        for (let from = 0; from < keys.size; from += MAX_KEYS)
+          entries.push(...(await readSome(warehouse, [...keys].slice(from, from + MAX_KEYS))));
+        return new Map(entries);
       });
       cache.pending = { keys, read };
     }

@@ -36,9 +36,6 @@ import {
 const buildingTable = (slice: string): string =>
   `ripen_internal.${identifier(`building_${slice}`)}`;
 
-/** Slices whose ledgers are read together. More would fill the memory. */
-const MAX_TOGETHER = 20;
-
 /**
  * Makes or alters the tables so that they have the configured columns in order, none narrower than before. Added metrics are
  * NULL until their periods are fetched. Returns by slice its table, or why it cannot be loaded as configured.
@@ -50,21 +47,6 @@ export async function prepareTables(
   runId: string,
 ): Promise<Map<string, Target | Failure>> {
   const prepared = new Map<string, Target | Failure>();
-  for (let from = 0; from < slices.length; from += MAX_TOGETHER) {
-    const chunk = slices.slice(from, from + MAX_TOGETHER);
-    for (const entry of await prepareChunk(warehouse, chunk, catalog, runId))
-      prepared.set(...entry);
-  }
-  return prepared;
-}
-
-async function prepareChunk(
-  warehouse: Warehouse,
-  slices: readonly Slice[],
-  catalog: Catalog,
-  runId: string,
-): Promise<(readonly [slice: string, Target | Failure])[]> {
-  const prepared: (readonly [slice: string, Target | Failure])[] = [];
   const existing: { readonly made: Target; readonly metrics: readonly Metric[] }[] = [];
   const missing: typeof existing = [];
   const abandoned: { readonly name: string; readonly fingerprint: string }[] = [];
@@ -79,7 +61,7 @@ async function prepareChunk(
     const { name } = slice;
     const refusal = await refusalOf(warehouse, slice, ledger);
     if (refusal !== null) {
-      prepared.push([name, refusal]);
+      prepared.set(name, refusal);
       continue;
     }
     const fingerprint = fingerprintOf(slice);
@@ -117,7 +99,7 @@ async function prepareChunk(
   );
   const unaltered: Target[] = [];
   for (const { target, types } of targets) {
-    prepared.push([target.slice.name, target]);
+    prepared.set(target.slice.name, target);
     const columns = tableColumns(target.columns);
     const hasNames = columns.map(({ name }) => name).join('\n') === [...types.keys()].join('\n');
     if (hasNames && columns.every(({ name, type }) => types.get(name) === type)) {
