@@ -13,7 +13,7 @@ export const metricFilterNames = [
 ] as const;
 
 /** Views under their own names. Their ids are values in report rows or filters. */
-export const valueFilterNames = [
+const valueFilterNames = [
   'apps_network',
   'countries',
   'currencies',
@@ -24,7 +24,7 @@ export const valueFilterNames = [
 ] as const;
 
 /** Values of one parameter or field. Together they are the view `report_options`. */
-export const optionFilterNames = [
+const optionFilterNames = [
   'cohort_maturity',
   'iap_revenue_mode',
   'attribution_type',

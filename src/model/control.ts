@@ -78,7 +78,7 @@ const parametersOf = ({ parameters }: Slice): Slice['parameters'] =>
   Object.fromEntries(Object.entries(parameters).filter(([name]) => !ordering.has(name)));
 
 /** A member with its metrics and what is stored of it. */
-export interface ControlledSlice {
+interface ControlledSlice {
   readonly slice: Slice;
   readonly metrics: readonly Metric[];
   readonly stored: readonly Pick<Period, 'requested'>[];

@@ -15,12 +15,6 @@ type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>
 /** Consecutive runs after which an empty answer is accepted. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
 
-/** Returns the instant from which a fetched value of a whole period is final. */
-export function finalAt(period: Period, metric: Metric, slice: Settling): Date | null {
-  const at = finalMs(endOf(period, slice.utcOffset), metric, slice);
-  return at === null ? null : new Date(at);
-}
-
 function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): number | null {
   return horizonMs === null ? null : endAt.getTime() + horizonMs + settleMs;
 }
@@ -58,10 +52,6 @@ export function trustedAt(fetched: FetchedPeriod): Date | null {
 /** Returns when values were computed: at their fetch, or earlier if the answer states so. */
 export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
   return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
-}
-
-export function isFinal(fetched: FetchedPeriod, metric: Metric, slice: Settling): boolean {
-  return finalMetrics(fetched, [metric], slice).length > 0;
 }
 
 /** Returns the metrics whose stored cells are final. A metric that the load lacked is not stored. */

@@ -12,7 +12,7 @@ import { type CohortAge, documentedMetric, type MetricKind } from './metric-form
 import type { Slice } from './slice.ts';
 
 /** How it is known whether a metric adds up: from the configuration, documentation, answers, or only its values' formatting. */
-export type Additivity = 'stated' | 'documented' | 'seen' | 'assumed';
+type Additivity = 'stated' | 'documented' | 'seen' | 'assumed';
 
 /** Whether it is certain how a metric adds up. A name or earlier answers do not make it certain: an answer may refute them. */
 export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>): boolean =>

@@ -2,12 +2,12 @@
 
 import { type Catalog } from './catalog.ts';
 import { formatColumnType } from './column-type.ts';
-import { isMetricItem, metricsOf } from './metric.ts';
+import { globMatches, isMetricItem, metricsOf } from './metric.ts';
 import type { Slice } from './slice.ts';
-import { starRefusal, withStars } from './stars.ts';
+import { isStar, MAX_STARRED, withStars } from './stars.ts';
 import { hasRoom, wholeParts } from './window.ts';
 
-export interface SliceRefusal {
+interface SliceRefusal {
   /** The key of the slice, or the parameter or filter, to change. */
   readonly setting: string;
   readonly message: string;
@@ -17,13 +17,26 @@ export interface SliceRefusal {
 /** Without a catalog it is unknown what a star stands for, and which type a metric has. */
 export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | null {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-  const stars = listed.length === 0 ? null : starRefusal(slice, listed);
-  if (stars !== null) return { setting: 'metrics', ...stars };
+  const starred = withStars(slice, listed);
+  const stars = slice.metrics.filter(isStar);
+  if (stars.length > 0 && listed.length > 0) {
+    const setting = 'metrics';
+    const empty = stars.find((star) => !listed.some((name) => globMatches(star, name)));
+    if (empty !== undefined) {
+      const hint = 'Correct or remove the pattern; `ripen catalog WORD` searches the metrics.';
+      return { setting, message: `${empty} matches no metric that filters-data lists`, hint };
+    }
+    const maxMetrics = slice.maxMetrics ?? MAX_STARRED;
+    if (starred.metrics.length > maxMetrics) {
+      const message = `with what ${stars.join(', ')} stands for it has ${starred.metrics.length} metrics, and at most ${maxMetrics} are allowed`;
+      const hint = 'Narrow the pattern, or raise max_metrics of the slice.';
+      return { setting, message, hint };
+    }
+  }
 
   const [longest] = Object.entries(slice.parameters).toSorted(
     (one, other) => other[1].length - one[1].length,
   );
-  const starred = withStars(slice, listed);
   if (longest !== undefined && !wholeParts(starred).every((part) => hasRoom(starred, part))) {
     const [setting, value] = longest;
     const [dimension = '', test] = setting.split('__');

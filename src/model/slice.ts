@@ -24,9 +24,6 @@ export interface DatePeriod {
 /** When a maturing period is fetched again. Numbers are ages in days. */
 export type Refresh = 'nightly' | 'milestones' | readonly number[];
 
-/** A window not proven complete fails, or is loaded with a warning and stays due. */
-export type Completeness = 'require' | 'warn';
-
 /** Also names a table and a folder. */
 export const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 
@@ -79,7 +76,8 @@ export interface Slice {
   readonly types: Readonly<Record<string, string>>;
   /** By metric name. Overrides what the catalog and the name imply. */
   readonly additive: Readonly<Record<string, boolean>>;
-  readonly completeness: Completeness;
+  /** A window not proven complete fails, or is loaded with a warning and stays due. */
+  readonly completeness: 'require' | 'warn';
   /** How many days before the as-of day a period is kept (default: for ever). */
   readonly retainDays: number | null;
   /** With more rejected rows, a window fails. */

@@ -77,25 +77,3 @@ export function withStars(
   );
   return { ...slice, metrics: slice.metrics.flatMap((name) => stars.get(name) ?? [name]) };
 }
-
-/** Returns why a slice cannot be loaded with the metrics of its stars, and the remedy. */
-export function starRefusal(
-  slice: Slice,
-  listed: Iterable<string>,
-): { readonly message: string; readonly hint: string } | null {
-  if (!hasStars(slice)) return null;
-  const names = [...listed];
-  const empty = slice.metrics
-    .filter(isStar)
-    .find((star) => !names.some((name) => globMatches(star, name)));
-  if (empty !== undefined) {
-    const hint = 'Correct or remove the pattern; `ripen catalog WORD` searches the metrics.';
-    return { message: `${empty} matches no metric that filters-data lists`, hint };
-  }
-  const { metrics } = withStars(slice, names);
-  const most = slice.maxMetrics ?? MAX_STARRED;
-  if (metrics.length <= most) return null;
-  const patterns = slice.metrics.filter(isStar).join(', ');
-  const message = `with what ${patterns} stands for it has ${metrics.length} metrics, and at most ${most} are allowed`;
-  return { message, hint: 'Narrow the pattern, or raise max_metrics of the slice.' };
-}

@@ -176,7 +176,7 @@ const SIMULATOR_TOKEN = 'simulator-token';
 const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
 
 /** A running simulated service, with the address and credentials to reach it. */
-export interface SimulatedWorld {
+interface SimulatedWorld {
   readonly service: HttpService;
   setNow(at: Date): void;
   close(): Promise<void>;

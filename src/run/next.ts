@@ -6,7 +6,7 @@ import { lastDay } from '../model/calendar.ts';
 import { boxId, partId, type Window, windowOf } from '../model/window.ts';
 import type { PendingWindow, Round, Spooled } from '../extract/spool.ts';
 
-export type NextStep =
+type NextStep =
   | { readonly kind: 'fail'; readonly failure: Failure }
   /** Request some answers, or all, once more. */
   | { readonly kind: 'request'; readonly pending: PendingWindow; readonly because: string }

@@ -28,7 +28,7 @@ import { requestCost } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-export interface PlannedWindow {
+interface PlannedWindow {
   /** How many metrics of a cube it requests. The windows of any other slice request all. */
   readonly metrics?: number;
   readonly first_day: string;
@@ -41,7 +41,7 @@ export interface PlannedWindow {
 }
 
 /** A pattern among a slice's metrics, and the metrics it matches. */
-export interface PlannedStar {
+interface PlannedStar {
   readonly pattern: string;
   readonly metrics: readonly string[];
   /** Those with which no period has been loaded yet. */

@@ -20,7 +20,7 @@ import {
   utcOffset,
 } from '../../src/model/calendar.ts';
 import { cubeMetrics } from '../../src/model/cube.ts';
-import { finalAt } from '../../src/model/maturity.ts';
+import { finalAt } from '../support/finality.ts';
 import { type Metric, metricsOf } from '../../src/model/metric.ts';
 import { ageOf, endOf, type Period, periodsOf } from '../../src/model/period.ts';
 import type { Slice } from '../../src/model/slice.ts';

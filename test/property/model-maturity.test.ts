@@ -13,7 +13,8 @@ import {
   type UtcOffset,
 } from '../../src/model/calendar.ts';
 import { verdicts, type PeriodRecord } from '../../src/model/ledger.ts';
-import { dueReason, finalAt, isFinal, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
+import { dueReason, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
+import { finalAt, isFinal } from '../support/finality.ts';
 import { ageOf, endOf, type Period } from '../../src/model/period.ts';
 import type { Refresh, Slice } from '../../src/model/slice.ts';
 import type { DueReason } from '../../src/model/window.ts';

@@ -4,14 +4,8 @@ import { describe, expect, test } from 'vitest';
 
 import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import type { PeriodRecord } from '../../src/model/ledger.ts';
-import {
-  dueReason,
-  type finalAt,
-  isFinal,
-  nextRefreshAt,
-  stateOf,
-  trustedAt,
-} from '../../src/model/maturity.ts';
+import { dueReason, nextRefreshAt, stateOf, trustedAt } from '../../src/model/maturity.ts';
+import { isFinal } from '../support/finality.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Period } from '../../src/model/period.ts';
 import type { Refresh } from '../../src/model/slice.ts';
@@ -36,7 +30,7 @@ function period(
 function settling(
   refresh: Refresh = 'milestones',
   utcOffset: UtcOffset = UTC,
-): Parameters<typeof finalAt>[2] {
+): Parameters<typeof isFinal>[2] {
   return { utcOffset, settleMs: HOUR_MS, lifetimeMs: 30 * MS_PER_DAY, refresh };
 }
 

@@ -8,7 +8,8 @@
 import { UTC, type Day } from '../../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../../src/model/slice.ts';
 import type { PeriodRecord, SliceTable } from '../../../src/model/ledger.ts';
-import { finalAt, isFinal, RUNS_TO_BELIEVE_EMPTY } from '../../../src/model/maturity.ts';
+import { RUNS_TO_BELIEVE_EMPTY } from '../../../src/model/maturity.ts';
+import { finalAt, isFinal } from '../../support/finality.ts';
 import type { Metric } from '../../../src/model/metric.ts';
 import { ageOf, type Period } from '../../../src/model/period.ts';
 import type { Window } from '../../../src/model/window.ts';

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 
 import { day, type Day } from '../../../src/model/calendar.ts';
-import { finalAt } from '../../../src/model/maturity.ts';
+import { finalAt } from '../../support/finality.ts';
 import { periodsOf } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import { identifier } from '../../../src/warehouse/sql.ts';
