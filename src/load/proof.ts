@@ -34,12 +34,50 @@ export interface AnswerProof {
   readonly addsUp: readonly string[];
 }
 
+/** A total as a page states it. */
+interface Total {
+  readonly text: string;
+  /** How far the text may be from the exact value by its digits. */
+  readonly slack: number;
+}
+
+type Totals = ReadonlyMap<string, Total>;
+
+export const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
+
+/** Relative error of one floating-point addition. */
+const UNIT_ROUNDOFF = 2 ** -52;
+/** Relative error of a sum of a few million numbers. */
+export const SUM_ROUNDOFF = 1e-9;
+/** Fewer values may add up to a total by chance, or because there is only one. */
+const MIN_VALUES = 5;
+/** Money is stated with at least this many digits after the point, written out or not. */
+const MIN_DIGITS = 2;
+
 /** Compares an answer's rows with its totals. Prefers the reading of the pages' totals that proves it. */
 export function proveAnswer(answer: AnswerFacts): AnswerProof {
-  const { sums, totals, rows, doubt } = answer;
+  const { sums, rows, doubt } = answer;
+  const pages = answer.totals.map(
+    (totals): Totals =>
+      new Map(
+        [...totals].flatMap(([metric, text]) => {
+          // A text that is not a number is skipped.
+          if (parseDecimal(text) === null) return [];
+          // `1.50` has two digits after the point, `1e-3` three.
+          const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
+          const digits = Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
+          return [[metric, { text, slack: halfUnit(digits) }]];
+        }),
+      ),
+  );
   const summed = new Set(sums.map(({ metric }) => metric));
-  const proofs = totalsOfPages(totals.map(statedTotals), summed).map((stated) =>
-    proofOf(compareTotals(sums, stated, rows)),
+  const proofs = totalsOfPages(pages, summed).map((totals) =>
+    proofOf(
+      sums.flatMap((sum): Comparison[] => {
+        const total = totals.get(sum.metric);
+        return total === undefined ? [] : [compare(sum, total, Math.max(rows, 1))];
+      }),
+    ),
   );
   const proof = proofs.find(({ verdict }) => verdict === 'proven') ?? proofs[0] ?? proofOf([]);
   const isRefuted = proof.verdict === 'proven' && doubt?.isRefutable === true;
@@ -61,83 +99,27 @@ export const clauseOf = ({ against, doubt }: AnswerProof): string =>
     ? `the answer was not complete: ${doubt?.because ?? ''}`
     : `the rows' ${against.metric} added up to ${against.sum}, the service's total was ${against.total}`;
 
-/** `slack`: how far the text may be from the exact value by its digits. */
-interface Total {
-  readonly text: string;
-  readonly slack: number;
-}
-
-type Totals = ReadonlyMap<string, Total>;
-
-export const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
-
-/** Digits after the point as written: `1.50` has two, `1e-3` three. */
-function digitsWritten(text: string): number {
-  const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
-  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
-}
-
-/** Reads the totals of a page. A text that is not a number is skipped. */
-const statedTotals = (totals: ReadonlyMap<string, string>): Totals =>
-  new Map(
-    [...totals]
-      .filter(([, text]) => parseDecimal(text) !== null)
-      .map(([metric, text]) => [metric, { text, slack: halfUnit(digitsWritten(text)) }]),
-  );
-
-/** Relative error of one floating-point addition. */
-const UNIT_ROUNDOFF = 2 ** -52;
-/** Relative error of a sum of a few million numbers. */
-export const SUM_ROUNDOFF = 1e-9;
-/** Fewer values may add up to a total by chance, or because there is only one. */
-const MIN_VALUES = 5;
-/** Money is stated with at least this many digits after the point, written out or not. */
-const MIN_DIGITS = 2;
-
 /**
- * Compares every metric that has a total. Counts must agree exactly, up to 2^53. The service adds money, and counts above that,
- * in floating point. Rows and totals of money may also each be off by half a unit of their last digit.
+ * Counts must agree exactly, up to 2^53. The service adds money, and counts above that, in floating point. Rows and totals of
+ * money may also each be off by half a unit of their last digit.
  */
-const compareTotals = (
-  sums: readonly MetricSum[],
-  totals: Totals,
-  rowCount: number,
-): Comparison[] =>
-  sums.flatMap((each) => {
-    const { metric, sum, isAssumed, nonZero } = each;
-    const total = totals.get(metric);
-    if (total === undefined) return [];
-    return [
-      {
-        metric,
-        sum: sum ?? '0',
-        total: total.text,
-        ...agreement(each, total, rowCount),
-        isAssumed,
-        nonZero,
-      },
-    ];
-  });
-
-function agreement(
-  { sum, distinctSum, isCount, magnitude, digits }: MetricSum,
+function compare(
+  { metric, sum, distinctSum, isCount, isAssumed, nonZero, magnitude, digits }: MetricSum,
   { text, slack }: Total,
-  rowCount: number,
-): Pick<Comparison, 'agrees' | 'isExact'> {
+  rows: number,
+): Comparison {
   const total = Number(text);
   const sums = [Number(sum), Number(distinctSum ?? sum)];
   const away = Math.min(...sums.map((each) => Math.abs(each - total)));
-  const rows = Math.max(rowCount, 1);
   const floating = UNIT_ROUNDOFF * rows * Math.max(magnitude, Math.abs(total));
-  if (isCount) {
-    // Counts are never rounded per row, even if they have fractions.
-    const isWhole = sums.every(Number.isInteger) && Math.abs(total) <= Number.MAX_SAFE_INTEGER;
-    const agrees = away <= (isWhole ? 0 : floating + slack);
-    return { agrees, isExact: agrees };
-  }
-  const isExact = away <= floating + Math.min(slack, halfUnit(MIN_DIGITS));
-  const most = floating + slack + rows * halfUnit(Math.max(MIN_DIGITS, digits));
-  return { agrees: isExact || away <= most, isExact };
+  // Counts are never rounded per row, even if they have fractions.
+  const isWhole = sums.every(Number.isInteger) && Math.abs(total) <= Number.MAX_SAFE_INTEGER;
+  const countSlack = isWhole ? 0 : floating + slack;
+  const exactSlack = floating + Math.min(slack, halfUnit(MIN_DIGITS));
+  const rounding = floating + slack + rows * halfUnit(Math.max(MIN_DIGITS, digits));
+  const isExact = away <= (isCount ? countSlack : exactSlack);
+  const agrees = isExact || (!isCount && away <= rounding);
+  return { metric, sum: sum ?? '0', total: text, agrees, isExact, isAssumed, nonZero };
 }
 
 /**
@@ -173,32 +155,26 @@ function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer'
  */
 function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const pages = all.filter(({ size }) => size > 0);
-  const [first, ...others] = pages;
-  if (first === undefined || others.length === 0) return [first ?? new Map()];
-  const sums = pages.length === all.length ? [addTotals(pages)] : [];
-  const telling = [...new Set(pages.flatMap((page) => Array.from(page.keys())))].filter((metric) =>
+  const [first = new Map<string, Total>(), ...others] = pages;
+  if (others.length === 0) return [first];
+  const deciding = [...new Set(pages.flatMap((page) => Array.from(page.keys())))].filter((metric) =>
     summed.has(metric),
   );
-  const isRepeated = telling.every((metric) =>
-    others.every((page) => isSameTotal(first.get(metric), page.get(metric))),
+  const isRepeated = deciding.every((metric) =>
+    others.every((page) => {
+      const [one, other] = [Number(first.get(metric)?.text), Number(page.get(metric)?.text)];
+      const most = Math.max(1, Math.abs(one), Math.abs(other));
+      return Math.abs(one - other) <= SUM_ROUNDOFF * most;
+    }),
   );
-  return [...(isRepeated && telling.length > 0 ? [first] : []), ...sums];
-}
-
-function isSameTotal(one: Total | undefined, other: Total | undefined): boolean {
-  const [a, b] = [Number(one?.text), Number(other?.text)];
-  return Math.abs(a - b) <= SUM_ROUNDOFF * Math.max(1, Math.abs(a), Math.abs(b));
-}
-
-/** Sums totals. A metric that one of them lacks is left out. */
-function addTotals(totals: readonly Totals[]): Totals {
-  const [first = new Map<string, Total>(), ...others] = totals;
-  if (others.length === 0) return first;
-  const added = [...first].flatMap(([metric]) => {
-    const all = totals.flatMap((each) => each.get(metric) ?? []);
-    const text = String(all.reduce((sum, total) => sum + Number(total.text), 0));
-    const slack = all.reduce((sum, total) => sum + total.slack, 0);
-    return all.length === totals.length ? [[metric, { text, slack }] as const] : [];
+  const readings = isRepeated && deciding.length > 0 ? [first] : [];
+  if (pages.length < all.length) return readings;
+  // A metric that a page lacks is left out.
+  const added = [...first.keys()].flatMap((metric) => {
+    const totals = pages.flatMap((page) => page.get(metric) ?? []);
+    const text = String(totals.reduce((sum, total) => sum + Number(total.text), 0));
+    const slack = totals.reduce((sum, total) => sum + total.slack, 0);
+    return totals.length === pages.length ? [[metric, { text, slack }] as const] : [];
   });
-  return new Map(added);
+  return [...readings, new Map(added)];
 }

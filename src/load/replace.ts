@@ -56,11 +56,6 @@ export async function replaceWindows(
     [all.length],
     loadIdRow,
   );
-  const loadOf = new Map(
-    all.map((replacement, at): [Replacement, Load] => {
-      return [replacement, { ...replacement, loadId: ids[at]?.load_id ?? '' }];
-    }),
-  );
   const rowsOf = (replacements: readonly Replacement[]): number =>
     replacements.reduce(
       (sum, { window, answered }) => sum + rowsIn(window, answered.periodRows),
@@ -69,7 +64,9 @@ export async function replaceWindows(
   return transactRows(warehouse, rowsOf(all), async () => {
     const replaced: Replaced[] = [];
     for (const { target, staged, replacements, lost } of tables) {
-      const loads = replacements.flatMap((replacement) => loadOf.get(replacement) ?? []);
+      const loads = replacements.map((replacement): Load =>
+        Object.assign({ loadId: ids.shift()?.load_id ?? '' }, replacement),
+      );
       // Before any row is written: DuckDB does not commit a table that was altered after a write.
       const wider = await widenAsNeeded(target, loads, warehouse, runId);
       const windowNos = new Set(loads.map(({ answered }) => answered.windowNo));
