@@ -137,7 +137,6 @@ export async function archiveWindow(
       const archived: object[] = [];
       let no = 0;
       for (const { box, pages, unfollowed } of answers) {
-        // Control totals are of the night they were stated in.
         if (box.control !== null) continue;
         const bodies: object[] = [];
         for (const page of pages) {

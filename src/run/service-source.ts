@@ -166,7 +166,8 @@ async function archiveLoaded(
   for (const answered of batch) {
     // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.
     const periods = answered.window.periods.filter((due) => loaded.has(due));
-    if (periods.length === 0) continue;
+    // Control totals are of the night they were stated in, and no replay reads them.
+    if (periods.length === 0 || answered.window.slice.control !== undefined) continue;
     const spooled = { ...answered, window: { ...answered.window, periods } };
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () =>
