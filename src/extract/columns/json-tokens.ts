@@ -109,7 +109,7 @@ export function skipToken(body: BodyWindow, at: number, token: number): number {
 }
 
 /** The offset after the text whose opening quote is at `at`, or `STOPPED`. */
-export function skipText(body: BodyWindow, at: number): number {
+function skipText(body: BodyWindow, at: number): number {
   const { bytes } = body;
   if (bytes[at] !== QUOTE) return body.stop(at, 'no text where one belongs');
   let next = at + 1;

@@ -21,7 +21,7 @@ export interface ColumnGroup {
   readonly dictionary: { readonly values: Uint8Array; readonly size: number } | null;
 }
 
-export interface WrittenColumn {
+interface WrittenColumn {
   readonly name: string;
   readonly type: ParquetType;
   /** The first `rows` rows. */
