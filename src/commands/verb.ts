@@ -13,14 +13,14 @@ import { namedMode, type Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import type { GlobalArguments } from './words.ts';
 
-export type VerbArguments = Pick<
+type VerbArguments = Pick<
   GlobalArguments,
   'config' | 'asOf' | 'log' | 'quiet' | 'verbose'
 > & {
   readonly lockWait?: string | undefined;
 };
 
-export type VerbOptions = Required<Circumstances>;
+type VerbOptions = Required<Circumstances>;
 
 type Act<A> = (
   config: Config,

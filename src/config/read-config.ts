@@ -32,7 +32,7 @@ export interface ConfigOptions extends Surroundings {
   readonly directory: string;
 }
 
-export interface ConfigSource extends ConfigOptions {
+interface ConfigSource extends ConfigOptions {
   readonly file: string;
 }
 
@@ -45,7 +45,7 @@ export interface StatedSettings {
 /** Stands for settings that were not read from a file. */
 export const noPositions: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
 
-export interface Inspection {
+interface Inspection {
   readonly shown: string;
   /** Sorted by position, without repetitions. */
   readonly problems: readonly Problem[];

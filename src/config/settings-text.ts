@@ -268,7 +268,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 const UNUSED = 'https://unused.invalid';
 
 /** Fills `${NAME}` and `${NAME:-default}`, and turns `$$` into a dollar sign. Values are not searched for more variables. */
-export function fillVariables(text: string, environment: Environment, isUnused = false) {
+function fillVariables(text: string, environment: Environment, isUnused = false) {
   const unset: string[] = [];
   let isNamed = false;
   let problem: string | null = null;

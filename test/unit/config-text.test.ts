@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { fillVariables } from '../../src/config/settings-text.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import type { Config } from '../../src/config/config.ts';
 
@@ -13,6 +12,10 @@ const withSlice = (settings: string): string =>
   `service: simulator\nslices:\n  - name: daily\n    dimensions: [day]\n    metrics: [installs]\n    date_period: -7d:yesterday\n${settings}`;
 
 describe('variables', () => {
+  /** What a text between two signs becomes, so that nothing is text, too. */
+  const filledIn = (text: string, environment: Record<string, string>): string =>
+    parse(`service: simulator\nname: ${JSON.stringify(`<${text}>`)}`, environment).name ?? '';
+
   test.each([
     ['${A}', 'one'],
     ['a-${A}-${B}', 'a-one-two'],
@@ -27,17 +30,15 @@ describe('variables', () => {
     ['${LOOP}', '${A}'],
   ])('%j becomes %j', (text, filled) => {
     const environment = { A: 'one', B: 'two', EMPTY: '', LOOP: '${A}' };
-    expect(fillVariables(text, environment)).toMatchObject({ text: filled, problem: null });
+    expect(filledIn(text, environment)).toBe(`<${filled}>`);
   });
 
   test.each(['${A', '${}', '${a b}', '${1A}', '${A-x}'])('%j cannot be read', (text) => {
-    expect(fillVariables(text, { A: 'one' }).problem).toContain('cannot be read');
+    expect(() => filledIn(text, { A: 'one' })).toThrow('cannot be read');
   });
 
   test('names every object has are not variables', () => {
-    expect(fillVariables('${constructor}', {}).problem).toContain(
-      'variable constructor is not set',
-    );
+    expect(() => filledIn('${constructor}', {})).toThrow('variable constructor is not set');
   });
 
   test('a missing variable is one problem at its value, and the value is not complained about besides', () => {

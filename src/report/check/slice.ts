@@ -66,7 +66,7 @@ export class CatalogLists {
   }
 }
 
-export interface CheckedSlice {
+interface CheckedSlice {
   readonly slice: Slice;
   readonly index: number;
   readonly stated: StatedSettings;
