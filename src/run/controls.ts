@@ -57,8 +57,10 @@ export async function readControls(
   await warehouse.run(statement('control/record_members'), [JSON.stringify(members)]);
   if (config.controlMs === null || !source.canRequest) return new Map();
   const controls = controlsOf(slices);
-  for (const { slice } of controls)
-    await warehouse.run(statement('control/record_control'), [slice.name, fingerprintOf(slice)]);
+  const recorded = controls.map(({ slice }) => {
+    return { slice: slice.name, fingerprint: fingerprintOf(slice) };
+  });
+  await warehouse.run(statement('control/record_controls'), [JSON.stringify(recorded)]);
   const since = [timestamp(sizesKeptSince(planAt))];
   const sizes = await warehouse.rows(statement('control/sizes'), since, sizeRow);
   const tonight = await readTonight(run);

@@ -7,16 +7,17 @@ import type { AuditResult } from '../publish/audits.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import type { RunStart, SeenWarning } from '../warehouse/runs.ts';
 
+/** What a run did with a slice. */
 export interface SliceSummary {
   readonly name: string;
-  readonly windows: { readonly planned: number; readonly loaded: number; readonly failed: number };
-  readonly requests: number;
-  readonly rows: { readonly fetched: number; readonly loaded: number; readonly rejected: number };
+  readonly windows: { planned: number; loaded: number; failed: number };
+  requests: number;
+  readonly rows: { fetched: number; loaded: number; rejected: number };
   /** Number of periods by the reason they were due: `new`, `missing`, `open`, `maturing`, … */
-  readonly periods: Readonly<Record<string, number>>;
-  readonly restated_periods: number;
+  readonly periods: Record<string, number>;
+  restated_periods: number;
   /** Stretches of periods that were loaded without rows, `first:last`, both inclusive. */
-  readonly empty_periods: readonly string[];
+  empty_periods: readonly string[];
 }
 
 export interface FailureSummary {
@@ -54,19 +55,9 @@ export interface SyncSummary {
   readonly failures: readonly FailureSummary[];
 }
 
-interface SliceCounts {
-  readonly name: string;
-  readonly windows: { planned: number; loaded: number; failed: number };
-  requests: number;
-  readonly rows: { fetched: number; loaded: number; rejected: number };
-  readonly periods: Record<string, number>;
-  restated_periods: number;
-  empty_periods: string[];
-}
-
 /** Counts the events of a run. The summary, the exit code and the progress display are read from it. */
 export class RunRecord {
-  readonly #slices = new Map<string, SliceCounts>();
+  readonly #slices = new Map<string, SliceSummary>();
   /** `slice start` of each restated period: a cube requests a period in several windows. */
   readonly #restated = new Set<string>();
   readonly #failures: FailureSummary[] = [];
@@ -164,7 +155,7 @@ export class RunRecord {
     };
   }
 
-  #of(name: string): SliceCounts {
+  #of(name: string): SliceSummary {
     const counts = this.#slices.get(name) ?? {
       name,
       windows: { planned: 0, loaded: 0, failed: 0 },
