@@ -16,6 +16,7 @@ import {
 } from '../model/calendar.ts';
 import type { FetchedPeriod } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
 import { type Box, reportParameters, subjectOf, type Window } from '../model/window.ts';
 import type { BodyRead } from '../extract/columns/reading.ts';
 import {
@@ -82,7 +83,7 @@ export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]
   }
   return {
     rows,
-    failure: malformed(window, { bodies, filled, dimensions, metrics, envelopes }),
+    failure: malformed(window, bodies, envelopes, { dimensions, metrics }),
     doubt,
     totals: envelopes
       .filter(({ totals }, at) => totals.size > 0 || (bodies[at]?.rows ?? 0) > 0)
@@ -99,19 +100,9 @@ export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]
 /** Returns why an answer is not one complete report of what was requested. */
 function malformed(
   window: Window,
-  {
-    bodies,
-    filled,
-    dimensions,
-    metrics,
-    envelopes,
-  }: {
-    readonly bodies: readonly BodyRead[];
-    readonly filled: readonly BodyRead[];
-    readonly dimensions: readonly string[];
-    readonly metrics: readonly string[];
-    readonly envelopes: readonly Envelope[];
-  },
+  bodies: readonly BodyRead[],
+  envelopes: readonly Envelope[],
+  { dimensions, metrics }: Pick<Slice, 'dimensions' | 'metrics'>,
 ): Failure | null {
   const fail = (clause: string, details: ConstructorParameters<typeof Failure>[2]): Failure =>
     new Failure('DATA_MALFORMED', `${subjectOf(window)}: ${clause}.`, details);
@@ -120,7 +111,8 @@ function malformed(
     return fail(`the answer was not one complete report: ${reason}`, {
       hint: 'Run again later. Nothing was loaded.',
     });
-  for (const { keys, commonKeys } of filled) {
+  for (const { keys, commonKeys, rows } of bodies) {
+    if (rows === 0) continue;
     const lackedDimensions = dimensions.filter((name) => !commonKeys.includes(name));
     const lackedMetrics = metrics.filter((name) => !keys.includes(name));
     const names = [
@@ -142,9 +134,12 @@ function malformed(
     });
   }
   const requested = window.slice.parameters['currency']?.toUpperCase();
-  const answered = envelopes.flatMap(({ currencies }) => currencies);
-  if (requested === undefined || answered.length === 0 || answered.includes(requested)) return null;
-  const names = [...new Set(answered)].join(', ');
+  const { currencies = [] } =
+    envelopes.find(
+      (page) => page.currencies.length > 0 && !page.currencies.includes(requested ?? ''),
+    ) ?? {};
+  if (requested === undefined || currencies.length === 0) return null;
+  const names = [...new Set(currencies)].join(', ');
   return fail(`the answer was in ${names}; ${requested} was requested`, {
     facts: { requested, answered: names },
     hint: 'Run `ripen check` to see which currencies the service knows.',

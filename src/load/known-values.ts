@@ -1,4 +1,4 @@
-/** Reads the values of a slice's dimensions: those in a staged answer; or those in its table, else those in the catalog. */
+/** Reads the values of a slice's dimensions. */
 
 import * as z from 'zod';
 
@@ -9,27 +9,18 @@ import type { KnownValue, KnownValues } from '../model/window.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { WINDOW } from './staged-sql.ts';
 
 const valueRow = z.object({ value: z.string(), rows: count });
 
 /** More values do not make a better division. */
 const MAX_VALUES = 1000;
 
-/** Reads the values in one staged window, by requested text dimension. */
-export const readStagedValues = async (
-  warehouse: Warehouse,
-  slice: Slice,
-  typed: string,
-  windowNo: number,
-): Promise<KnownValues> => valuesIn(warehouse, slice, `${typed} where ${WINDOW} = ${windowNo}`);
-
 /** Reads the values in the slice's table, else those that the catalog lists, by requested text dimension. */
 export async function readKnownValues(
   warehouse: Warehouse,
   { slice, table }: Target,
 ): Promise<KnownValues> {
-  const known = new Map(await valuesIn(warehouse, slice, table));
+  const known = new Map(await readValues(warehouse, slice, table));
   for (const dimension of slice.dimensions) {
     const list = dimensionValues.get(dimension);
     if (list?.[1] !== 'id' || known.has(dimension)) continue;
@@ -40,7 +31,12 @@ export async function readKnownValues(
   return known;
 }
 
-async function valuesIn(warehouse: Warehouse, slice: Slice, rows: string): Promise<KnownValues> {
+/** Reads the values in some rows, by requested text dimension; a dimension without values is absent. */
+export async function readValues(
+  warehouse: Warehouse,
+  slice: Slice,
+  rows: string,
+): Promise<KnownValues> {
   const known = new Map<string, readonly KnownValue[]>();
   for (const dimension of slice.dimensions.filter((name) => !isDateDimension(name))) {
     const column = identifier(dimension);

@@ -24,13 +24,13 @@ import { pagesOf, type Readable, type ReadableAnswer, type Reject } from './answ
 import { type NightControl, readNightTotals, recordTotals } from './control-totals.ts';
 import { decide } from './decide.ts';
 import { readAnswered } from './facts.ts';
-import { readStagedValues } from './known-values.ts';
+import { readValues } from './known-values.ts';
 import { recordingRejects, storedPeriods } from './load-ledger.ts';
 import { removeNamed, rowsOfLost, rowsWithout } from './lost-apps.ts';
 import type { Outcome, Replacement } from './outcome.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
 import { replaceWindows, type TableReplacements } from './replace.ts';
-import { type Staged, stagedOf } from './staged-sql.ts';
+import { type Staged, stagedOf, WINDOW } from './staged-sql.ts';
 
 /** Spooled windows of one slice and the same metrics, no two of which replace the same rows. */
 export interface SliceBatch {
@@ -201,7 +201,8 @@ async function load(
         if (fate.kind === 'replace') replacements.push(fate);
         else if (fate.kind === 'split' && window.periods.length === 1) {
           // A window of several periods is divided by days, not by values.
-          const values = await readStagedValues(warehouse, slice, staged.typed, each.windowNo);
+          const rows = `${staged.typed} where ${WINDOW} = ${each.windowNo}`;
+          const values = await readValues(warehouse, slice, rows);
           result.outcomes.push({ ...fate, values });
         } else result.outcomes.push(fate);
       }

@@ -22,6 +22,7 @@ import {
   type TrueRow,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
@@ -188,6 +189,16 @@ describe('an answer in another currency than USD, which was asked for', () => {
       expect(await wordsOf(inDollars, {}, currencies)).toBe('');
     },
   );
+
+  test('on the second of its pages alone is refused', async () => {
+    const world = await openAnswering([inDollars], rows, { pages: { size: 4, totals: 'every' } });
+    world.rewrite({}, (report, { page }) =>
+      json({ ...report, currencies: [page === 2 ? 'EUR' : 'USD'] }),
+    );
+    const { failures } = await world.night(2);
+    expect(failures).toMatchObject([{ code: 'DATA_MALFORMED', message: textWith('EUR') }]);
+    expect(await world.cells(inDollars)).toEqual([]);
+  });
 
   test('is none where no currency was asked for', async () => {
     expect(await wordsOf(daily, {}, ['EUR'])).toBe('');
