@@ -4,24 +4,56 @@ with since as (
     select max(as_of) - interval 31 day as since from ripen.runs
 ),
 
--- The totals of a period that changed, and when they had been read before.
-changed as (
+-- The totals that changed.
+changes as (
+    select distinct
+        control,
+        metric,
+        starts_at::date as start_day,
+        seen_at
+    from ripen.control_totals
+    where seen_at > (select since from since)
+),
+
+-- In which run their period changed, and when each set of metrics had been read of it before: runs of different slices read different
+-- ones.
+looks as (
     select
         c.control,
         c.start_day,
         c.seen_at,
+        c.found_at,
+        r.metrics,
         max(r.read_at) as before_at
     from (
-        select distinct
-            control,
-            starts_at::date as start_day,
-            seen_at
-        from ripen.control_totals
-        where seen_at > (select since from since)
+        select
+            d.control,
+            d.start_day,
+            d.seen_at,
+            coalesce(max(n.as_of), d.seen_at) as found_at
+        from (select distinct control, start_day, seen_at from changes) as d
+        left join ripen.control_readings as f on f.control = d.control and f.read_at = d.seen_at
+        left join ripen.runs as n on n.run_id = f.run_id
+        group by d.control, d.start_day, d.seen_at
     ) as c
     join ripen.control_readings as r
         on r.control = c.control and r.read_at < c.seen_at and r.start_day <= c.start_day and r.end_day > c.start_day
-    group by c.control, c.start_day, c.seen_at
+    group by c.control, c.start_day, c.seen_at, c.found_at, r.metrics
+),
+
+before as (
+    select
+        c.*,
+        l.found_at,
+        max(l.before_at) as before_at
+    from changes as c
+    join looks as l
+        on
+            l.control = c.control
+            and l.start_day = c.start_day
+            and l.seen_at = c.seen_at
+            and list_contains(l.metrics, c.metric)
+    group by all
 ),
 
 -- Of values that no longer grow by themselves: their time had come when they were read before.
@@ -30,65 +62,54 @@ cells as (
         t.slice,
         t.control,
         m.metric,
-        h.start_day,
-        h.seen_at,
-        h.before_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds) as is_final
-    from changed as h
-    join ripen.slice_tables as t on t.control = h.control and t.state = 'live'
-    join ripen.slice_metrics as m on m.slice = t.slice
+        m.additive as is_additive,
+        b.start_day,
+        b.seen_at,
+        b.found_at,
+        b.before_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+        and not coalesce(list_contains(p.immature, m.metric), false) as is_final
+    from before as b
+    join ripen.slice_tables as t on t.control = b.control and t.state = 'live'
+    join ripen.slice_metrics as m on m.slice = t.slice and m.metric = b.metric
     join ripen.periods as p
-        on p.slice = t.slice and p.fingerprint = t.fingerprint and p.start_day = h.start_day and p.age = m.age
-    where
-        p.whole
-        and h.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
-        and exists (
-            select 1
-            from ripen.control_readings as r
-            where
-                r.control = h.control
-                and r.read_at = h.before_at
-                and r.start_day <= h.start_day
-                and r.end_day > h.start_day
-                and list_contains(r.metrics, m.metric)
-        )
+        on p.slice = t.slice and p.fingerprint = t.fingerprint and p.start_day = b.start_day and p.age = m.age
+    where p.whole and b.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
 ),
 
 -- The total of a day is that of its hours.
 hours as (
     select
-        c.slice,
-        c.metric,
-        c.start_day,
-        c.seen_at,
-        c.is_final,
+        c.*,
         v.starts_at,
         arg_max_null(v.value, v.seen_at) filter (v.seen_at < c.seen_at) as before,
-        arg_max_null(v.value, v.seen_at) as after,
-        max(v.seen_at) = c.seen_at as has_changed
+        arg_max_null(v.value, v.seen_at) as after
     from cells as c
     join ripen.control_totals as v
         on v.control = c.control and v.metric = c.metric and v.starts_at::date = c.start_day and v.seen_at <= c.seen_at
-    group by c.slice, c.metric, c.start_day, c.seen_at, c.is_final, v.starts_at
+    group by all
 )
 
 select
     slice,
     metric,
     start_day as period,
-    seen_at as found_at,
+    found_at,
     coalesce(is_final, false) as is_final,
+    is_additive,
     sum(before) as before,
     sum(after) as after
 from hours
-group by slice, metric, start_day, seen_at, is_final
-having bool_or(has_changed) and sum(before) is distinct from sum(after);
+group by slice, metric, start_day, seen_at, found_at, is_final, is_additive
+-- Ratios of hours are no ratio of their day.
+having sum(before) is distinct from sum(after) and (is_additive or count(*) = 1);
 
 comment on view ripen_internal.moved_totals is 'Totals of the last 31 days that the service states differently although their time had come';
 comment on column ripen_internal.moved_totals.slice is 'Name of the slice';
 comment on column ripen_internal.moved_totals.metric is 'Name of the metric';
 comment on column ripen_internal.moved_totals.period is 'First day of the period';
-comment on column ripen_internal.moved_totals.found_at is 'When the new total was requested, or the as-of instant of the run (UTC)';
+comment on column ripen_internal.moved_totals.found_at is 'As-of instant of the run that found it (UTC)';
 comment on column ripen_internal.moved_totals.is_final is 'Whether the total before was final';
+comment on column ripen_internal.moved_totals.is_additive is 'Whether the totals of several periods add up';
 comment on column ripen_internal.moved_totals.before is 'The total that the service stated before, null for none';
 comment on column ripen_internal.moved_totals.after is 'The total that it states since, null for none';
 
@@ -97,12 +118,21 @@ with since as (
     select max(as_of) - interval 31 day as since from ripen.runs
 ),
 
+-- Metrics most of whose final totals moved in several nights. They are told only once, so that one which came to rest stays among them.
 restless as (
-    select distinct
-        slice,
-        unnest(regexp_split_to_array(message, '[, ]+')) as metric
-    from ripen.warnings
-    where code = 'METRIC_RESTLESS'
+    select
+        w.slice,
+        w.metric,
+        count(*) filter (f.is_final) as finals
+    from (
+        select distinct
+            slice,
+            unnest(regexp_split_to_array(message, '[, ]+')) as metric
+        from ripen.warnings
+        where code = 'METRIC_RESTLESS'
+    ) as w
+    left join ripen.finality as f on f.slice = w.slice and f.metric = w.metric
+    group by w.slice, w.metric
 ),
 
 moved as (
@@ -110,19 +140,23 @@ moved as (
         t.found_at,
         case
             when not t.is_final then 'total moved'
-            when r.slice is null then 'final total moved'
-            else 'restless total moved'
+            when 2 * count(*) > r.finals then 'restless total moved'
+            else 'final total moved'
         end as kind,
         t.slice,
         t.metric as name,
         count(*) as periods,
         min(t.period) as first_period,
         max(t.period) as last_period,
-        sum(t.before) as before,
-        sum(t.after) as after
+        case when t.is_additive or count(*) = 1 then sum(t.before) end as before,
+        case when t.is_additive or count(*) = 1 then sum(t.after) end as after,
+        case
+            when t.is_additive or count(*) = 1 then (sum(t.after) - sum(t.before)) / nullif(abs(sum(t.before)), 0)
+            else arg_max((t.after - t.before) / nullif(abs(t.before), 0), abs((t.after - t.before) / nullif(t.before, 0)))
+        end as share
     from ripen_internal.moved_totals as t
     left join restless as r on r.slice = t.slice and r.metric = t.metric
-    group by all
+    group by t.found_at, t.is_final, t.is_additive, t.slice, t.metric, r.finals
 ),
 
 -- The periods loaded lately, with every load that brought them.
@@ -162,11 +196,20 @@ became_final as (
     join ripen.slice_metrics as m on m.slice = l.slice and m.age = l.age
     where
         l.is_trusted
-        and least(l.known_at, l.trusted_at) >= l.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+        and l.known_at >= l.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+        and l.trusted_at >= l.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
         and list_contains(l.metrics, m.metric)
         and list_contains(l.stored_metrics, m.metric)
         and not coalesce(list_contains(l.immature, m.metric), false)
     group by l.slice, m.metric, l.start_day
+),
+
+failures as (
+    select
+        as_of,
+        run_number,
+        unnest(cast(summary -> '$.failures' as json [])) as failure
+    from ripen.runs
 ),
 
 -- A day that the night after its end did not load, while an earlier run had loaded older ones.
@@ -175,6 +218,7 @@ first_loads as (
         slice,
         fingerprint,
         start_day,
+        any_value(ends_at) as ends_at,
         arg_min(as_of, load_id) as found_at,
         arg_min(run_number, load_id) as run_number,
         arg_min(known_at, load_id) >= any_value(ends_at) + interval 1 day as is_late
@@ -182,23 +226,38 @@ first_loads as (
     group by slice, fingerprint, start_day
 ),
 
+-- It was missing if no run came in time, or one failed on it or loaded newer days. Else its date period comes to it late.
 gaps as (
     select
         g.found_at,
         g.slice,
         g.start_day
     from first_loads as g
-    where
-        g.is_late
-        and exists (
-            select 1
-            from ripen.loads as l
-            join ripen.runs as r on r.run_id = l.run_id
-            where
-                l.slice = g.slice
-                and l.fingerprint = g.fingerprint
-                and l.start_day < g.start_day
-                and r.run_number < g.run_number
+    join (
+        select
+            l.slice,
+            l.fingerprint,
+            l.start_day,
+            r.run_number,
+            r.command,
+            r.as_of
+        from ripen.loads as l
+        join ripen.runs as r on r.run_id = l.run_id
+    ) as e on e.slice = g.slice and e.fingerprint = g.fingerprint and e.run_number < g.run_number
+    left join failures as f
+        on
+            f.failure ->> '$.slice' = g.slice
+            and f.run_number < g.run_number
+            and g.start_day between string_split(f.failure ->> '$.window', ':')[1]::date
+            and string_split(f.failure ->> '$.window', ':')[2]::date
+    where g.is_late
+    group by g.found_at, g.slice, g.start_day, g.ends_at
+    having
+        bool_or(e.start_day < g.start_day)
+        and (
+            count(f.run_number) > 0
+            or bool_or(e.start_day > g.start_day)
+            or not bool_or(e.command = 'sync' and e.as_of >= g.ends_at)
         )
 ),
 
@@ -259,12 +318,7 @@ audits as (
         as_of as found_at,
         'audit held' as kind,
         failure ->> '$.message' as message
-    from (
-        select
-            as_of,
-            unnest(cast(summary -> '$.failures' as json [])) as failure
-        from ripen.runs
-    )
+    from failures
     where failure ->> '$.code' = 'AUDIT_HELD'
 ),
 
@@ -300,7 +354,8 @@ items as (
         first_period,
         last_period,
         before,
-        after
+        after,
+        share
     from moved
     union all by name
     select
@@ -364,8 +419,9 @@ items as (
     union all by name
     select
         (
-            select max(r.read_at)
+            select max(n.as_of)
             from ripen.control_readings as r
+            join ripen.runs as n on n.run_id = r.run_id
             where r.control = h.control and (r.read_at + h.offset_east)::date = h.last_moved_day
         ) as found_at,
         'horizon contradicted' as kind,
@@ -395,7 +451,7 @@ select
     last_period::date as last_period,
     before::double as before,
     after::double as after,
-    case when kind like '%total moved' then ((after - before) / nullif(abs(before), 0))::double end as share
+    share::double as share
 from items
 where found_at > (select since from since);
 
@@ -408,6 +464,6 @@ comment on column ripen.news.label is 'Readable name of the app, metric or partn
 comment on column ripen.news.periods is 'How many periods; null if it concerns none';
 comment on column ripen.news.first_period is 'First day of the earliest of these periods';
 comment on column ripen.news.last_period is 'First day of the latest of these periods';
-comment on column ripen.news.before is 'What the service stated before for these periods together; the horizon in days';
+comment on column ripen.news.before is 'What the service stated before for these periods together, null if that does not add up; the horizon in days';
 comment on column ripen.news.after is 'What it states since; the horizon in days that the history supports';
-comment on column ripen.news.share is 'The change as a share of the total before; null without one';
+comment on column ripen.news.share is 'The change as a share of the total before, the largest one if totals do not add up; null without one';

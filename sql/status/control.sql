@@ -1,32 +1,63 @@
 -- How far the totals of each slice were last compared with those of the service.
 -- $1 as-of instant (UTC)
--- Returns one row per slice: slice, read_at (of the latest control totals), totals (values of loaded periods that were compared).
-with latest as (
+-- Returns one row per slice: slice, read_at (of the oldest of its latest control totals), totals (values of loaded periods that were
+-- compared). A run may read the control totals of some slices only, or a part of the days.
+with readings as (
     select
         control,
-        metrics,
         start_day,
         end_day,
-        max(read_at) over (partition by control) as read_at,
-        min(read_at) over (partition by control) as first_read_at
+        read_at,
+        unnest(metrics) as metric
     from ripen.control_readings
-    qualify run_id = arg_max(run_id, read_at) over (partition by control)
+),
+
+latest as (
+    select
+        control,
+        metric,
+        start_day,
+        end_day,
+        read_at,
+        min(read_at) over cell as first_read_at
+    from readings
+    window cell as (partition by control, metric)
+    qualify read_at > max(read_at) over cell - interval 24 hour
+),
+
+compared as (
+    select
+        p.slice,
+        p.start_day,
+        m.metric,
+        max(n.read_at) as read_at
+    from ripen.slice_tables as t
+    join ripen.slice_metrics as m on m.slice = t.slice
+    join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint and p.age = m.age
+    join latest as n
+        on n.control = t.control and n.metric = m.metric and n.start_day <= p.start_day and n.end_day >= p.end_day
+    where
+        t.state = 'live'
+        and p.whole
+        and p.fetched_at >= n.first_read_at
+        and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
+    group by p.slice, p.start_day, m.metric
 )
 
 select
     t.slice,
-    strftime(any_value(n.read_at), '%Y-%m-%dT%H:%M:%SZ') as read_at,
-    count(distinct (p.start_day, m.metric)) filter (
-        n.start_day <= p.start_day
-        and p.fetched_at >= n.first_read_at
-        and n.end_day >= p.end_day
-        and list_contains(n.metrics, m.metric)
-        and p.whole
-        and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
-    ) as totals
+    strftime(coalesce(any_value(c.read_at), max(n.read_at)), '%Y-%m-%dT%H:%M:%SZ') as read_at,
+    coalesce(any_value(c.totals), 0) as totals
 from ripen.slice_tables as t
-join latest as n on n.control = t.control
-left join ripen.slice_metrics as m on m.slice = t.slice
-left join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint and p.age = m.age
+join ripen.slice_metrics as m on m.slice = t.slice
+join latest as n on n.control = t.control and n.metric = m.metric
+left join (
+    select
+        slice,
+        min(read_at) as read_at,
+        count(*) as totals
+    from compared
+    group by slice
+) as c on c.slice = t.slice
 where t.state = 'live'
 group by t.slice

@@ -188,7 +188,7 @@ test('the text, the page and the notification have the same five lines, then cou
   expect(headline).toContain('loaded only a part');
   expect(title).toBe('News since 2026-03-01 06:00 UTC:');
   const [held, warned, ...news] = lines;
-  expect(held).toMatch(/^2026-04-10 06:00 The audit no_older_day .*; nothing was published$/);
+  expect(held).toMatch(/^2026-04-10 06:00 The audit no_older_day .*; that run published nothing$/);
   expect(warned).toMatch(/^2026-04-10 06:00 The audit goal returned 1 row: /);
   expect(news).toHaveLength(7);
   expect(news[2]).toMatch(

@@ -7,6 +7,7 @@ import { parseConfig } from '../../src/config/read-config.ts';
 import { readStatus } from '../../src/report/status/status.ts';
 import type { NewsItem } from '../../src/report/status/status-report.ts';
 import { newsText } from '../../src/report/terminal/news-text.ts';
+import { fingerprintOf } from '../../src/model/slice.ts';
 import { insertRows } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { storeRows } from '../support/ledger-rows.ts';
@@ -14,6 +15,7 @@ import { openScratch } from '../support/scratch-warehouse.ts';
 import { sampleReport, sampleSlice } from '../support/status-sample.ts';
 
 let config: Config;
+let directory: string;
 let warehouse: Warehouse;
 
 const nightOf = (day: string): string => `${day} 06:00:00`;
@@ -21,15 +23,23 @@ const AS_OF = new Date('2026-02-14T06:00:00Z');
 
 beforeEach(async () => {
   const scratch = await openScratch();
-  ({ warehouse } = scratch);
-  const text = `service: simulator\nwarehouse: w.duckdb\nslices: []\n`;
-  const { directory } = scratch;
-  config = parseConfig(text, { file: 'ripen.yaml', directory, environment: {} });
+  ({ warehouse, directory } = scratch);
+  configure();
   for (const day of ['2026-02-12', '2026-02-13', '2026-02-14'])
     await storeRows(warehouse, 'ripen.runs', { run_id: day, started_at: nightOf(day) });
   await holdSlice('daily');
   return scratch.close;
 });
+
+/** Configures slices of a metric each. */
+function configure(...slices: readonly (readonly [name: string, grain: string, metric: string])[]) {
+  const listed = slices.map(
+    ([name, grain, metric]) =>
+      `{ name: ${name}, dimensions: [${grain}], metrics: [${metric}], date_period: "2026-02-10:yesterday" }`,
+  );
+  const text = `service: simulator\nwarehouse: w.duckdb\nslices: [${listed.join(', ')}]\n`;
+  config = parseConfig(text, { file: 'ripen.yaml', directory, environment: {} });
+}
 
 /** A slice with a plain metric, final after 7 days, and one of age 3; the day is loaded. */
 async function holdSlice(slice: string, day = '2026-02-10'): Promise<void> {
@@ -47,8 +57,8 @@ async function read(
   night: string,
   changed: Readonly<Record<string, number | null>>,
   metrics = ['installs', 'revenue_d3'],
+  at = nightOf(night),
 ): Promise<void> {
-  const at = nightOf(night);
   const reading = { control: 'totals', run_id: night, read_at: at };
   const days = { start_day: '2026-01-01', end_day: night };
   await insertRows(warehouse, 'ripen.control_readings', [{ ...reading, ...days, metrics }]);
@@ -101,6 +111,46 @@ describe('a total', () => {
     expect(await moved()).toEqual(['2026-02-14 total moved daily installs 1 30 35']);
   });
 
+  test('that a run without a stated instant reads after it began is news of that run alone', async () => {
+    for (const [night, installs] of [
+      ['2026-02-12', 5],
+      ['2026-02-13', 6],
+      ['2026-02-14', 8],
+    ] as const) {
+      const at = `${night} 06:00:02`;
+      await read(night, { 'installs@2026-02-10': installs }, ['installs'], at);
+    }
+    expect(await moved()).toEqual(['2026-02-14 total moved daily installs 1 6 8']);
+  });
+
+  test('is compared with its own last reading, also where slices are read apart', async () => {
+    await holdSlice('older', '2026-02-08');
+    for (const [night, installs, revenue] of [
+      ['2026-02-13', 5, 50],
+      ['2026-02-14', 8, 80],
+    ] as const) {
+      await read(night, { 'installs@2026-02-10': installs }, ['installs']);
+      const at = `${night} 06:00:01`;
+      await read(night, { 'revenue_d3@2026-02-08': revenue }, ['revenue_d3'], at);
+    }
+    expect(await moved()).toEqual([
+      '2026-02-14 total moved daily installs 1 5 8',
+      '2026-02-14 total moved older revenue_d3 1 50 80',
+    ]);
+  });
+
+  test('that does not add up is not summed over periods', async () => {
+    await storeRows(warehouse, 'ripen.periods', { slice: 'daily', start_day: '2026-02-09' });
+    await warehouse.run('update ripen.slice_metrics set additive = false');
+    await read('2026-02-13', { 'installs@2026-02-09': 2, 'installs@2026-02-10': 3 });
+    await read('2026-02-14', { 'installs@2026-02-09': 2.1, 'installs@2026-02-10': 2.4 });
+    const { news, ...report } = await readStatus(config, warehouse, AS_OF);
+    expect(news.items).toMatchObject([{ periods: 2, before: null, after: null }]);
+    expect(newsText({ news, ...report }).lines[0]).toBe(
+      '2026-02-14 06:00 daily: installs of 2 periods (2026-02-09 … 2026-02-10) moved, at most -20 %',
+    );
+  });
+
   test('is final by its horizon, and restless if that was told of the metric', async () => {
     await holdSlice('old', '2026-02-01');
     await read('2026-02-13', { 'installs@2026-02-01': 5 });
@@ -114,16 +164,133 @@ describe('a total', () => {
     });
     // Only counted.
     expect(await moved()).toEqual(['2026-02-14 restless total moved old  1 5 4']);
+    // Of a metric that came to rest, few move.
+    const days = ['2026-01-30', '2026-01-31', '2026-02-01'];
+    await storeRows(warehouse, 'ripen.loads', { slice: 'old', start_day: '2026-02-01' });
+    await warehouse.run(`delete from ripen.periods where slice = 'old'`);
+    const periods = days.map((day) => ({ slice: 'old', start_day: day }));
+    await storeRows(warehouse, 'ripen.periods', ...periods);
+    expect(await moved()).toEqual(['2026-02-14 final total moved old installs 1 5 4']);
   });
 });
 
-test('a second run of the night tells the news of the first one too', async () => {
+describe('how far the totals agree', () => {
+  const agreement = async (): Promise<unknown[]> => {
+    const report = await readStatus(config, warehouse, new Date('2026-02-14T12:00:00Z'));
+    const controls = report.slices.map(({ control }) =>
+      [control?.totals, control?.moved, control?.read_at.slice(11)].join(' '),
+    );
+    return [...controls, newsText(report).lines.at(-1)];
+  };
+
+  test('is known of a slice although the last run read those of another, and of no total before one was compared', async () => {
+    configure(['daily', 'day', 'installs'], ['other', 'day', 'revenue_d3']);
+    await holdSlice('other', '2026-02-08');
+    await warehouse.run(
+      `delete from ripen.slice_metrics where (slice = 'other') = (metric = 'installs')`,
+    );
+    await read('2026-02-14', {});
+    expect(await agreement()).toEqual([
+      '0 0 06:00:00Z',
+      '0 0 06:00:00Z',
+      'nothing new: there are no control totals to compare with',
+    ]);
+    await warehouse.run(`update ripen.periods set fetched_at = '2026-02-14 06:30:00'`);
+    expect((await agreement()).at(-1)).toBe(
+      'nothing moved: all 2 totals agree with the service, as of 2026-02-14 06:00 UTC',
+    );
+    const again = { run_id: 'again', run_number: 9, started_at: '2026-02-14 09:00:00' };
+    await storeRows(warehouse, 'ripen.runs', again);
+    await read('2026-02-14', {}, ['revenue_d3'], '2026-02-14 09:00:00');
+    expect(await agreement()).toEqual([
+      '1 0 06:00:00Z',
+      '1 0 09:00:00Z',
+      'nothing new: all 2 totals agree with the service, as of 2026-02-14 06:00 UTC',
+    ]);
+  });
+
+  test('counts a day of hours once, however many of these moved', async () => {
+    configure(['daily', 'hour', 'installs']);
+    const [slice] = config.slices;
+    if (slice === undefined) throw new Error('no slice');
+    const fingerprint = fingerprintOf(slice);
+    await storeRows(warehouse, 'ripen.loads', { slice: 'daily', fingerprint });
+    for (const table of ['slice_tables', 'periods'])
+      await warehouse.run(`update ripen.${table} set fingerprint = '${fingerprint}'`);
+    await read('2026-02-12', { 'installs@2026-02-10 00:00': 1, 'installs@2026-02-10 13:00': 2 });
+    await read('2026-02-14', { 'installs@2026-02-10 00:00': 3, 'installs@2026-02-10 13:00': 4 });
+    expect((await agreement())[0]).toBe('1 1 06:00:00Z');
+  });
+});
+
+test('a period that the date period cuts never became final', async () => {
+  const week = { slice: 'daily', start_day: '2026-01-05', end_day: '2026-01-12', load_id: 7 };
+  const known = { run_id: '2026-02-14', known_at: nightOf('2026-02-14') };
+  await storeRows(warehouse, 'ripen.loads', { ...week, ...known });
+  const finals = async (): Promise<(number | null)[]> =>
+    (await readStatus(config, warehouse, AS_OF)).news.items.map(({ periods }) => periods);
+  await storeRows(warehouse, 'ripen.periods', { ...week, whole: false, state: 'cut' });
+  expect(await finals()).toEqual([]);
+  await warehouse.run(`delete from ripen.periods where load_id = 7`);
+  await storeRows(warehouse, 'ripen.periods', { ...week, trusted_at: nightOf('2026-02-14') });
+  expect(await finals()).toEqual([1]);
+});
+
+describe('a day that is loaded late', () => {
+  const load = async (night: string, day: string): Promise<void> => {
+    const id = Number(night.slice(-2) + day.slice(-2));
+    const row = { slice: 'daily', load_id: id, start_day: day };
+    await storeRows(warehouse, 'ripen.loads', { ...row, run_id: night, known_at: nightOf(night) });
+    await storeRows(warehouse, 'ripen.periods', { ...row, state: 'maturing' });
+  };
+  const gaps = async (): Promise<string[]> => {
+    await warehouse.run('update ripen.runs set run_number = day(as_of)');
+    const { news } = await readStatus(config, warehouse, AS_OF);
+    return news.items.map(({ kind, first_period: day }) => `${kind} ${day ?? ''}`);
+  };
+
+  beforeEach(async () => {
+    await warehouse.run('delete from ripen.periods');
+    await load('2026-02-12', '2026-02-08');
+  });
+
+  test('was missing if no run came in time', async () => {
+    await load('2026-02-14', '2026-02-12');
+    expect(await gaps()).toEqual(['gap filled 2026-02-12']);
+  });
+
+  test('was not if the date period ends some days before each night', async () => {
+    await load('2026-02-13', '2026-02-09');
+    await load('2026-02-14', '2026-02-10');
+    expect(await gaps()).toEqual([]);
+  });
+
+  test('was missing if a run failed on it, or loaded newer ones', async () => {
+    await load('2026-02-13', '2026-02-11');
+    await load('2026-02-14', '2026-02-10');
+    expect(await gaps()).toEqual(['gap filled 2026-02-10']);
+    await warehouse.run(`delete from ripen.loads where start_day = '2026-02-11'`);
+    await load('2026-02-13', '2026-02-09');
+    expect(await gaps()).toEqual([]);
+    const place = { slice: 'daily', window: '2026-02-09:2026-02-11' };
+    const failure = { code: 'SOURCE_TIMEOUT', message: '', hint: null, ...place };
+    const summary = JSON.stringify({ failures: [failure] });
+    await warehouse.run(`update ripen.runs set summary = '${summary}' where run_id = '2026-02-13'`);
+    expect(await gaps()).toEqual(['gap filled 2026-02-10']);
+  });
+});
+
+test('a second run of the night tells the news of the first one too, and so does a backfill in the evening', async () => {
   await read('2026-02-13', { 'installs@2026-02-10': 6 });
   await read('2026-02-14', { 'installs@2026-02-10': 8 });
   await storeRows(warehouse, 'ripen.runs', { run_id: 'again', started_at: '2026-02-14 09:00:00' });
   const { news } = await readStatus(config, warehouse, new Date('2026-02-14T12:00:00Z'));
   expect(news.since).toBe('2026-02-13T06:00:00.000Z');
   expect(news.items).toHaveLength(1);
+  const backfill = { run_id: 'backfill', command: 'backfill', started_at: '2026-02-14 20:00:00' };
+  await storeRows(warehouse, 'ripen.runs', backfill);
+  const evening = await readStatus(config, warehouse, new Date('2026-02-14T21:00:00Z'));
+  expect(evening.news.items).toHaveLength(1);
 });
 
 describe('the text', () => {

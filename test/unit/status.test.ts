@@ -317,6 +317,16 @@ describe('what is due next', () => {
   });
 });
 
+test('money has the currency of the loaded rows, not one that is configured since', async () => {
+  await warehouse.run(`create table main.daily as select date '2026-02-10' as day, 5.0 as cost`);
+  await holdLoad(['cost']);
+  await warehouse.run(`update ripen.loads set parameters = '{"currency":"USD"}'`);
+  await holdPeriod('2026-02-10:2026-02-11', 'final');
+  const settings = 'name: daily, dimensions: [day], metrics: [cost], currency: EUR';
+  const { money } = await statusOfOne(configOf('2026-02-10:2026-02-10', settings));
+  expect(money).toMatchObject([{ flow: 'spend', currency: 'USD', periods: [{ value: 5 }] }]);
+});
+
 describe('the runs', () => {
   let runs = 0;
 

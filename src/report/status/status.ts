@@ -121,8 +121,11 @@ async function readControls(
     if (compared !== undefined) {
       const moved = evidence?.get(slice.name)?.moved ?? [];
       const { read_at, totals } = compared;
+      // Of a day several hours may have moved.
+      const cellsOf = (of: typeof moved): number =>
+        new Set(of.map(({ start, metric }) => `${start} ${metric}`)).size;
       const finals = moved.filter(({ isFinal }) => isFinal);
-      return { read_at, totals, moved: moved.length, moved_final: finals.length };
+      return { read_at, totals, moved: cellsOf(moved), moved_final: cellsOf(finals) };
     }
     if (controlMs === null) return '`control` is off';
     if (slice.grain === null) return 'the slice has no date dimension';

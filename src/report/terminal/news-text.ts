@@ -8,6 +8,9 @@ import { agreementOf, agreementText } from './status-facts.ts';
 /** More would not be read. Audits come on top, as each was asked for. */
 const SHOWN = 5;
 
+/** The length of an instant to the second. */
+const SECONDS = 19;
+
 /** What a number of items of a kind is called. */
 const counts: Readonly<Record<NewsItem['kind'], readonly [noun: string, verb: string]>> = {
   'audit held': ['audit', 'held'],
@@ -31,7 +34,7 @@ const counts: Readonly<Record<NewsItem['kind'], readonly [noun: string, verb: st
 const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved']);
 
 /** Returns the most important news, how many more there are, and whether the loaded totals agree with the service. */
-export function newsText({ news, slices }: StatusReport): {
+export function newsText({ news, slices, runs }: StatusReport): {
   readonly title: string;
   readonly lines: readonly string[];
 } {
@@ -59,7 +62,10 @@ export function newsText({ news, slices }: StatusReport): {
     control,
     no_control: null,
   });
-  const nothing = (control?.moved ?? 0) === 0 ? 'nothing moved: ' : 'nothing new: ';
+  // Control totals that the last sync could not read show nothing of its night.
+  const { as_of: night = '' } = runs.find(({ command }) => command === 'sync') ?? {};
+  const isRead = control !== null && control.read_at.slice(0, SECONDS) >= night.slice(0, SECONDS);
+  const nothing = isRead && control.moved === 0 ? 'nothing moved: ' : 'nothing new: ';
   return {
     title: since === null ? 'News' : `News since ${minuteText(since)}`,
     lines: [
@@ -75,15 +81,19 @@ function itemText({ kind, slice, name, label, periods, before, after, ...of }: N
   const many = countText(periods ?? 0, 'period');
   const days = daysText(of.first_period ?? '', of.last_period ?? '');
   const time = periods === 1 ? days : `${many} (${days})`;
-  if (kind === 'audit held') return `${label ?? ''}; nothing was published`;
+  if (kind === 'audit held') return `${label ?? ''}; that run published nothing`;
   if (kind === 'audit warned') return label ?? '';
   if (kind === 'final total moved' || kind === 'total moved') {
     const [from, to] = [before, after].map((total) =>
       total === null ? 'none' : amountText(total),
     );
-    const share = of.share === null ? '' : ` (${percentText(of.share, 1, 'signed')})`;
+    const share = of.share === null ? '' : percentText(of.share, 1, 'signed');
     const final = kind === 'final total moved' ? 'final ' : '';
-    return `${place}${final}${name ?? ''} of ${time} moved from ${from} to ${to}${share}`;
+    const moved = `${place}${final}${name ?? ''} of ${time} moved`;
+    // Ratios of several periods do not add up.
+    if (before === null && after === null)
+      return `${moved}${share === '' ? '' : `, at most ${share}`}`;
+    return `${moved} from ${from} to ${to}${share === '' ? '' : ` (${share})`}`;
   }
   if (kind === 'horizon contradicted')
     return `${place}${name ?? ''} moved after its horizon of ${before ?? 0}d in ${many}; its history supports ${after ?? 0}d`;

@@ -86,9 +86,11 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   return facts;
 }
 
-/** Returns how far the totals of all slices agree with the service; null without control totals. */
+/** Returns how far the totals of all slices agree with the service; null if none was compared. */
 export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['control'] {
-  const compared = slices.flatMap(({ control }) => control ?? []);
+  const compared = slices
+    .flatMap(({ control }) => control ?? [])
+    .filter(({ totals }) => totals > 0);
   const [oldest, ...others] = compared.toSorted((a, b) => (a.read_at < b.read_at ? -1 : 1));
   if (oldest === undefined) return null;
   return others.reduce(
@@ -110,6 +112,7 @@ export function agreementText({
   if (control === null)
     return reason === null ? [] : [`no control totals, maturation or projections: ${reason}`];
   const { totals, moved, read_at: readAt } = control;
+  if (totals === 0) return ['no total was compared with the service yet'];
   const at = `as of ${minuteText(readAt)}`;
   return [
     moved === 0
