@@ -157,6 +157,8 @@ test.each([
     expect(warnings.length).toBe(1);
     expect(warnings[0]).toContain('CLOCK_OFF');
     expect(warnings[0]).toContain(words);
+    const stored = "select code || ' ' || message from ripen.warnings";
+    expect(await column(scenario, stored)).toEqual(warnings);
   },
 );
 
