@@ -12,14 +12,15 @@ import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import { receivedAtOf, requestedAtOf } from '../extract/spool.ts';
-import { additiveOf, ledgerBounds, type Target } from '../warehouse/tables/target.ts';
+import { additiveOf, ledgerBounds } from '../warehouse/tables/target.ts';
 import { periodRow, periodsShape } from '../warehouse/ledger.ts';
 import { asScript, bound, insertion, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf } from './answer-pages.ts';
 import type { Answered, Reject } from './answered.ts';
 import { isStated } from './fate.ts';
-import type { Replacement, StoredPeriod } from './outcome.ts';
+import type { Load, StoredPeriod } from './outcome.ts';
+import type { Replaced } from './table-sql.ts';
 import { isWithin } from './window-checks.ts';
 
 const storedRow = z.object({ slice: z.string(), periods: periodsShape });
@@ -66,11 +67,6 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
   };
 }
 
-/** A replacement with the id of its load. */
-export interface Load extends Replacement {
-  readonly loadId: string;
-}
-
 /** By age of a cube (else empty), and first day of the period. */
 export type AgeCounts = ReadonlyMap<string, ReadonlyMap<Day, number>>;
 
@@ -91,13 +87,9 @@ interface Recording {
   readonly runId: string;
 }
 
-/** Loads of one slice. */
-export interface SliceLoads {
-  readonly target: Target;
-  readonly loads: readonly Load[];
+/** The loads of one slice. */
+export interface SliceLoads extends Pick<Replaced, 'target' | 'loads' | 'isKnown'> {
   readonly counted: StoredCounts;
-  /** Whether totals may have moved. */
-  readonly isKnown: boolean;
 }
 
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });

@@ -108,3 +108,8 @@ export interface Replacement extends Proven, Policy {
   /** Stretches of periods without rows. */
   readonly empty: readonly string[];
 }
+
+/** A replacement with the id of its load. */
+export interface Load extends Replacement {
+  readonly loadId: string;
+}

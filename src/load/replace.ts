@@ -9,17 +9,9 @@ import { tableColumns, type Target, valueType } from '../warehouse/tables/target
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Answered, isBatched, pagesOf } from './answered.ts';
-import {
-  type AgeCounts,
-  joined,
-  type Load,
-  recordLoads,
-  rowsIn,
-  type SliceLoads,
-  type StoredCounts,
-} from './load-ledger.ts';
-import type { Loaded, Replacement } from './outcome.ts';
+import { pagesOf } from './answered.ts';
+import { type AgeCounts, joined, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
+import type { Load, Loaded, Replacement } from './outcome.ts';
 import { columnsFor } from './read-pages.ts';
 import type { Staged } from './staged-sql.ts';
 import { countKept, type Replaced, replaceRows, totalTables } from './table-sql.ts';
@@ -129,7 +121,24 @@ export async function replaceWindows(
     }
     const restated = await recordLoads(slices, { warehouse, runId });
     return slices.map(({ target, loads, counted }) => {
-      return { target, loaded: loads.map((load) => loadedBy(load, counted, restated)) };
+      const loaded = loads.map(({ loadId, window, answered, rejects, empty, warnings }): Loaded => {
+        const rejected = rejects.days.length;
+        // Rows of batches count after they were joined.
+        const fetched = rowsIn(window, answered.periodRows) + rejected;
+        const rows = rowsIn(window, counted.rows);
+        const periods = restated.get(loadId) ?? [];
+        return {
+          kind: 'loaded',
+          window,
+          fetched,
+          rows,
+          rejected,
+          restated: periods,
+          empty,
+          warnings,
+        };
+      });
+      return { target, loaded };
     });
   });
 }
@@ -144,31 +153,6 @@ function byAge<Row extends z.infer<typeof keptRow>>(
     ages.set(row.age, starts.set(row.start_day, countOf(row)));
   }
   return ages;
-}
-
-function loadedBy(
-  { loadId, window, answered, rejects, empty, warnings }: Load,
-  counted: StoredCounts,
-  restated: ReadonlyMap<string, readonly string[]>,
-): Loaded {
-  const isWhole = window === answered.spooled.window;
-  return {
-    kind: 'loaded',
-    window,
-    fetched: isWhole ? fetchedRows(answered) : rowsIn(window, answered.periodRows),
-    rows: rowsIn(window, counted.rows),
-    rejected: rejects.days.length,
-    restated: restated.get(loadId) ?? [],
-    empty,
-    warnings,
-  };
-}
-
-/** Returns the number of rows received; rows of batches count after they were joined. */
-function fetchedRows(answered: Answered): number {
-  const { answers, periodRows, rejects } = answered;
-  if (!isBatched(answered)) return answers.reduce((sum, { rows }) => sum + rows, 0);
-  return [...periodRows.values()].reduce((sum, rows) => sum + rows, rejects?.days.length ?? 0);
 }
 
 /** Widens the columns of the table that cannot hold every value of the windows exactly. */

@@ -14,7 +14,7 @@ import {
   type Target,
 } from '../warehouse/tables/target.ts';
 import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
-import type { Load } from './load-ledger.ts';
+import type { Load } from './outcome.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
 /** The staged loads that replace some days of a table. */
@@ -38,17 +38,20 @@ export interface Replaced {
   readonly isKnown: boolean;
 }
 
-const idsOf = ({ metrics }: Pick<Columns, 'metrics'>): string =>
-  metrics.map(({ id }) => literal(id)).join(', ');
-
 /** The rows that a load of some days replaces: all but those of `lost` (a condition); in a cube only those of its metrics. */
-const replacedRows = (
+function replacedRows(
   { table, columns, slice: { grain } }: Target,
   days: DayInterval,
   lost: string | null,
-): string =>
-  `from ${table}
-where ${insideDays(grain, days)}${columns.value === undefined ? '' : ` and metric in (${idsOf(columns)})`}${lost === null ? '' : ` and (${lost}) is not true`}`;
+): string {
+  const metrics = columns.metrics.map(({ id }) => literal(id)).join(', ');
+  const conditions = [
+    insideDays(grain, days),
+    ...(columns.value === undefined ? [] : [`metric in (${metrics})`]),
+    ...(lost === null ? [] : [`(${lost}) is not true`]),
+  ];
+  return `from ${table}\nwhere ${conditions.join(' and ')}`;
+}
 
 /** Counts the rows (in a cube the non-zero values) that a load replaces, by first day of the period. */
 export const countReplaced = (target: Target, days: DayInterval, lost: string): string =>
@@ -136,21 +139,19 @@ group by 1`;
   const after = isCounted
     ? fill(AFTER, target.slice.name, inRows(staged.columns, ofWindows))
     : totalTable(AFTER, replaced);
+  const firstLoad = Math.min(...loads.map(({ loadId }) => Number(loadId)));
+  const check = `select case when count(*) <> ${rows} then error('The windows got ' || count(*) || ' rows where their answers had ${rows}.') end
+from ${target.table}
+where "_load_id" >= ${firstLoad}`;
   return [
     ...(isKnown ? [totalTable(BEFORE, replaced)] : []),
     // Compares the bare date column: an expression over it would read the whole table.
     ...ranges.map((days) => `delete ${replacedRows(target, days, lost)}`),
     ...(rows > 0 ? [insertRows(replaced)] : []),
-    ...(isCounted && rows > 0 ? [checkRows(replaced)] : []),
+    ...(isCounted && rows > 0 ? [check] : []),
     ...(isCounted && !isKnown ? [] : [after]),
   ];
 }
-
-/** Fails unless the table got as many rows as the answers had. */
-const checkRows = ({ target, loads, rows }: Replaced): string =>
-  `select case when count(*) <> ${rows} then error('The windows got ' || count(*) || ' rows where their answers had ${rows}.') end
-from ${target.table}
-where "_load_id" >= ${Math.min(...loads.map(({ loadId }) => Number(loadId)))}`;
 
 /** The load of a row; no slice has a column with such a name. */
 const LOAD = '"load,"';
