@@ -176,7 +176,7 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
     const because = signal.reason instanceof Error ? `: ${textOf(signal.reason)}` : '';
     return new Failure('INTERRUPTED', `The work was stopped before it finished${because}`, {
       cause: thrown,
-      hint: 'Run it again: what was committed is kept, and only the rest is done.',
+      hint: 'Run it again. Committed data is kept, and only the rest is done.',
     });
   }
   if (ENGINE_MISSING.test(textOf(thrown))) {
@@ -190,7 +190,7 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
     const message = `The system gave the process no more memory: ${thrown.message}`;
     return new Failure('ENGINE_MEMORY', message, {
       cause: thrown,
-      hint: 'Lift the limit of address space (`ulimit -v`, `LimitAS=` of systemd), of which WebAssembly reserves some 10 GB and uses little.',
+      hint: 'Raise the address-space limit (`ulimit -v`, `LimitAS=` of systemd): WebAssembly reserves about 10 GB.',
     });
   }
   return new Failure('BUG', `An unexpected error occurred: ${textOf(thrown)}`, {

@@ -79,12 +79,7 @@ export function guarded(listener: (event: RunEvent) => unknown): Emit {
   const reportThrown = (thrown: unknown): void => {
     if (isReported) return;
     isReported = true;
-    emit(
-      warningEvent(
-        'LISTENER_FAILED',
-        `The listener of events failed, and is not waited for: ${textOf(thrown)}`,
-      ),
-    );
+    emit(warningEvent('LISTENER_FAILED', `The event listener failed: ${textOf(thrown)}`));
   };
   const emit = (event: RunEvent): void => {
     try {

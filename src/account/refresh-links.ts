@@ -39,7 +39,7 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Failu
   const { apps, left } = await chooseApps(run, links);
   const failures = await crawlApps(run, apps, links.maxLevel);
   if (left.length > 0) {
-    const message = `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`;
+    const message = `Apps that the catalog no longer lists keep their links: ${left.join(', ')}.`;
     run.emit(warningEvent('LINKS_APPS_LEFT', message));
   }
   return failures;
@@ -96,7 +96,7 @@ async function crawlApps(
       const failure = asFailure(error);
       const { code, facts, hint, cause } = failure;
       if (endsAll.has(code)) throw failure;
-      const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
+      const message = `The links of the app ${app.token} were not updated: ${failure.message}`;
       if (!app.isNamed && unknownApp.has(code)) {
         run.emit(warningEvent('LINKS_APP_UNKNOWN', message));
         continue;
@@ -186,9 +186,9 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
       if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING')
         throw error;
       // The link changed while its app was crawled.
-      const message = `The link ${parent.link.token} was listed, and its own list was missing: ${error.message}`;
+      const message = `The link ${parent.link.token} is listed, but its sub-links are missing: ${error.message}`;
       throw new Failure('SOURCE_UNAVAILABLE', message, {
-        hint: 'Run again later; its app kept its links.',
+        hint: 'Run again later. The app keeps its links.',
         cause: error,
       });
     }

@@ -22,7 +22,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, service, planAt, clock, signal } = run;
   const changed = await changedAt(warehouse);
   if (changed !== null && changed > planAt && changed <= new Date()) {
-    const message = `The partners were left as they are: they changed at ${changed.toISOString()}, after the as-of instant.`;
+    const message = `The partners were not updated: they changed at ${changed.toISOString()}, after the as-of instant.`;
     run.emit(warningEvent('AS_OF_OLDER', message));
     return;
   }

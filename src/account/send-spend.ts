@@ -90,7 +90,7 @@ export async function sendSpend(
   if (unknown.size > 0) {
     const names = [...unknown].slice(0, MAX_UNKNOWN);
     const listed = names.map((name) => JSON.stringify(name.slice(0, 100))).join(', ');
-    const message = `${file} had columns that are not sent: ${listed}.`;
+    const message = `${file} has columns that are not sent: ${listed}.`;
     emit(warningEvent('SPEND_COLUMN_UNKNOWN', message));
   }
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
@@ -119,7 +119,7 @@ export async function sendSpend(
   if (rejects.length > 0) {
     const broken = `${counts.rejected} of ${counts.lines} lines of ${name} broke a rule and were not sent`;
     const message = `${broken}; the service rejected ${counts.refused} of ${counts.sent} that were.`;
-    const hint = `Correct the lines in ${target}, where each stands with its reasons, and send that file.`;
+    const hint = `Correct the lines in ${target}, which has the reasons, and send that file.`;
     failures.push(new Failure('SPEND_REJECTED', message, { hint }));
   }
   if (counts.unknown > 0 && submitted.failure?.code !== 'SPEND_UNKNOWN') {
@@ -166,7 +166,7 @@ async function judgeLines(
     // A line that was accepted, or may have been, must not be sent with other content.
     if (before !== undefined && outcomeBefore !== 'rejected' && before.content !== content) {
       const end = outcomeBefore === 'accepted' ? 'accepted' : 'may have been accepted';
-      reasons.push(`cost_id was sent before with other content: ${before.words}, and ${end}`);
+      reasons.push(`cost_id was sent before with different content: ${before.words}, and ${end}`);
     }
     // A line that was accepted in time need not be timely now.
     if (untimely !== null && outcomeBefore !== 'accepted') reasons.push(untimely);
@@ -191,8 +191,8 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
     if (first === undefined || others.length === 0) continue;
     const isSame = others.every(({ content }) => content === first.content);
     const reason = isSame
-      ? `cost_id stood on line ${first.line} already, with the same content`
-      : `cost_id stood on ${others.length + 1} lines with different content, the first being line ${first.line}`;
+      ? `cost_id repeats line ${first.line}, with the same content`
+      : `cost_id is on ${others.length + 1} lines with different content, first on line ${first.line}`;
     for (const { line } of isSame ? others : [first, ...others]) reasons.set(line, [reason]);
   }
   return reasons;
@@ -218,7 +218,7 @@ async function writeRejects(target: string, rejects: readonly RejectedLine[]): P
   } catch (cause) {
     throw storageFailed(`The rejects file ${target} could not be written`, cause, {
       facts: { file: target },
-      hint: 'Check free space and permissions of the directory the spend file lies in.',
+      hint: 'Check free space and permissions of the directory of the spend file.',
     });
   }
 }

@@ -27,10 +27,10 @@ export async function readSpendFile(file: string): Promise<SpendRecord[]> {
   const extension = extname(file).toLowerCase();
   const stats = await stat(file).catch(() => null);
   let problem: string | null = null;
-  if (extension !== '.csv' && extension !== '.ndjson') problem = 'did not end in .csv or .ndjson';
+  if (extension !== '.csv' && extension !== '.ndjson') problem = 'does not end in .csv or .ndjson';
   else if (stats === null) problem = 'was not found';
   // A pipe can be read only once and a device never ends; neither has a place for the rejects.
-  else if (!stats.isFile()) problem = 'was not a regular file';
+  else if (!stats.isFile()) problem = 'is not a regular file';
   else if (stats.size > MAX_BYTES) problem = `had ${stats.size} bytes, more than ${MAX_BYTES}`;
   if (problem !== null) {
     throw new Failure('USAGE_INVALID', `The spend file ${file} ${problem}.`, {
@@ -97,9 +97,9 @@ function* csvLines(text: string): Generator<CsvLine, void> {
   for (const [whole, quoted, closing, bare = '', end] of text.matchAll(CSV_VALUE)) {
     started.values.push(`${quoted?.replaceAll('""', '"') ?? ''}${bare}`);
     if (closing === '')
-      started.defect = 'a quote was never closed: all that follows it was read as one value';
+      started.defect = 'a quote is never closed, so the rest was read as one value';
     else if (quoted !== undefined && bare !== '')
-      started.defect = 'a value went on after its closing quote';
+      started.defect = 'a value continues after its closing quote';
     line += whole.split('\n').length - 1;
     if (end === ',') continue;
     const isBlank = started.values.length === 1 && quoted === undefined && bare.trim() === '';
@@ -112,7 +112,7 @@ const objectShape = z.record(z.string(), z.unknown());
 
 /** Returns the columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
 function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
-  let defect = 'the line was no JSON object';
+  let defect = 'the line is not a JSON object';
   try {
     const texts = [...raw.matchAll(JSON_TEXT)].filter(([, , colon]) => colon !== undefined);
     const keys = texts.map(([, text = '']) => String(JSON.parse(text)));

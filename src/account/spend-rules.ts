@@ -97,7 +97,7 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
   if (given === undefined || given === null || isBlank(given)) {
     return column === 'engaged_at' ? [] : [`${column} was empty`];
   }
-  if (typeof given !== 'string') return [`${column} was neither a text nor a number`];
+  if (typeof given !== 'string') return [`${column} must be text or a number`];
   if (given.toWellFormed().includes(NOT_UTF8)) return [`${column} was not UTF-8`];
   return rules[column](value).flatMap((reason) =>
     reason === false ? [] : [`${column} ${reason}`],
@@ -110,17 +110,19 @@ const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | 
     const [{ least, most }, length] = [COST_ID_CHARACTERS, lengthOf(value)];
     return [
       (length < least || length > most) && `had ${length} characters, not ${least} to ${most}`,
-      /\p{Cc}/u.test(value) && 'held a control character',
-      value !== value.trim() && 'began or ended with a blank',
+      /\p{Cc}/u.test(value) && 'contains a control character',
+      value !== value.trim() && 'begins or ends with a blank',
     ];
   },
-  cost_type: (value) => [!costTypeForm.test(value) && 'was no lower-case word such as cpc or cpi'],
-  cost_currency: (value) => [!currencies.has(value) && 'was no ISO 4217 code'],
+  cost_type: (value) => [
+    !costTypeForm.test(value) && 'must be a lower-case word such as cpc or cpi',
+  ],
+  cost_currency: (value) => [!currencies.has(value) && 'must be an ISO 4217 code'],
   cost_amount: (value) => {
     const decimal = amountOf(value);
     if (decimal === null) {
       return [
-        'was no plain number of at least 0, such as 0.25, without sign, exponent or separators',
+        'must be a plain number of at least 0, such as 0.25, without sign, exponent or separators',
       ];
     }
     const digits = digitsOf(decimal).whole + digitsOf(decimal).fraction;
@@ -129,10 +131,10 @@ const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | 
   tag: (value) => [
     lengthOf(value) > MAX_TAG_CHARACTERS &&
       `had ${lengthOf(value)} characters, more than ${MAX_TAG_CHARACTERS}`,
-    value.includes('\u0000') && 'held a NUL character',
+    value.includes('\u0000') && 'contains a NUL character',
   ],
   engaged_at: (value) => [
-    engagementOf(value) === null && 'was neither an ISO 8601 instant with its zone nor a date',
+    engagementOf(value) === null && 'must be a date, or an ISO 8601 instant with its zone',
   ],
 };
 

@@ -80,7 +80,7 @@ export async function refreshCatalog(
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
     // If all lists of metrics are empty, no slice's values can be typed.
     if (!listing.some(isMetricItem)) {
-      const message = 'GET /reports-service/filters_data had not a single metric.';
+      const message = 'GET /reports-service/filters_data returned no metric.';
       const hint = 'Run again later; the stored catalog is kept.';
       throw new Failure('SOURCE_GARBLED', message, { hint });
     }

@@ -106,10 +106,10 @@ export async function submitLines(
   if (signal.aborted && unsent > 0) {
     failure ??= new Failure(
       'INTERRUPTED',
-      `The sending was stopped before ${unsent} lines of ad spend were sent.`,
+      `Sending stopped before ${unsent} lines of ad spend were sent.`,
       {
         facts: { unsent },
-        hint: 'Send the file again: what was accepted is not sent twice.',
+        hint: 'Send the file again: accepted lines are not sent twice.',
       },
     );
   }
@@ -130,10 +130,10 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
   if (batch.some(({ outcome, status }) => outcome !== 'unknown' || status !== null)) return null;
   return new Failure(
     'SPEND_UNKNOWN',
-    `${AT_ONCE} lines in a row had no certain answer; no more were sent.`,
+    `${AT_ONCE} lines in a row had no clear answer; no more were sent.`,
     {
       facts: { lines: AT_ONCE },
-      hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
+      hint: 'Check which server answers at service.cost_url; the reasons are in ripen.spend.',
     },
   );
 }

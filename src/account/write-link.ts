@@ -34,10 +34,10 @@ export async function createLink(
   let problem: string | null = null;
   if (bare === '') problem = 'was empty';
   else if (/\p{Cc}/u.test(name)) problem = 'held control characters';
-  else if (bare !== name) problem = 'had blanks around it';
+  else if (bare !== name) problem = 'has blanks around it';
   if (problem !== null) {
     const message = `The name ${JSON.stringify(name)} of the link ${problem}.`;
-    const hint = 'Give a name of printable characters, without blanks before or after it.';
+    const hint = 'Use printable characters, without blanks before or after.';
     throw new Failure('USAGE_INVALID', message, { facts: { name }, hint });
   }
   for await (const page of service.links(appToken, parent, signal)) {
@@ -58,8 +58,8 @@ export async function updateLink(
   change: LinkChange,
 ): Promise<Link> {
   if (change.partnerId === undefined && change.costDataEnabled === undefined) {
-    throw new Failure('USAGE_INVALID', 'The link was given nothing to change.', {
-      hint: 'Give --partner, --cost-data or both.',
+    throw new Failure('USAGE_INVALID', 'There is nothing to change.', {
+      hint: 'Pass --partner, --cost-data or both.',
     });
   }
   const answered = await service.updateLink(appToken, token, change, signal);
@@ -81,6 +81,6 @@ export async function updateLink(
   const message = `The link ${token} was not changed as requested: ${differences.join('; ')}`;
   throw new Failure('SOURCE_REFUSED', message, {
     facts: { token },
-    hint: 'Ask the operator of the service why it did not make the change; what the link has now is shown by `ripen links list`.',
+    hint: 'Report it to the service. `ripen links list` shows the link as it is.',
   });
 }

@@ -84,7 +84,7 @@ export const linksList = online(
 export const linksCreate = online(
   async (config, options, { app, name, parent }: Arguments<'links create'>) => {
     const { link, isCreated } = await createLink(config, { ...options, app, name, parent });
-    const note = isCreated ? '' : '\nIt was there before: nothing was sent.';
+    const note = isCreated ? '' : '\nIt already exists: nothing was sent.';
     return {
       json: { link: snakeCased(link), created: isCreated },
       text: `${linkText(link)}${note}`,

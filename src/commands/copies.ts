@@ -115,9 +115,9 @@ export const drop = offline(async (config, options, args: Arguments<'drop'>, she
   const request = { ...options, slice, before: parseOption(dayOf, args.before, '--before') };
   if (!yes && !shell.canAsk) {
     const loss = lossText(await dropLoss(config, request), config);
-    const message = `Nothing was deleted, as there was no terminal to confirm it on. ${loss}`;
+    const message = `Nothing was deleted: there is no terminal to ask for confirmation. ${loss}`;
     throw new Failure('USAGE_INVALID', message, {
-      hint: 'Add --yes to delete without being asked.',
+      hint: 'Use --yes to delete without confirmation.',
     });
   }
   const agree = async (loss: Loss): Promise<boolean> => {

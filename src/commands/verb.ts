@@ -13,10 +13,7 @@ import { namedMode, type Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import type { GlobalArguments } from './words.ts';
 
-type VerbArguments = Pick<
-  GlobalArguments,
-  'config' | 'asOf' | 'log' | 'quiet' | 'verbose'
-> & {
+type VerbArguments = Pick<GlobalArguments, 'config' | 'asOf' | 'log' | 'quiet' | 'verbose'> & {
   readonly lockWait?: string | undefined;
 };
 
@@ -114,8 +111,8 @@ const instantForm =
 const usage = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
-const notA = (noun: string, option: string, text: string, form: string): Failure =>
-  usage(`${option} was "${text}", which is no ${noun}.`, `Write ${option} ${form}.`);
+const mustBe = (noun: string, option: string, text: string, form: string): Failure =>
+  usage(`${option} must be ${noun}; got "${text}".`, `Write ${option} ${form}.`);
 
 export function parseOption<T>(
   read: (text: string, option: string) => T,
@@ -129,30 +126,30 @@ export function parseOption<T>(
 export function instantOf(text: string, option: string): Date {
   if (parseDay(instantForm.exec(text)?.[1] ?? '') !== null) return new Date(text);
   const form = 'as an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00';
-  throw notA('instant with an offset', option, text, form);
+  throw mustBe('an instant with an offset', option, text, form);
 }
 
 export function durationOf(text: string, option: string): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
-  throw notA('duration', option, text, 'as a number and a unit, s m h d, such as 90m');
+  throw mustBe('a duration', option, text, 'as a number and a unit, s m h d, such as 90m');
 }
 
 export function wholeNumberOf(text: string, option: string, most: number): number {
   if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
-  throw notA(`whole number from 0 to ${most}`, option, text, 'in digits');
+  throw mustBe(`a whole number from 0 to ${most}`, option, text, 'in digits');
 }
 
 export function dayOf(text: string, option: string): Day {
   const parsed = parseDay(text);
   if (parsed !== null) return parsed;
-  throw notA('date', option, text, 'as YYYY-MM-DD');
+  throw mustBe('a date', option, text, 'as YYYY-MM-DD');
 }
 
 /** Both days are inclusive. */
 export function dayRange(from: string, to: string): DayInterval {
   const [first, last] = [dayOf(from, '--from'), dayOf(to, '--to')];
-  const hint = 'Give the first day as --from and the last day as --to.';
+  const hint = 'Pass the first day as --from and the last day as --to.';
   if (last < first) throw usage(`--from ${first} was later than --to ${last}.`, hint);
   if (last <= LAST_DAY) return { start: first, end: addDays(last, 1) };
   throw usage(

@@ -20,7 +20,7 @@ const choice = <const C extends readonly string[]>(choices: C, describe: string)
   ({ choices, requiresArg: true, describe }) as const;
 
 export const globalOptions = {
-  config: text('Configuration file; else ./ripen.yaml'),
+  config: text('Configuration file (default: ./ripen.yaml)'),
   'as-of': text('Instant to plan for, with its offset'),
   log: { ...choice(['text', 'json'], 'Form of events'), default: 'text' },
   quiet: { ...lever('Failures and results only'), conflicts: 'verbose' },
@@ -28,7 +28,7 @@ export const globalOptions = {
   json: flag('Result as one line of JSON'),
 } as const satisfies OptionTable;
 
-const slices = list('Only these slices [all]');
+const slices = list('Slices to include (default: all)');
 const app = needed('App token');
 const lockWait = preset('60s', 'How long to wait for another run');
 
@@ -52,19 +52,19 @@ export const verbs = {
       'from-account': lever('From what the account of RIPEN_TOKEN lists'),
       'base-url': text('Its campaign API [RIPEN_BASE_URL]'),
       'reports-url': text('Its reports [RIPEN_REPORTS_URL]'),
-      app: list('Only these app tokens [all]'),
-      currency: text('Currency of money [that of most apps]'),
+      app: list('App tokens to include (default: all)'),
+      currency: text('Currency (default: that of most apps)'),
       dir: { ...word('Where to write; nothing is overwritten'), default: '.' },
     },
     'dir',
   ),
   check: verb('Find what is wrong before a sync; writes nothing', 'check --config prod.yaml', {
-    resolved: flag('Only print the configuration as it is understood'),
+    resolved: flag('Only print the resolved configuration'),
   }),
   plan: verb(
     'Show what the next sync would request, and why',
     'plan --as-of 2026-02-14T02:30:00Z',
-    { slice: list('These slices, window by window'), 'lock-wait': lockWait },
+    { slice: list('Show the windows of these slices'), 'lock-wait': lockWait },
   ),
   sync: verb(
     'The nightly job: load whatever is due, then publish',
@@ -77,13 +77,13 @@ export const verbs = {
     },
   ),
   backfill: verb(
-    'Load periods again in any state, then publish',
+    'Reload days, final or not, then publish',
     'backfill --slice network_daily --from 2026-01-01 --to 2026-01-31',
     {
       slice: needed('The slice'),
       from: needed('First day, YYYY-MM-DD'),
       to: needed('Last day, YYYY-MM-DD'),
-      'accept-loss': flag('Load even if most rows would vanish'),
+      'accept-loss': flag('Load even if most rows would be lost'),
       'lock-wait': lockWait,
     },
   ),
@@ -92,7 +92,7 @@ export const verbs = {
     news: flag('Only show what the last night brought'),
     since: text('News since this instant, with its offset'),
     html: text('Write one page with pictures to this file'),
-    'fail-on': choice(['watch', 'failed'], 'End with 65 if so or worse'),
+    'fail-on': choice(['watch', 'failed'], 'Exit 65 at this state or worse'),
     maturation: flag('Share of a value known at each age'),
     backtest: flag('How accurate past projections were'),
     'lock-wait': text('How long to wait before reading the snapshot'),
@@ -101,9 +101,9 @@ export const verbs = {
     slice: slices,
     'lock-wait': lockWait,
   }),
-  publish: verb('Bring the published copies up to the warehouse', 'publish --ddl trino', {
+  publish: verb('Update the published copies', 'publish --ddl trino', {
     config: list('Configuration file; with --ddl one for each account'),
-    ddl: { ...choice(engines, 'Only print how an engine reads the lake'), conflicts: 'dbt' },
+    ddl: { ...choice(engines, 'Only print the statements for an engine'), conflicts: 'dbt' },
     dbt: word('Only write models for dbt to this folder, or x.yml'),
     'lock-wait': lockWait,
   }),
@@ -124,12 +124,12 @@ export const verbs = {
       from: text('First day, YYYY-MM-DD'),
       to: text('Last day, YYYY-MM-DD'),
       'final-only': lever('Cells that are not final are empty'),
-      'as-is': flag('No apostrophe before formulas'),
+      'as-is': flag('Do not escape formulas'),
       'lock-wait': lockWait,
     },
   ),
   catalog: verb(
-    'Search the metrics, dimensions, apps … there are',
+    'Search metrics, dimensions, apps …',
     'catalog revenue',
     {
       section: choice(catalogSections, 'Only metrics of this section'),
@@ -163,7 +163,7 @@ export const verbs = {
     },
   ),
   'spend send': verb('Send ad spend, no Cost ID twice', 'spend send --file spend.csv --dry-run', {
-    file: needed('Lines to send: .csv, .ndjson or .parquet'),
+    file: needed('Lines to send: .csv or .ndjson'),
     'dry-run': flag('Check it, send nothing'),
     'resend-unknown': flag('Send unknown outcomes again'),
     'lock-wait': lockWait,
@@ -173,12 +173,12 @@ export const verbs = {
     'simulator --port 8080 --seed 7',
     {
       port: preset('0', 'Port on loopback; 0 takes a free one'),
-      seed: preset('1', 'Which world to simulate'),
-      now: text('The instant its clock stands at [the clock]'),
+      seed: preset('1', 'Seed of the simulated world'),
+      now: text('Instant of its clock (default: now)'),
     },
   ),
   demo: verb('The guided tour: a month of simulated nights into ./data', 'demo', {
-    nights: preset('28', 'How many; with fewer nothing is projected yet'),
+    nights: preset('28', 'Number of nights; with fewer nothing is projected'),
   }),
 } as const;
 

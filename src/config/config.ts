@@ -215,7 +215,7 @@ function proxyOf(environment: Environment, addresses: readonly string[]): Proxy 
     const credential = user === '' && plain === '' ? null : new Secret(`Basic ${basic}`);
     return { address: origin, credential, exceptions: [...loopback, ...exceptions] };
   } catch {
-    const message = `The proxy in the variable ${variable} was no http or https address`;
+    const message = `The proxy in the variable ${variable} is not an http or https address`;
     throw new Failure('CONFIG_INVALID', message, {
       facts: { variable },
       hint: `Correct ${variable}, unset it, or name the hosts of the service in NO_PROXY.`,

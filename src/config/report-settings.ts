@@ -172,7 +172,7 @@ function filterKeyProblem(key: string): string | null {
     return `is not a filter; must be ${allowed}${suggestion(key, keys)}`;
   }
   if (isServiceName(filter.name)) return null;
-  return 'filters by something that is no name; must be text without commas, control characters and blanks around it';
+  return 'filters by something that is not a name; must be text without commas, control characters and blanks around it';
 }
 
 function extraKeyProblem(key: string): string | null {

@@ -47,7 +47,7 @@ export function settingMistakes(
     if (second !== undefined)
       refuse(['service', second], 'cannot be used with token; remove one of them', 'key');
     if (first === undefined)
-      refuse(['service', 'token'], 'is missing; must be stated here or in token_file', 'key');
+      refuse(['service', 'token'], 'is missing; set it, or token_file', 'key');
   }
   for (const key of ['headers', 'cost_headers']) {
     const headers = Object.keys(mappingOf(mappingOf(service)[key]));
@@ -92,7 +92,7 @@ function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: 
   }
   if (cohorts !== undefined) checkCube(slice, path, refuse);
   else if (metrics === undefined)
-    refuse([...path, 'metrics'], 'is missing; must be a list of metrics, or cohorts in its place');
+    refuse([...path, 'metrics'], 'is missing; must be a list of metrics, unless cohorts is set');
   // Only what the slice itself states: the defaults may name metrics that only other slices request.
   for (const key of ['types', 'additive']) {
     const names = textsOf(metrics);
@@ -115,9 +115,9 @@ function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: 
     if (Array.isArray(value) && !takesList)
       refuse(place, `is a list; ${suffix} takes one ${kind === 'metric' ? 'number' : 'text'}`);
     else if (kind === 'metric' && !isNumber)
-      refuse(place, `is no number; ${suffix} takes one, such as 10 or 0.5`);
+      refuse(place, `is not a number; ${suffix} takes one, such as 10 or 0.5`);
     else if (typeof value === 'string' && value.includes(',') && takesList)
-      refuse(place, 'holds a comma; must be a list of values, such as [ios, android]');
+      refuse(place, 'contains a comma; must be a list of values, such as [ios, android]');
   }
 }
 
@@ -164,7 +164,7 @@ function refuseRepeats(
   const names = items.map((item) => (typeof item === 'string' ? item.toLowerCase() : null));
   for (const [index, name] of names.entries()) {
     if (name === null || names.indexOf(name) === index) continue;
-    const text = `repeats ${noun}, but for letter case; each is stated once`;
+    const text = `repeats ${noun} (names are compared without case); remove one`;
     refuse(pathOf(index), `${JSON.stringify(items[index])} ${text}`);
   }
 }
@@ -183,7 +183,7 @@ export function readTokenFile(
     const token = readFileSync(resolve(base, path), 'utf8').trim();
     if (/^[\x21-\x7e]+$/.test(token)) return { token, mistakes: [] };
     return refused(
-      'names a file that is empty or holds more than a token; it must hold the token alone',
+      'names a file that is empty or has more than a token; it must contain only the token',
     );
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';

@@ -24,9 +24,9 @@ export function parsedText<T>(
 }
 
 /** At least one character, without control characters or halves of surrogate pairs. */
-export const text = z
-  .string()
-  .refine(isPrintable, { error: 'is empty or holds control characters; must be text on one line' });
+export const text = z.string().refine(isPrintable, {
+  error: 'is empty or contains control characters; must be text on one line',
+});
 
 function isPrintable(value: string): boolean {
   return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
@@ -34,7 +34,7 @@ function isPrintable(value: string): boolean {
 
 /** Fits into a list of the service, which has no escape for a comma. */
 export const listedText = text.refine((value) => !value.includes(','), {
-  error: 'holds a comma, for which the service has no escape; must be text without one',
+  error: 'contains a comma, for which the service has no escape; must be text without one',
 });
 
 /** Marks a kind of value that is never printed. */
@@ -62,13 +62,13 @@ export const webAddress = (mayHaveQuery = false) =>
         return refuse(`is not an address; ${AN_ADDRESS}`);
       if (url.protocol === 'http:' && !isLoopback(url.hostname))
         return refuse(
-          'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)',
+          'is plain http, which others on the network can read; must be https (http for loopback hosts only)',
         );
       if (url.username !== '' || url.password !== '')
-        return refuse('holds credentials; must be an address without');
+        return refuse('contains credentials; must be an address without them');
       if (mayHaveQuery) return value;
       return /[?#]/.test(value)
-        ? refuse('holds a query or a fragment; must be an origin and at most a path')
+        ? refuse('contains a query or a fragment; must be an origin and at most a path')
         : value.replace(/\/+$/, '');
     });
 

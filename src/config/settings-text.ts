@@ -23,7 +23,7 @@ const MAX_VALUES = 100_000;
 const MAX_DEPTH = 50;
 
 const TOO_DEEP = 'is nested too deeply to be read';
-const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`;
+const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; use fewer`;
 const UNKNOWN_ANCHOR = 'is an alias of an anchor that is not defined before it';
 const OWN_PART = 'is an alias of a value that contains it';
 
@@ -175,7 +175,7 @@ export class SettingsText {
       const place = [...path, name];
       if (yaml.isScalar(key) && key.range) this.#offsets.key.set(placeName(place), key.range[0]);
       if (isStated) {
-        this.#refuse(place, 'is stated twice; a mapping holds each key once', 'key');
+        this.#refuse(place, 'is set twice; remove one', 'key');
       } else if (name.includes('${')) {
         const text = 'is a key with a variable; variables are filled in values only';
         mapping[name] = this.#refuse(place, text, 'key');
@@ -211,7 +211,7 @@ export class SettingsText {
     if (yaml.isNode(value) && value.range) this.#offsets.key.set(placeName(place), value.range[0]);
     if (node === undefined) return refuse(UNKNOWN_ANCHOR);
     if (!yaml.isCollection(node))
-      return refuse('merges something that is no mapping; must be a mapping or a list of them');
+      return refuse('merges something that is not a mapping; must be a mapping or a list of them');
     if (this.#open.has(node)) return refuse(OWN_PART);
     this.#open.add(node);
     const pairs = yaml.isMap(node)

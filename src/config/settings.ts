@@ -210,7 +210,7 @@ const audit = block({
 
 const ageOrOff = parsedText(
   (value) => (value === 'off' ? value : parseDuration(value)),
-  'is neither off nor a duration',
+  'is not off or a duration',
   'must be off, or a number and a unit s, m, h or d, such as 30d',
   /^(off|\d+(\.\d+)?[smhd])$/,
 ).transform((age) => (age === 'off' ? null : age));

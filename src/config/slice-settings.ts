@@ -147,13 +147,13 @@ const COHORT_AGES = `must be an age such as d7, w4 or m3, a range such as d0..d1
 
 const cohortAges = parsedText(
   agesIn,
-  'is neither an age of a cohort nor a range from a younger to an older one',
+  'is not an age of a cohort, or a range from a younger to an older one',
   COHORT_AGES,
 );
 
 /** A key of a cube. With an age in its slot, or after it if it has none, it is the service's name of a metric. */
 const cohortName = serviceName('metric').refine((name) => name.split(AGE_SLOT).length <= 2, {
-  error: `holds ${AGE_SLOT} twice; must hold it once, or not at all`,
+  error: `contains ${AGE_SLOT} twice; must contain it once, or not at all`,
 });
 
 const cohorts = z

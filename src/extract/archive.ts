@@ -253,7 +253,7 @@ export async function readArchive(
     for (const { path, isEntry } of await filesIn(folder)) {
       const entry = isEntry
         ? await readWhole(join(path, SIDECAR), entryShape).catch(systemMessage)
-        : 'was no entry of the archive';
+        : 'is not an entry of the archive';
       if (typeof entry === 'string')
         damages.push({ path, because: `${isEntry ? `its ${SIDECAR}` : 'it'} ${entry}` });
       else if (entry !== null && entry.slice !== slice)
@@ -326,8 +326,8 @@ const remove = async (path: string): Promise<void> => rm(path, { recursive: true
 
 async function assertNoLink(path: string): Promise<void> {
   if (!(await lstat(path)).isSymbolicLink()) return;
-  throw new Failure('STORAGE_FAILED', `The directory ${path} was a symbolic link.`, {
-    hint: 'Put a directory in its place; links inside the archive are not followed.',
+  throw new Failure('STORAGE_FAILED', `${path} is a symbolic link, which ripen does not follow.`, {
+    hint: 'Replace it with a directory.',
   });
 }
 

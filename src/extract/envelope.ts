@@ -47,7 +47,7 @@ export function parseEnvelope(members: Members): Envelope | string {
   for (const name of ['totals', 'warnings', 'data_warnings', 'pagination'] as const) {
     const written = members.get(name);
     if (written !== undefined && parsedJson(written) === undefined)
-      return `its member ${name} was no JSON: ${firstWords(written)}`;
+      return `its member ${name} is not JSON: ${firstWords(written)}`;
   }
   const { data: currencies } = currenciesShape.safeParse(parsedJson(members.get('currencies')));
   return {

@@ -204,7 +204,7 @@ export function maturityOf({ slice }: Window, stated: readonly StatedMaturity[])
     unread:
       first === undefined
         ? null
-        : `What the answer says of its maturity was ignored in a form that is not known: ${first}${more}.`,
+        : `Ignored maturity information in an unknown format: ${first}${more}.`,
   };
 }
 

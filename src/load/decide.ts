@@ -90,7 +90,7 @@ function prove(answered: Answered, { totals }: Policy): Proven | Again | Split |
   // Fewer rows than the totals count may be all that one request brings.
   const isDivisible = unfollowed === null && !isLast && short.some(lacksRows);
   if (isWarned && !isDivisible) {
-    const text = `The answer was loaded although it was not shown to be complete: ${clause}.`;
+    const text = `The answer was loaded although it is not proven complete: ${clause}.`;
     return {
       verdict: 'unproven',
       comparisons: proofs.flatMap((proof) => proof.comparisons),
@@ -170,7 +170,7 @@ function divisible({ spooled }: Answered, proofs: readonly AnswerProof[], failur
 const PAGES_HINT =
   'Report it to the service. Until it is fixed, request less, so that the report fits one page, or load what comes with `completeness: warn`.';
 const UNPROVEN_HINT =
-  'Run again later; where it stays so, `additive: { name: false }` says which metric does not add up, and `completeness: warn` loads all the same.';
+  'Run again later. If it persists, set `additive: { name: false }` for the metric that does not add up, or `completeness: warn` to load anyway.';
 const PARTS_HINT =
   'Give the slice fewer dimensions or metrics, or filter it, so that one period needs no parts; a metric that adds up, such as installs, lets parts be verified by their sums alone. `completeness: warn` loads all the same.';
 const BATCHES_HINT =

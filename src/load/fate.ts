@@ -173,7 +173,7 @@ export function guard(
       const recorded = share === first ? (rejects?.recorded ?? []) : [];
       const warnings = share === first ? warningsOf(answered, proven) : [];
       if (empty.length > 0) {
-        const message = `The service had no rows for ${empty.join(', ')}; loaded as empty, which becomes final once two runs after the end of a period agree.`;
+        const message = `The service had no rows for ${empty.join(', ')}; loaded as empty; final once two runs agree.`;
         warnings.push({ code: 'EMPTY_PERIODS', message });
       }
       const what = { ...proven, ...policy, answered, window, empty, warnings };

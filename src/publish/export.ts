@@ -64,7 +64,7 @@ const unusable = (message: string, hint: string): Failure =>
 export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 'format'> {
   const { slice = '', table = slice, output, stream, from = null, to = null } = options;
   if (table === '')
-    throw unusable('The export named nothing to write.', 'Give --slice or --table.');
+    throw unusable('The export has no slice or table to write.', 'Pass --slice or --table.');
   if (output === '-' && stream === undefined) {
     const message = `The export of ${table} was given no stream to write to.`;
     throw unusable(message, 'Give a stream with the output -, or name a file.');
@@ -79,7 +79,7 @@ export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 
   const format = exportFormats.find((each) => each === named);
   if (format === undefined) {
     const message = `The export to ${output} had an unknown format: ${named ?? 'no extension'} is none.`;
-    const hint = `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
+    const hint = `Use --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
     throw unusable(message, hint);
   }
   return { slice: table, format };
@@ -98,10 +98,10 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
   if (columns.length === 0) {
     const hint =
       'Run `ripen sync` first, or name a table of schema main, such as partners, links, apps or metrics.';
-    throw unusable(`There was no table ${slice} to export.`, hint);
+    throw unusable(`There is no table ${slice} to export.`, hint);
   }
   if (grainOf(columns) === null && (from ?? to ?? null) !== null) {
-    const message = `The slice ${slice} had no date dimension to choose days by.`;
+    const message = `The slice ${slice} has no date dimension to choose days by.`;
     throw unusable(message, 'Leave out --from and --to.');
   }
   const write = async (path: string): Promise<number> =>

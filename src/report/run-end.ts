@@ -135,7 +135,7 @@ export async function reportConfigError(
     const found = await stat(metricsFile).catch(() => null);
     const text = found?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
     if (text !== '' && !text.startsWith('# HELP ripen_'))
-      throw new Failure('USAGE_INVALID', 'it had something other than metrics of ripen');
+      throw new Failure('USAGE_INVALID', 'it contains something other than metrics of ripen');
     await writeOutput(metricsFile, metricsText(endOf(context, failure, startedMs), null), mode);
   } catch (error) {
     emit(unwritten(metricsFile ?? '', error));

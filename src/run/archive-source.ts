@@ -34,7 +34,7 @@ import { planTargets } from './tables.ts';
 /** Makes a run load again what the warehouse's archive holds. Throws `USAGE_INVALID` if there is no archive. */
 export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceFactory {
   if (!existsSync(archiveRoot(warehouse))) {
-    throw new Failure('USAGE_INVALID', `The archive ${archiveRoot(warehouse)} did not exist.`, {
+    throw new Failure('USAGE_INVALID', `The archive ${archiveRoot(warehouse)} does not exist.`, {
       hint: 'Set `archive: 30d` and run `ripen sync` first; an archive lies beside its warehouse.',
     });
   }
@@ -67,8 +67,7 @@ function openSource(run: Run): Source {
         const { windows, damages } = await newestWhole(own, slice, table, first);
         for (const damage of damages) fail(damaged(damage), slice.name, run);
         if (windows.length + damages.length === 0) {
-          const message =
-            'The archive had nothing that the warehouse does not have from a later fetch.';
+          const message = 'Nothing to replay: the warehouse has the same or later data.';
           warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
         }
         for (const window of windows) chosen.set(window.spooled.window.id, window);
@@ -103,13 +102,13 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
     for (const damage of [...damages, ...future]) fail(damaged(damage), slice.name, run);
     const past = windows.filter((window) => !isFuture(window));
     if (past.length === 0) {
-      const message = 'The archive had no answer that could be loaded.';
+      const message = 'The archive has no answer that can be loaded.';
       warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
     }
     const meaning = fingerprintOf(slice);
     const current = past.filter(({ entry }) => entry.fingerprint === meaning);
     const skipped = past.length - current.length;
-    warnSkipped(skipped, 'carried another meaning than the slice has now', slice, run);
+    warnSkipped(skipped, 'belong to an older definition of the slice', slice, run);
     return current;
   } catch (error) {
     const failure = asFailure(error);
@@ -172,7 +171,7 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure(
     'STORAGE_FAILED',
-    'Neither the warehouse nor the archive had a catalog, which is needed to type the values.',
+    'Neither the warehouse nor the archive has a catalog, which is needed to type the values.',
     {
       hint: 'Run `ripen sync` first, or `ripen replay` in the warehouse that the archive was made with.',
     },

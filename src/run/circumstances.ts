@@ -116,15 +116,15 @@ export async function onScratchWarehouse<T>(
 export function checkAsOf(asOf: Date | null, now: Date): void {
   if (asOf === null) return;
   if (asOf > now) {
-    const message = `The as-of instant ${asOf.toISOString()} was later than the clock, ${now.toISOString()}.`;
+    const message = `The as-of instant ${asOf.toISOString()} is later than the clock, ${now.toISOString()}.`;
     throw new Failure('AS_OF_IN_FUTURE', message, {
-      hint: 'Give an instant in the past, or leave --as-of out.',
+      hint: 'Use an instant in the past, or leave out --as-of.',
     });
   }
   if (asOf < new Date(EARLIEST_DAY)) {
-    const message = `The as-of instant ${asOf.toISOString()} was too early: it lay before ${EARLIEST_DAY}.`;
+    const message = `The as-of instant ${asOf.toISOString()} is before ${EARLIEST_DAY}.`;
     throw new Failure('USAGE_INVALID', message, {
-      hint: 'Correct the year, or leave --as-of out.',
+      hint: 'Correct the year, or leave out --as-of.',
     });
   }
 }
@@ -136,7 +136,7 @@ export function checkForced({ start }: DayInterval): void {
     'USAGE_INVALID',
     `The days to load again began on ${start}, before ${EARLIEST_DAY}.`,
     {
-      hint: 'Give the first day of your data, or a later one.',
+      hint: 'Use the first day of your data, or a later one.',
     },
   );
 }
@@ -148,17 +148,13 @@ export function chosenSlices(config: Config, names: readonly string[] | null): r
   const unknown = names.filter((name) => !configured.includes(name));
   if (unknown.length > 0) {
     const meant = unknown.map((name) => nearest(name, configured)).filter((name) => name !== null);
-    throw new Failure(
-      'USAGE_INVALID',
-      `${config.file} declared no slice named ${unknown.join(', ')}.`,
-      {
-        facts: { configured: configured.join(', ') },
-        hint:
-          meant.length > 0
-            ? `Did you mean ${meant.join(', ')}?`
-            : `Name a configured slice: ${configured.join(', ')}.`,
-      },
-    );
+    throw new Failure('USAGE_INVALID', `${config.file} has no slice named ${unknown.join(', ')}.`, {
+      facts: { configured: configured.join(', ') },
+      hint:
+        meant.length > 0
+          ? `Did you mean ${meant.join(', ')}?`
+          : `Name a configured slice: ${configured.join(', ')}.`,
+    });
   }
   return config.slices.filter(({ name }) => names.includes(name));
 }

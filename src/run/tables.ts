@@ -167,7 +167,7 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
   }
   if (reason === null) await swapTables(run.warehouse, target, run.runId);
   if (reason === null || ledger.live === null) return;
-  const message = `The changed meaning is not served yet: ${reason}. Until then readers see the rows of the old one, which are not refreshed.`;
+  const message = `The new definition is not complete yet: ${reason}. Readers still see the old table, which is no longer refreshed.`;
   warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 

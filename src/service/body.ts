@@ -77,7 +77,11 @@ export async function saveBody(
     const text = new TextDecoder().decode(start).trimStart();
     if (text === '') throw garbled(status, 'empty', 'an empty body');
     if (!text.startsWith('{')) {
-      throw garbled(status, 'no object', `something that is no JSON object: ${firstWords(text)}`);
+      throw garbled(
+        status,
+        'no object',
+        `something that is not a JSON object: ${firstWords(text)}`,
+      );
     }
     if (!end.toString('utf8').trimEnd().endsWith('}')) {
       const message = `was answered with JSON that ended early, after ${plainBytes} bytes`;
@@ -105,7 +109,7 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw storageFailed('An answer could not be saved', error, {
       facts: { path },
-      hint: 'Make room on the disk, or correct the rights of the directory.',
+      hint: 'Free space on the disk, or fix the rights of the directory.',
     });
   }
 }
@@ -236,7 +240,7 @@ function parsed(text: string, status: number): unknown {
     return parseJson(text);
   } catch (cause) {
     if (!text.trimStart().startsWith('{')) {
-      throw garbled(status, 'no JSON', `something that is no JSON: ${firstWords(text)}`, cause);
+      throw garbled(status, 'no JSON', `something that is not JSON: ${firstWords(text)}`, cause);
     }
     const message = `was answered ${status} with broken JSON of ${text.length} characters`;
     throw new Setback('truncated', 'truncated', message, { status, cause });

@@ -90,7 +90,7 @@ export function campaignApi(
     async updateLink(appToken, token, { partnerId, costDataEnabled }, signal) {
       const path = `${linksPath(appToken)}/${checkedToken('link', token)}`;
       if (partnerId !== undefined && !isPartnerId(partnerId)) {
-        const message = `The partner id ${JSON.stringify(partnerId)} was no integer`;
+        const message = `The partner id ${JSON.stringify(partnerId)} is not an integer`;
         throw new Failure('USAGE_INVALID', message, {
           facts: { partnerId },
           hint: 'Take the id from `ripen partners`.',
@@ -118,7 +118,7 @@ const linksPath = (appToken: string): string => `/apps/${checkedToken('app', app
 
 function checkedToken(what: 'app' | 'link', token: string): string {
   if (TOKEN.test(token)) return token;
-  throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} was no token`, {
+  throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} is not a token`, {
     facts: { token },
     hint: '`ripen catalog` lists the apps, and `ripen links list` the tokens of links.',
   });

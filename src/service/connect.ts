@@ -67,7 +67,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     ...campaignApi(campaign),
     async submitSpend(line, signal) {
       if (cost !== null) return submitSpend(cost, line, signal);
-      throw new Failure('CONFIG_INVALID', 'No address of the ad spend API was configured', {
+      throw new Failure('CONFIG_INVALID', 'No address of the ad spend API is configured', {
         hint: 'Set service.cost_url and service.cost_headers.',
       });
     },

@@ -237,7 +237,7 @@ export class Lane {
     const message = `${origin} stayed unavailable: ${probes} probes in a row failed, the last with ${because}`;
     return new Failure('SOURCE_UNAVAILABLE', message, {
       facts: { origin, probes, because },
-      hint: 'Run again later; what was loaded stays.',
+      hint: 'Run again later. Loaded data is kept.',
     });
   }
 }

@@ -125,7 +125,7 @@ export function nextTarget(
   const message = `The pagination of ${pathOf(target)} named neither a next page nor a known end: ${words}`;
   throw new Failure('DATA_MALFORMED', message, {
     facts: { response: words },
-    hint: 'Narrow the slice until the service answers in one page, and report the pagination.',
+    hint: 'Report it to the service. Until it is fixed, request less, so that the report fits one page.',
   });
 }
 

@@ -43,7 +43,7 @@ const policy = (
 ): Policy => ({
   code,
   result,
-  hint: 'Run again later; what was loaded stays.',
+  hint: 'Run again later. Loaded data is kept.',
   tries: MAX_ATTEMPTS,
   statuses: [],
   effect: 'possible',
@@ -98,7 +98,7 @@ export const policies = {
     statuses: [429],
     tries: MAX_429_ATTEMPTS,
     effect: 'none',
-    hint: 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.',
+    hint: 'Do not run other jobs on this account at the same time, or lower service.max_concurrency.',
   }),
   'too heavy': policy('SOURCE_TOO_HEAVY', 'alive', {
     statuses: [504, 524],

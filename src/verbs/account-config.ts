@@ -32,7 +32,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
     if (value !== '') return value;
-    const message = `The account's catalog could not be requested, as ${name} was not stated.`;
+    const message = `The account's catalog could not be requested, because ${name} is not set.`;
     throw new Failure('USAGE_INVALID', message, { hint: `Set ${variable} in the environment.` });
   };
   const service = {

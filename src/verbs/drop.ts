@@ -98,7 +98,7 @@ export async function lossOf(config: Config, request: DropRequest): Promise<Loss
 async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
   const tables = await tablesOfSlice(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
-    const message = `The slice ${slice} had no date dimension to drop periods by.`;
+    const message = `The slice ${slice} has no date dimension to drop periods by.`;
     throw new Failure('USAGE_INVALID', message, { hint: 'Leave out --before to drop the slice.' });
   }
   // Only a valid slice name can be the name of archived files.

@@ -59,7 +59,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   const pathOf = (name: string): string => join(directory, name);
   const existing = ['ripen.yaml', '.env.example', SCHEMA_FILE].map(pathOf).filter(isThere);
   if (existing.length > 0) {
-    const message = `Nothing was written, as these files existed already: ${existing.join(', ')}`;
+    const message = `Nothing was written, because these files already exist: ${existing.join(', ')}`;
     throw new Failure('USAGE_INVALID', message, {
       hint: 'Run `ripen init` in another directory, or move these files away.',
     });

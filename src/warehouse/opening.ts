@@ -109,7 +109,7 @@ const LOCK_POLL_MS = 250;
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
   if (!warehouseExists(file) && request.mode === 'read') {
-    throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, {
+    throw new Failure('STORAGE_FAILED', `The warehouse ${file} does not exist.`, {
       hint: 'Run `ripen sync` first.',
     });
   }
@@ -134,7 +134,7 @@ export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
   // DuckDB would replay the log of another database into a new file.
   if (existsSync(`${path}.wal`)) {
-    const message = `A write-ahead log lay at ${path}.wal without its database.`;
+    const message = `There is a write-ahead log at ${path}.wal without its database.`;
     const hint = 'Move the .wal file away, or put its database back beside it.';
     throw new Failure('WAREHOUSE_FOREIGN', message, { hint });
   }
@@ -153,7 +153,7 @@ async function acquire(
     if (!('holder' in attempt)) return attempt;
     const { holder } = attempt;
     if (Date.now() >= giveUpAt) {
-      const message = `The warehouse ${file} was in use by ${holder}.`;
+      const message = `The warehouse ${file} is in use by ${holder}.`;
       throw new Failure('WAREHOUSE_LOCKED', message, {
         facts: { warehouse: file, holder, waited_ms: lockWaitMs },
         hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
@@ -213,7 +213,7 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   if (applied === null) {
     const [row] = await warehouse.rows(TABLES_SQL, [], z.object({ holds: z.boolean() }));
     if (mode === 'read' || row?.holds === true) {
-      const message = `The database ${path} had tables or views that are not ripen's.`;
+      const message = `The database ${path} has tables or views that are not ripen's.`;
       const hint = 'Set `warehouse` to a path that nothing else uses.';
       throw new Failure('WAREHOUSE_FOREIGN', message, { hint });
     }
@@ -221,7 +221,7 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const missing = known.slice(applied?.length ?? 0);
   const versions = { found: applied?.at(-1)?.version ?? 0, known: known.length };
   if (versions.found > versions.known || (mode === 'read' && missing.length > 0)) {
-    const message = `The warehouse ${path} had version ${versions.found}; this program knows ${versions.known}.`;
+    const message = `The warehouse ${path} has version ${versions.found}; this program supports ${versions.known}.`;
     throw new Failure('WAREHOUSE_NEWER', message, {
       facts: versions,
       hint:

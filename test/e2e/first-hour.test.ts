@@ -128,7 +128,7 @@ test('status, plan, export, publish and its descriptions need no token; sync doe
     expect.stringMatching(/^apps: \d+ rows written to apps\.csv\.gz/),
   ]);
   expect((await installation.run(['export', '--output', 'rows.csv'])).err).toContain(
-    'Give --slice or --table.',
+    'Pass --slice or --table.',
   );
   expect(
     (await installation.run(['export', '--slice', 'daily', '--output', 'rows.xls'])).err,

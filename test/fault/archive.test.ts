@@ -108,7 +108,10 @@ describe('a replay', () => {
     });
 
     expect(summary.failures.map(({ slice: name, message }) => [name, message])).toEqual([
-      ['daily', textWith('notes.txt in the archive was skipped: it was no entry of the archive')],
+      [
+        'daily',
+        textWith('notes.txt in the archive was skipped: it is not an entry of the archive'),
+      ],
       ['other', textWith('it was an answer for slice daily')],
     ]);
     expect(await readFile(join(folder, 'notes.txt'), 'utf8')).toBe('not ours');
@@ -127,7 +130,7 @@ describe('a replay', () => {
     const summary = await replayInto(scenario, { slices: [daily, other] });
 
     expect(summary.failures).toMatchObject([
-      { code: 'STORAGE_FAILED', slice: 'daily', message: textWith('was a symbolic link') },
+      { code: 'STORAGE_FAILED', slice: 'daily', message: textWith('is a symbolic link') },
     ]);
     expect(await column(scenario, 'select count(distinct day) from other')).toEqual(['3']);
     expect(await readdir(outside)).toEqual(before);

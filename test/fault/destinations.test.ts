@@ -95,7 +95,7 @@ const places: Record<string, Place> = {
     async made() {
       await mkdir(inside('folder'));
       await symlink(inside('folder'), inside('lake'));
-      const says = [`The parquet ${inside('lake')} was a symbolic link to ${inside('folder')}.`];
+      const says = [`The parquet ${inside('lake')} is a symbolic link to ${inside('folder')}.`];
       return { change: { publish: [lakeAt(inside('lake'))] }, says };
     },
   },

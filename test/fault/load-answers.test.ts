@@ -266,12 +266,12 @@ const failed: readonly Row[] = [
   [
     'NaN in its totals',
     row('}],"totals":{"ecpi":NaN}}'),
-    malformed(3, 'its member totals was no JSON: {"ecpi":NaN}'),
+    malformed(3, 'its member totals is not JSON: {"ecpi":NaN}'),
   ],
   [
     'a warning Infinity',
     row('}],"warnings":[Infinity]}'),
-    malformed(3, 'member warnings was no JSON: [Infinity]'),
+    malformed(3, 'member warnings is not JSON: [Infinity]'),
   ],
   [
     'a row that is null',

@@ -213,7 +213,7 @@ const others: readonly (readonly [string, Answer, string])[] = [
   [
     'a web page called JSON',
     typed('application/json', '<h1>Sign in</h1>'),
-    'no JSON object: <h1>Sign in</h1>',
+    'not a JSON object: <h1>Sign in</h1>',
   ],
   ['no object', typed('text/plain', '[1,2]'), '[1,2]'],
   ['a report called a web page', typed('text/html; charset=json'), 'text/html'],

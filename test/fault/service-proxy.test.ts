@@ -75,7 +75,7 @@ describe('the proxy of an environment', () => {
     'HTTPS_PROXY=%s is CONFIG_INVALID, by the name of the variable and not its value',
     (address) => {
       expect(() => serviceOf({ HTTPS_PROXY: address })).toThrow(
-        'in the variable HTTPS_PROXY was no http or https address',
+        'in the variable HTTPS_PROXY is not an http or https address',
       );
       expect(() => serviceOf({ HTTPS_PROXY: address })).not.toThrow(address);
     },

@@ -170,7 +170,7 @@ describe('a slice that is no longer configured', () => {
     const { health, unconfigured } = await status(config, { asOf: NIGHT });
     expect(unconfigured).toEqual(['daily']);
     expect(health.findings).toContainEqual({
-      message: 'daily is no longer configured; what was loaded of it is kept.',
+      message: 'daily is no longer configured; its data is kept.',
       hint: 'To remove it, run `ripen drop --slice daily`.',
     });
     const count = (relation: string): string =>
@@ -261,7 +261,7 @@ describe('nothing is deleted', () => {
     const failure = await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })));
     expect(failure).toMatchObject({
       code: 'USAGE_INVALID',
-      hint: 'Add --yes to delete without being asked.',
+      hint: 'Use --yes to delete without confirmation.',
     });
     expect(failure.message).toContain('slice daily: 18 periods');
     expect(await before()).toEqual(was);

@@ -44,7 +44,7 @@ test('links create and links update print the link as JSON, and make no warehous
   const emit = (): void => {};
   await expect(
     openWarehouse(scenario.config.warehouse, { mode: 'read', lockWaitMs: 0, emit }),
-  ).rejects.toThrow('did not exist');
+  ).rejects.toThrow('does not exist');
 });
 
 test('links create run 2 times creates 1 link and shows it; an archived one of the name is none', async () => {

@@ -170,7 +170,7 @@ test('an app the configuration names and the service does not know is a failure 
   expect(result.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
     ['SOURCE_MISSING', 'zzzzzzzzzzzz'],
   ]);
-  expect(result[0]?.message).toMatch(/^The links of the app zzzzzzzzzzzz stayed as they were: /);
+  expect(result[0]?.message).toMatch(/^The links of the app zzzzzzzzzzzz were not updated: /);
 });
 
 test('an app is crawled every 7 days if that is said, also where a night begins 20 minutes early, and again at once to another depth', async () => {

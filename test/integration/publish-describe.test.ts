@@ -80,7 +80,7 @@ describe('--ddl', () => {
     ] as const) {
       await expect(printed(targets, { ddl: 'athena' })).rejects.toMatchObject({
         code: 'USAGE_INVALID',
-        message: textWith(`There was no lake to describe: ${because}`),
+        message: textWith(`There is no lake to describe: ${because}`),
         hint: textWith('Add a delta target to publish where athena reads'),
       });
     }

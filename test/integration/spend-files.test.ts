@@ -76,10 +76,10 @@ describe('CSV', () => {
       // What the values of a line that fell apart would break besides is not told.
       [3, 'the line had 4 values for 5 columns'],
       [4, 'the line had 7 values for 5 columns'],
-      [5, 'a value went on after its closing quote'],
+      [5, 'a value continues after its closing quote'],
       [
         7,
-        'the line had 1 values for 5 columns; a quote was never closed: all that follows it was read as one value',
+        'the line had 1 values for 5 columns; a quote is never closed, so the rest was read as one value',
       ],
     ]);
     const raw = ['sender-000003', 'cpc', 'USD', '1', 't', 'u', 'v'];
@@ -145,11 +145,11 @@ describe('newline-delimited JSON', () => {
     const rejects = await desk.rejects(file);
     expect(rejects?.map(({ line: at }) => at)).toEqual([3, 4, 5, 6, 7, 8]);
     expect(rejects?.map(({ reasons }) => reasons[0])).toEqual([
-      'the line was no JSON object',
-      'the line was no JSON object',
-      'the line was no JSON object',
-      expect.stringContaining('cost_amount was no plain number'),
-      'tag was neither a text nor a number',
+      'the line is not a JSON object',
+      'the line is not a JSON object',
+      'the line is not a JSON object',
+      expect.stringContaining('cost_amount must be a plain number'),
+      'tag must be text or a number',
       'tag was empty',
     ]);
     expect(rejects?.[0]).toMatchObject({ raw: 'not json', reasons: [expect.any(String)] });
@@ -200,14 +200,14 @@ test.each([
         given['tag'],
       ]),
     ).toEqual([
-      [first, ['tag held a NUL character'], `a${nul}b`],
-      [first + 1, ['cost_id held a control character'], 'spring'],
+      [first, ['tag contains a NUL character'], `a${nul}b`],
+      [first + 1, ['cost_id contains a control character'], 'spring'],
     ]);
   },
 );
 
 test.each([
-  ['f.parquet', 'did not end in .csv or .ndjson'],
+  ['f.parquet', 'does not end in .csv or .ndjson'],
   ['missing.csv', 'was not found'],
 ])('%s is refused before anything is sent', async (name, problem) => {
   await desk.write('f.parquet', 'PAR1');

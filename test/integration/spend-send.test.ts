@@ -77,10 +77,10 @@ describe('a file', () => {
     expect(
       (await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join()]),
     ).toEqual([
-      [3, 'cost_id stood on line 2 already, with the same content'],
-      [4, 'cost_id stood on 2 lines with different content, the first being line 4'],
-      [5, 'cost_id stood on line 2 already, with the same content'],
-      [6, 'cost_id stood on 2 lines with different content, the first being line 4'],
+      [3, 'cost_id repeats line 2, with the same content'],
+      [4, 'cost_id is on 2 lines with different content, first on line 4'],
+      [5, 'cost_id repeats line 2, with the same content'],
+      [6, 'cost_id is on 2 lines with different content, first on line 4'],
     ]);
   });
 
@@ -120,7 +120,7 @@ describe('a file', () => {
       const file = await desk.write('g.csv', csvOf([line('000001', { [column]: value })]));
       expect(await desk.send(file, service)).toMatchObject({ rejected: 1, sent: 0 });
       expect((await desk.rejects(file))?.[0]?.reasons).toEqual([
-        'cost_id was sent before with other content: cost_type cpc, cost_amount 0.25 USD, tag spring, and accepted',
+        'cost_id was sent before with different content: cost_type cpc, cost_amount 0.25 USD, tag spring, and accepted',
       ]);
     },
   );

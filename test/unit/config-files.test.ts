@@ -99,8 +99,8 @@ describe('secrets', () => {
 
   test.each([
     ['missing', null, 'could not be read (ENOENT)'],
-    ['empty', '\n', 'is empty or holds more than a token'],
-    ['two', 'marked-one\nmarked-two', 'is empty or holds more than a token'],
+    ['empty', '\n', 'is empty or has more than a token'],
+    ['two', 'marked-one\nmarked-two', 'is empty or has more than a token'],
   ])('a token file that is %s is a problem at its line', async (name, content, words) => {
     if (content !== null) await writeFile(join(directory, name), content);
     const read = () => configOf(`service:\n  { ${HTTP}, token_file: ${name} }`);

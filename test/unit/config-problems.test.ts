@@ -59,7 +59,7 @@ describe('problems', () => {
     `publish: [{ delta: "s3://bucket/x", endpoint: "${address}" }]`;
   const notified = (address: string): string => `notify: { url: "${address}" }`;
   const plainHttp =
-    'is plain http, which exposes what is sent to the network; must be https (http for loopback hosts only)';
+    'is plain http, which others on the network can read; must be https (http for loopback hosts only)';
   test.each([
     [notified('http://hooks.example.com/S3CRET'), `notify.url: the value ${plainHttp}`],
     [notified('https://hooks.example.com/S3CRET '), 'notify.url: the value is not an address'],
@@ -69,7 +69,7 @@ describe('problems', () => {
     ],
     [
       notified('https://usr:S3CRET@a.example.com'),
-      'the value holds credentials; must be an address without',
+      'the value contains credentials; must be an address without them',
     ],
     [
       'notify: https://hooks.example.com/S3CRET',
@@ -92,11 +92,11 @@ describe('problems', () => {
     [endpoint('http://minio.example.com'), plainHttp],
     [
       endpoint('https://AKIA:S3CRET@a.example.com'),
-      'the value holds credentials; must be an address without',
+      'the value contains credentials; must be an address without them',
     ],
     [
       endpoint('https://a.example.com/?a=b'),
-      'holds a query or a fragment; must be an origin and at most a path',
+      'contains a query or a fragment; must be an origin and at most a path',
     ],
     [endpoint('AKIA:S3CRET@minio.example.com'), 'the value is not an address'],
     [
@@ -149,7 +149,7 @@ describe('problems', () => {
     [
       'service: simulator\nslices: [{ name: c, dimensions: [day], date_period: "-7d:today", cohorts: {\n  paid: d1,\n  Paid: [d0, d1] } }]',
       '4:9',
-      '"Paid" repeats a key, but for letter case; each is stated once',
+      '"Paid" repeats a key (names are compared without case); remove one',
     ],
     [
       'service: simulator\nslices: [{ name: c, dimensions: [day], date_period: "-7d:today", cohorts: {\n  paid: d1,\n  "PAID_{age}": d1 } }]',
@@ -222,16 +222,16 @@ describe('problems', () => {
     ['base_url: example.com', 'is not an address'],
     ['base_url: http://campaign.example.com', 'is plain http'],
     ['base_url: http://127.0.0.1.example.com', 'is plain http'],
-    ['base_url: https://user:s3cret-word@campaign.example.com', 'holds credentials'],
-    ['base_url: https://campaign.example.com/?a=s3cret-word', 'holds a query'],
-    ['base_url: https://campaign.example.com/#s3cret-word', 'holds a query or a fragment'],
+    ['base_url: https://user:s3cret-word@campaign.example.com', 'contains credentials'],
+    ['base_url: https://campaign.example.com/?a=s3cret-word', 'contains a query'],
+    ['base_url: https://campaign.example.com/#s3cret-word', 'contains a query or a fragment'],
     ['token: "s3cret-word s3cret-word"', 'holds whitespace'],
     ['token: "s3cret-word\\n"', 'holds whitespace'],
     ['token: ""', 'is empty'],
     ['headers: { authorization: s3cret-word }', 'is a header ripen sets itself'],
     ['headers: { "a b": s3cret-word }', 'is not a header name'],
-    ['headers: { X-A: s3cret-word, x-a: b }', 'repeats a header, but for letter case'],
-    ['headers: { a: "s3cret-word\\r\\nb: c" }', 'holds control characters'],
+    ['headers: { X-A: s3cret-word, x-a: b }', 'repeats a header (names are compared without case)'],
+    ['headers: { a: "s3cret-word\\r\\nb: c" }', 'contains control characters'],
     ['headers: s3cret-word', 'is text; must be a mapping'],
     ['request_timeout: 1000', 'is a number; must be a number and a unit'],
     ['request_timeout: 0s', 'must be 1s to 1d'],
@@ -257,7 +257,7 @@ describe('problems', () => {
       problemsOf(
         'service: { base_url: https://c.example.com, reports_url: https://r.example.com }',
       ),
-    ).toEqual(['ripen.yaml:1:1: service.token: is missing; must be stated here or in token_file']);
+    ).toEqual(['ripen.yaml:1:1: service.token: is missing; set it, or token_file']);
   });
 
   test('switched-off certificate checking in the environment is refused', () => {
@@ -269,14 +269,14 @@ describe('problems', () => {
     ['x_y: 1', 'x_y: is not a known key'],
     ['filters: { installs__gte: .inf }', 'installs__gte'],
     ['filters: { installs__gte: .nan }', 'installs__gte'],
-    ['filters: { installs__gte: abc }', 'is no number; gte takes one, such as 10 or 0.5'],
-    ['filters: { installs__gte: "1,5" }', 'is no number; gte takes one, such as 10 or 0.5'],
-    ['filters: { installs__gte: "0x10" }', 'is no number; gte takes one, such as 10 or 0.5'],
-    ['cohort_maturity: "mature,immature"', 'holds a comma'],
+    ['filters: { installs__gte: abc }', 'is not a number; gte takes one, such as 10 or 0.5'],
+    ['filters: { installs__gte: "1,5" }', 'is not a number; gte takes one, such as 10 or 0.5'],
+    ['filters: { installs__gte: "0x10" }', 'is not a number; gte takes one, such as 10 or 0.5'],
+    ['cohort_maturity: "mature,immature"', 'contains a comma'],
     ['utc_offset: "05:30"', 'is not an offset from UTC'],
     ['os_names: ios', 'is text; must be a list'],
     ['os_names: []', 'is an empty list'],
-    ['os_names: ["ios,android"]', 'holds a comma'],
+    ['os_names: ["ios,android"]', 'contains a comma'],
     ['sandbox: yes', 'must be true or false'],
     ['index: [" app"]', 'is not a dimension name'],
     ['index: ["app,day"]', 'is not a dimension name'],
@@ -312,14 +312,14 @@ describe('problems', () => {
     ['extra_parameters: { day__in: [a] }', 'is a parameter or a filter; set'],
     ['extra_parameters: { "a&b": 1 }', 'is not a parameter name'],
     ['filters: { contry_code__inn: [DE] }', 'is not a filter; must be <dimension>__ in, not_in'],
-    ['filters: { " sdk__in": [a] }', 'filters by something that is no name'],
-    ['filters: { "a,b__in": [a] }', 'filters by something that is no name'],
+    ['filters: { " sdk__in": [a] }', 'filters by something that is not a name'],
+    ['filters: { "a,b__in": [a] }', 'filters by something that is not a name'],
     ['filters: { installs__gtee: 1 }', 'did you mean installs__gte?'],
     ['filters: { os_name__gt: 1 }', 'is not a filter'],
     ['filters: { os_name: ios }', 'must be <dimension>__ in'],
     ['filters: { os_name__in: [] }', 'is an empty list'],
-    ['filters: { os_name__in: ["a,b"] }', 'holds a comma'],
-    ['filters: { os_name__in: "a,b" }', 'holds a comma; must be a list'],
+    ['filters: { os_name__in: ["a,b"] }', 'contains a comma'],
+    ['filters: { os_name__in: "a,b" }', 'contains a comma; must be a list'],
     ['filters: { os_name__contains: [a, b] }', 'contains takes one text'],
     ['filters: { installs__gte: [1] }', 'gte takes one number'],
     ['filters: { os_name__in: [true] }', 'must be text or a number'],
@@ -346,10 +346,10 @@ describe('problems', () => {
     ['dimensions: ["a\\nb"]', 'is not a dimension name'],
     ['dimensions: ["a\\ud800b"]', 'is not a dimension name'],
     ['dimensions: [Day]', 'is a date dimension in other letters; must be written as hour, day'],
-    ['dimensions: [app, APP]', 'but for letter case'],
+    ['dimensions: [app, APP]', 'names are compared without case'],
     ['metrics: []', 'is an empty list'],
     ['metrics: [installs, installs]', 'repeats a metric'],
-    ['metrics: [installs, Installs]', 'but for letter case'],
+    ['metrics: [installs, Installs]', 'names are compared without case'],
     ['metrics: [Week]', 'is the name of a date dimension'],
     ['metrics: [_load_id]', 'is a column ripen adds itself'],
     ['metrics: [ATTR_DEPENDENCY]', 'is a column ripen adds itself'],

@@ -106,7 +106,7 @@ describe('a header of the service', () => {
   test.each([
     ['{ X-Account: true }', 'is a truth value; must be text, or {secret: …}'],
     ['{ X-Account: { secret: [a] } }', 'is a list; must be text'],
-    ['{ X-Key: { secret: "a\\nb" } }', 'holds control characters'],
+    ['{ X-Key: { secret: "a\\nb" } }', 'contains control characters'],
     ['{ X-Key: { secrets: abc } }', 'is not a known key; allowed: secret'],
   ])('stated as %s is refused: %s', (stated, words) => {
     expect(() => headersOf(stated)).toThrow(words);

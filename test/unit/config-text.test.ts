@@ -159,7 +159,7 @@ describe('YAML', () => {
       'a key stated twice',
       'service: simulator\npartners: true\npartners: false',
       '3:1',
-      'stated twice',
+      'set twice',
     ],
     ['a code tag', 'service: !!js/function s3cret-word', '1:', 'carries a YAML tag'],
     ['a tag of its own', 'service: !s3cret-word simulator', '1:', 'carries a YAML tag'],
@@ -211,7 +211,7 @@ describe('YAML', () => {
       'a merge of a text',
       'service: simulator\nslices: [{ <<: s3cret-word }]',
       '2:16',
-      'merges something that is no mapping',
+      'merges something that is not a mapping',
     ],
     [
       'a merge of itself',
@@ -321,7 +321,7 @@ describe('braces', () => {
 
   test('an error names the name that they made, and the place of the text they stand in', () => {
     expect(() => parse(withMetrics('["a_d{0,1}", "{a_d1,b,_load_id}"]'))).toThrow(
-      /^ripen\.yaml:6:27: slices\[0\]\.metrics\[4\]: "_load_id" is a column ripen adds itself[^\n]*\nripen\.yaml:6:27: slices\[0\]\.metrics\[2\]: "a_d1" repeats a metric, but for letter case; each is stated once$/,
+      /^ripen\.yaml:6:27: slices\[0\]\.metrics\[4\]: "_load_id" is a column ripen adds itself[^\n]*\nripen\.yaml:6:27: slices\[0\]\.metrics\[2\]: "a_d1" repeats a metric \(names are compared without case\); remove one$/,
     );
   });
 });

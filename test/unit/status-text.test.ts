@@ -165,8 +165,7 @@ describe('whether all is well', () => {
       'The last sync, as of 2026-02-14 02:30 UTC, did not finish.',
     ]);
     expect(findings[0]).toStrictEqual({
-      message:
-        'The process was killed, its machine stopped, or it could not record its end, for example because the disk was full.',
+      message: 'It was killed, its machine stopped, or the disk was full.',
       hint: 'Run `ripen sync` again; loaded data is kept.',
     });
   });

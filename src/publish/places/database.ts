@@ -84,7 +84,7 @@ const KEPT_OUT = 'IO Error: Cannot open file';
 export async function readOrigin(path: string, own: Publisher): Promise<CopyOrigin | null> {
   const [file, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
   if (file !== null && file.ino === warehouse?.ino && file.dev === warehouse.dev) {
-    throw new Failure('USAGE_INVALID', `The publish target ${path} was the warehouse itself.`, {
+    throw new Failure('USAGE_INVALID', `The publish target ${path} is the warehouse itself.`, {
       hint: 'Publish to a path of its own.',
     });
   }

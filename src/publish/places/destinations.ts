@@ -106,7 +106,7 @@ function overlap(one: Destination, other: Destination): Failure[] {
   const [path, around] = pairs.find(([inner, outer]) => isWithin(inner, outer)) ?? [];
   if (path === undefined || around === undefined) return [];
   const where = path === around ? `${path} was written for both` : `${path} lay inside ${around}`;
-  const message = `The ${one.what} ${one.path} and the ${other.what} ${other.path} overlapped: ${where}.`;
+  const message = `The ${one.what} ${one.path} and the ${other.what} ${other.path} overlap: ${where}.`;
   const hint = 'Give each a path of its own that does not overlap with the others.';
   return [new Failure('USAGE_INVALID', message, { facts: { path, around }, hint })];
 }
@@ -119,7 +119,7 @@ async function whyNotWritable({ what, path, form }: Destination): Promise<Failur
   if (form === 'bucket') return [];
   const stats = await lstat(path).catch(() => null);
   if (stats?.isSymbolicLink() === true && what !== 'warehouse') {
-    const message = `The ${what} ${path} was a symbolic link to ${await readlink(path)}.`;
+    const message = `The ${what} ${path} is a symbolic link to ${await readlink(path)}.`;
     const hint = 'Publish to the path it leads to, or put a file or directory in its place.';
     return [new Failure('STORAGE_FAILED', message, { facts: { path }, hint })];
   }

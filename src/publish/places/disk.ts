@@ -67,9 +67,13 @@ function openDiskStore(root: string, mode: number): LakeStore {
         folder = join(folder, step);
         await makeDirectory(folder, mode);
         if ((await lstat(folder)).isSymbolicLink()) {
-          throw new Failure('STORAGE_FAILED', `The directory ${folder} was a symbolic link.`, {
-            hint: 'Put a directory in its place; links inside a lake are not followed.',
-          });
+          throw new Failure(
+            'STORAGE_FAILED',
+            `${folder} is a symbolic link, which ripen does not follow.`,
+            {
+              hint: 'Replace it with a directory.',
+            },
+          );
         }
       }
       begun.add(draftOf(path));

@@ -183,7 +183,7 @@ async function connectedClient(
       if (protocol === 'https:' || isLoopback(hostname)) return next(args);
       const message = `The lake s3://${bucket} was not requested over plain http from ${hostname}.`;
       throw new Failure('USAGE_INVALID', message, {
-        hint: 'Give an https endpoint, in the configuration or in AWS_ENDPOINT_URL_S3.',
+        hint: 'Use an https endpoint, in the configuration or in AWS_ENDPOINT_URL_S3.',
       });
     },
     { step: 'finalizeRequest', name: 'refusePlainHttp' },

@@ -21,8 +21,7 @@ export async function dbtSourcesYaml(
   const readable = copies.filter(({ database }) => database !== null);
   const { database } = readable.find(({ lake }) => lake === null) ?? readable[0] ?? {};
   if (!database) {
-    const message =
-      'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.';
+    const message = 'No copy that dbt can read is configured: a snapshot, or local Delta tables.';
     throw new Failure('USAGE_INVALID', message, { hint: 'Add a duckdb target to publish.' });
   }
   const { path, schemas } = database;

@@ -17,7 +17,7 @@ export async function describedLakes(
   signal: AbortSignal,
 ): Promise<EngineLake[]> {
   if (!engines.includes(engine)) {
-    throw new Failure('USAGE_INVALID', `The engine ${engine} was not known.`, {
+    throw new Failure('USAGE_INVALID', `The engine ${engine} is not known.`, {
       hint: `Name one of ${engines.join(', ')}.`,
     });
   }
@@ -33,7 +33,7 @@ export async function describedLakes(
   }
   if (lakes.length > 0) return lakes;
   const reason = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
-  throw new Failure('USAGE_INVALID', `There was no lake to describe: ${reason}.`, {
+  throw new Failure('USAGE_INVALID', `There is no lake to describe: ${reason}.`, {
     facts: { engine },
     hint: `Add a delta target to publish where ${engine} reads, or name another engine of ${engines.join(', ')}.`,
   });
@@ -93,7 +93,7 @@ export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): s
   const accounts = configured.map(({ name: account, file, warehouse, lakes }) => {
     const lake = lakes.find(({ files }) => files === 'Delta tables');
     if (account === undefined)
-      throw unclear(`${file} has no name`, 'State name: in each configuration.');
+      throw unclear(`${file} has no name`, 'Set name: in each configuration.');
     if (lake === undefined)
       throw unclear(`${file} publishes no Delta tables`, 'Add a delta target to publish.');
     return { account, warehouse, lake: { ...lake, schema: schemaName(lake.root, schemas) } };

@@ -48,7 +48,7 @@ export function healthOf(
   if (online === undefined) add('watch', 'Nothing was loaded yet.', 'Run `ripen sync`.');
   for (const { status, failures } of judged) {
     if (status === 'running') {
-      const message = `The process was killed, its machine stopped, or it could not record its end, for example because the disk was full.`;
+      const message = `It was killed, its machine stopped, or the disk was full.`;
       add('failed', message, RUN_AGAIN);
       continue;
     }
@@ -68,7 +68,7 @@ export function healthOf(
   }
   findings.push(...gravest(horizonFindings(report)));
   for (const slice of unconfigured) {
-    const message = `${slice} is no longer configured; what was loaded of it is kept.`;
+    const message = `${slice} is no longer configured; its data is kept.`;
     add('well', message, `To remove it, run \`ripen drop --slice ${slice}\`.`);
   }
   const state = healthStates.find((one) => findings.some((found) => found.state === one)) ?? 'well';
