@@ -51,6 +51,8 @@ export function isStated(totals: NightTotals, start: Day): boolean | null {
 export interface Judging extends Policy {
   /** Rows that came, by first day of the period. */
   readonly answered: ReadonlyMap<Day, number>;
+  /** How many of them cannot be stored. */
+  readonly rejected?: ReadonlyMap<Day, number>;
   readonly fetchedAt: Date;
   /** Whether the answer confirms or refutes an earlier one that had too few rows. */
   readonly isConfirmation: boolean;
@@ -67,7 +69,8 @@ function fateOf(period: Period, slice: Slice, how: Judging): Fate {
   if (before !== undefined && (before.fetchedAt > how.fetchedAt || before.isProtected))
     return 'keep';
   if (how.acceptLoss) return 'load';
-  if (before !== undefined && rows < leastRows(period, slice, before, how))
+  const storable = rows - (how.rejected?.get(start) ?? 0);
+  if (before !== undefined && storable < leastRows(period, slice, before, how))
     return how.isConfirmation ? 'refuse' : 'doubt';
   if (rows > 0 || how.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
   const isStatedThere = isStated(how.totals, start);
@@ -149,9 +152,9 @@ export function guard(
 ): (Replacement | Again | Failed)[] {
   const { spooled, fetchedAt, rejects } = answered;
   const { isConfirmation } = spooled;
-  const rows = answeredRows(answered);
+  const { rows, rejected } = answeredRows(answered);
   const isProven = proven.verdict === 'proven';
-  const how = { ...policy, answered: rows, fetchedAt, isConfirmation, isProven };
+  const how = { ...policy, answered: rows, rejected, fetchedAt, isConfirmation, isProven };
   const storedRows = (start: Day): number => policy.stored.get(start)?.rows ?? 0;
   const shares = sharesOf(spooled.window, how);
   const first = shares.find(({ fate }) => fate === 'load');
@@ -181,7 +184,10 @@ export function guard(
     }
     const starts = window.periods.map(({ period }) => period.bucket.start);
     const facts = {
-      rows: starts.reduce((sum, start) => sum + (rows.get(start) ?? 0), 0),
+      rows: starts.reduce(
+        (sum, start) => sum + (rows.get(start) ?? 0) - (rejected.get(start) ?? 0),
+        0,
+      ),
       before: starts.reduce((sum, start) => sum + storedRows(start), 0),
     };
     const message =
@@ -207,9 +213,8 @@ export function guard(
   });
 }
 
-/** Rows, in a cube values, by first day of the period. Rejected rows count: a period that has only such rows is not empty. */
-function answeredRows(answered: Answered): ReadonlyMap<Day, number> {
-  const { periodRows, periodValues, rejects, spooled } = answered;
+/** Returns rows, in a cube values, by first day of the period. Rejected ones count: a period that has only such rows is not empty. */
+function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) {
   // 1 if a cube has only zeros there.
   const rows = new Map(
     [...periodRows].map(([start, count]) => [
@@ -217,13 +222,17 @@ function answeredRows(answered: Answered): ReadonlyMap<Day, number> {
       Math.max(periodValues.get(start) ?? 0, Math.min(count, 1)),
     ]),
   );
+  const rejected = new Map<Day, number>();
   for (const day of rejects?.days ?? []) {
-    const start = spooled.window.periods.find(
+    const due = spooled.window.periods.find(
       ({ period }) => day !== null && isWithin(day, period.bucket),
-    )?.period.bucket.start;
-    if (start !== undefined) rows.set(start, (rows.get(start) ?? 0) + 1);
+    );
+    if (due === undefined) continue;
+    const { start } = due.period.bucket;
+    rows.set(start, (rows.get(start) ?? 0) + 1);
+    rejected.set(start, (rejected.get(start) ?? 0) + 1);
   }
-  return rows;
+  return { rows, rejected };
 }
 
 /** Returns the stretches of periods without rows as `first:last`, both inclusive. */

@@ -212,10 +212,13 @@ function periodsOf(
     const { bucket, requested } = period;
     const rows = counted.rows.get(bucket.start) ?? 0;
     const before = stored.get(bucket.start);
+    // A row of unknown day counts for every period.
+    const rejected = rejects.days.filter((day) => day === null || isWithin(day, bucket)).length;
     // Consecutive runs without rows, including this one; an answer that is loaded again does not count again.
     let emptyRuns = 0;
-    // An age whose values are all zero is not empty.
-    if (slice.cube === undefined ? rows === 0 : !periodRows.has(bucket.start)) {
+    // Neither an age whose values are all zero is empty, nor a period whose rows were all rejected.
+    const isEmpty = slice.cube === undefined ? rows === 0 : !periodRows.has(bucket.start);
+    if (isEmpty && rejected === 0) {
       // Control totals that state nothing of the period are the second answer that an empty one needs.
       const isConfirmed =
         isStated(totals, bucket.start) === false && fetchedAt >= endOf(period, utcOffset);
@@ -238,8 +241,7 @@ function periodsOf(
       fetchedAt,
       requestedAt,
       metrics: window.slice.metrics,
-      // A row of unknown day counts for every period.
-      rejected: rejects.days.filter((day) => day === null || isWithin(day, bucket)).length,
+      rejected,
       emptyRuns,
       verdict,
       ...evidenceOf(maturity, period, fetchedAt),

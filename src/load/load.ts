@@ -197,7 +197,8 @@ async function load(
         stored: stored(window, { protectedLoad, rows: replaced }),
         totals: totals.get(slice.name) ?? new Map(),
       };
-      for (const fate of decide(each, policy)) {
+      const fates = decide(each, policy);
+      for (const fate of fates) {
         if (fate.kind === 'replace') replacements.push(fate);
         else if (fate.kind === 'split' && window.periods.length === 1) {
           // A window of several periods is divided by days, not by values.
@@ -206,7 +207,10 @@ async function load(
           result.outcomes.push({ ...fate, values });
         } else result.outcomes.push(fate);
       }
-      if (each.failure !== null) rejects.push(...(each.rejects?.recorded ?? []));
+      const kinds = new Set(fates.map(({ kind }) => kind));
+      // Otherwise they are recorded with what is loaded.
+      if (kinds.has('failed') && !kinds.has('replace'))
+        rejects.push(...(each.rejects?.recorded ?? []));
     }
     if (replacements.length > 0) tables.push({ ...batch, replacements, lost: kept });
   }

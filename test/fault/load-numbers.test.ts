@@ -244,6 +244,42 @@ describe('a window', () => {
     ).toBe(0);
   });
 
+  test('with no other than bad rows in its first day, which its slice tolerates, does not call that day empty', async () => {
+    await open({ maxRejects: 10 });
+    const bad: ReportMutation = (document) => {
+      const rows = rowsOf(document).map((row) =>
+        row['day'] === '2026-05-28' ? Object.assign(row, { installs: 'NaN' }) : row,
+      );
+      return { ...document, rows };
+    };
+    script(1, bad);
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const sql = `select state, empty_runs, rejected > 0 as is_rejected from ripen.periods where start_day = '2026-05-28'`;
+    expect(await query(scenario, sql)).toEqual([
+      { state: 'maturing', empty_runs: 0, is_rejected: true },
+    ]);
+  });
+
+  test('with no other than bad rows in a settled day keeps the good ones that are stored, and fails by that day alone', async () => {
+    await open({ maxRejects: 10, refresh: 'nightly', lifetimeMs: 90 * 86_400_000 });
+    await runNight(scenario, NOW);
+    const ofDay = "(select * exclude (_load_id) from daily where day = '2026-05-28')";
+    const before = await contentOf(scenario, ofDay);
+    const bad: ReportMutation = (document) => {
+      const rows = rowsOf(document).map((row) =>
+        row['day'] === '2026-05-28' ? Object.assign(row, { installs: 'NaN' }) : row,
+      );
+      return { ...document, rows };
+    };
+    script(Infinity, bad);
+    const { failures } = await runNight(scenario, new Date('2026-06-20T02:30:00Z'));
+    expect(failures).toMatchObject([{ code: 'DATA_SHRUNK', window: '2026-05-28:2026-05-28' }]);
+    expect(await contentOf(scenario, ofDay)).toEqual(before);
+    expect(await column(scenario, 'select distinct reason from ripen.rejected_rows')).toHaveLength(
+      1,
+    );
+  });
+
   test('with 1 bad row in its third day, and 1 row left of its first, which therefore stays, has the bad row on record', async () => {
     await open({ maxRejects: 1, refresh: 'nightly', lifetimeMs: 90 * 86_400_000 });
     await runNight(scenario, NOW);
