@@ -4,8 +4,7 @@ with since as (
     select max(as_of) - interval 31 day as since from ripen.runs
 ),
 
--- The totals that changed.
-changes as (
+changes as materialized (
     select distinct
         control,
         metric,
@@ -15,93 +14,130 @@ changes as (
     where seen_at > (select since from since)
 ),
 
--- In which run their period changed, and when each set of metrics had been read of it before: runs of different slices read different
--- ones.
-looks as (
+-- The totals of all hours of a day of which one changed: slices that share them, and metrics that move every night, make these many.
+history as materialized (
+    select
+        t.control,
+        t.metric,
+        t.starts_at,
+        t.seen_at,
+        t.value,
+        lag(t.value) over (partition by t.control, t.metric, t.starts_at order by t.seen_at) as before
+    from ripen.control_totals as t
+    semi join changes as c on c.control = t.control and c.metric = t.metric and c.start_day = t.starts_at::date
+),
+
+-- The total of a day is that of its hours, but ratios of hours are no ratio of their day.
+totals as materialized (
     select
         c.control,
+        c.metric,
         c.start_day,
         c.seen_at,
-        c.found_at,
-        r.metrics,
-        max(r.read_at) as before_at
+        count(*) as hours,
+        sum(if(h.seen_at = c.seen_at, h.before, h.value)) as before,
+        sum(h.value) as after
     from (
         select
-            d.control,
-            d.start_day,
-            d.seen_at,
-            coalesce(max(n.as_of), d.seen_at) as found_at
-        from (select distinct control, start_day, seen_at from changes) as d
-        left join ripen.control_readings as f on f.control = d.control and f.read_at = d.seen_at
-        left join ripen.runs as n on n.run_id = f.run_id
-        group by d.control, d.start_day, d.seen_at
+            c.control,
+            c.metric,
+            c.start_day,
+            c.seen_at,
+            s.starts_at
+        from changes as c
+        join (select distinct control, metric, starts_at from history) as s
+            on s.control = c.control and s.metric = c.metric and s.starts_at::date = c.start_day
     ) as c
-    join ripen.control_readings as r
-        on r.control = c.control and r.read_at < c.seen_at and r.start_day <= c.start_day and r.end_day > c.start_day
-    group by c.control, c.start_day, c.seen_at, c.found_at, r.metrics
+    asof join history as h
+        on h.control = c.control and h.metric = c.metric and h.starts_at = c.starts_at and h.seen_at <= c.seen_at
+    group by c.control, c.metric, c.start_day, c.seen_at
+    having sum(if(h.seen_at = c.seen_at, h.before, h.value)) is distinct from sum(h.value)
 ),
 
-before as (
+-- Runs of different slices read different metrics.
+readings as materialized (
     select
-        c.*,
-        l.found_at,
-        max(l.before_at) as before_at
-    from changes as c
-    join looks as l
-        on
-            l.control = c.control
-            and l.start_day = c.start_day
-            and l.seen_at = c.seen_at
-            and list_contains(l.metrics, c.metric)
-    group by all
+        control,
+        run_id,
+        read_at,
+        start_day,
+        end_day,
+        metrics,
+        dense_rank() over (order by metrics) as metrics_no
+    from ripen.control_readings
 ),
 
--- Of values that no longer grow by themselves: their time had come when they were read before.
-cells as (
+-- When each of them was read of a day, before these nights only the last time.
+looks as materialized (
     select
-        t.slice,
+        d.control,
+        d.start_day,
+        r.metrics_no,
+        max(r.read_at) as read_at
+    from (select distinct control, start_day from changes) as d
+    join readings as r on r.control = d.control and r.start_day <= d.start_day and r.end_day > d.start_day
+    group by d.control, d.start_day, r.metrics_no, if(r.read_at > (select since from since), r.read_at, null)
+),
+
+moved as materialized (
+    select
         t.control,
-        m.metric,
-        m.additive as is_additive,
-        b.start_day,
-        b.seen_at,
-        b.found_at,
-        b.before_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
-        and not coalesce(list_contains(p.immature, m.metric), false) as is_final
-    from before as b
-    join ripen.slice_tables as t on t.control = b.control and t.state = 'live'
-    join ripen.slice_metrics as m on m.slice = t.slice and m.metric = b.metric
-    join ripen.periods as p
-        on p.slice = t.slice and p.fingerprint = t.fingerprint and p.start_day = b.start_day and p.age = m.age
-    where p.whole and b.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
-),
-
--- The total of a day is that of its hours.
-hours as (
-    select
-        c.*,
-        v.starts_at,
-        arg_max_null(v.value, v.seen_at) filter (v.seen_at < c.seen_at) as before,
-        arg_max_null(v.value, v.seen_at) as after
-    from cells as c
-    join ripen.control_totals as v
-        on v.control = c.control and v.metric = c.metric and v.starts_at::date = c.start_day and v.seen_at <= c.seen_at
+        t.metric,
+        t.start_day,
+        t.seen_at,
+        t.hours,
+        t.before,
+        t.after,
+        max(l.read_at) as before_at
+    from (
+        select
+            t.*,
+            m.metrics_no
+        from totals as t
+        join (select distinct control, metrics_no, unnest(metrics) as metric from readings) as m
+            on m.control = t.control and m.metric = t.metric
+    ) as t
+    asof join looks as l
+        on
+            l.control = t.control
+            and l.start_day = t.start_day
+            and l.metrics_no = t.metrics_no
+            and l.read_at < t.seen_at
     group by all
 )
 
+-- Of values that no longer grow by themselves: their time had come when they were read before.
 select
-    slice,
-    metric,
-    start_day as period,
-    found_at,
-    coalesce(is_final, false) as is_final,
-    is_additive,
-    sum(before) as before,
-    sum(after) as after
-from hours
-group by slice, metric, start_day, seen_at, found_at, is_final, is_additive
--- Ratios of hours are no ratio of their day.
-having sum(before) is distinct from sum(after) and (is_additive or count(*) = 1);
+    t.slice,
+    m.metric,
+    d.start_day as period,
+    coalesce(f.found_at, d.seen_at) as found_at,
+    coalesce(
+        d.before_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+        and not coalesce(list_contains(p.immature, m.metric), false),
+        false
+    ) as is_final,
+    m.additive as is_additive,
+    d.before,
+    d.after
+from moved as d
+join ripen.slice_tables as t on t.control = d.control and t.state = 'live'
+join ripen.slice_metrics as m on m.slice = t.slice and m.metric = d.metric
+join ripen.periods as p
+    on p.slice = t.slice and p.fingerprint = t.fingerprint and p.start_day = d.start_day and p.age = m.age
+left join (
+    select
+        r.control,
+        r.read_at,
+        max(n.as_of) as found_at
+    from readings as r
+    join ripen.runs as n on n.run_id = r.run_id
+    group by r.control, r.read_at
+) as f on f.control = d.control and f.read_at = d.seen_at
+where
+    p.whole
+    and d.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
+    and (m.additive or d.hours = 1);
 
 comment on view ripen_internal.moved_totals is 'Totals of the last 31 days that the service states differently although their time had come';
 comment on column ripen_internal.moved_totals.slice is 'Name of the slice';
@@ -159,6 +195,21 @@ moved as (
     group by t.found_at, t.is_final, t.is_additive, t.slice, t.metric, r.finals
 ),
 
+-- Most loads bring the same metrics, and to search the list of each takes several times as long.
+metric_lists as materialized (
+    select
+        metrics,
+        row_number() over () as metrics_no
+    from (select distinct metrics from ripen.loads)
+),
+
+metrics_in as materialized (
+    select
+        metrics_no,
+        unnest(metrics) as metric
+    from metric_lists
+),
+
 -- The periods loaded lately, with every load that brought them.
 loaded as materialized (
     select
@@ -170,9 +221,9 @@ loaded as materialized (
         p.fingerprint,
         p.trusted_at,
         p.immature,
-        n.metrics as stored_metrics,
+        o.metrics_no as stored_no,
         l.load_id,
-        l.metrics,
+        i.metrics_no,
         l.known_at,
         l.verdict <> 'unproven' and l.rows_rejected = 0 as is_trusted,
         r.as_of,
@@ -180,9 +231,11 @@ loaded as materialized (
     from ripen.periods as p
     join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
     join ripen.loads as n on n.load_id = p.load_id
+    join metric_lists as o on o.metrics = n.metrics
     join ripen.runs as e on e.run_id = n.run_id and e.as_of > (select since from since)
     join ripen.loads as l
         on l.slice = p.slice and l.fingerprint = p.fingerprint and l.start_day <= p.start_day and l.end_day >= p.end_day
+    join metric_lists as i on i.metrics = l.metrics
     join ripen.runs as r on r.run_id = l.run_id
 ),
 
@@ -194,12 +247,12 @@ became_final as (
         arg_min(l.as_of, l.load_id) as found_at
     from loaded as l
     join ripen.slice_metrics as m on m.slice = l.slice and m.age = l.age
+    join metrics_in as i on i.metrics_no = l.metrics_no and i.metric = m.metric
+    join metrics_in as o on o.metrics_no = l.stored_no and o.metric = m.metric
     where
         l.is_trusted
         and l.known_at >= l.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
         and l.trusted_at >= l.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
-        and list_contains(l.metrics, m.metric)
-        and list_contains(l.stored_metrics, m.metric)
         and not coalesce(list_contains(l.immature, m.metric), false)
     group by l.slice, m.metric, l.start_day
 ),
