@@ -246,9 +246,18 @@ became_final as (
         l.start_day,
         arg_min(l.as_of, l.load_id) as found_at
     from loaded as l
-    join ripen.slice_metrics as m on m.slice = l.slice and m.age = l.age
-    join metrics_in as i on i.metrics_no = l.metrics_no and i.metric = m.metric
-    join metrics_in as o on o.metrics_no = l.stored_no and o.metric = m.metric
+    join (
+        select
+            s.slice,
+            s.age,
+            s.metric,
+            s.horizon_seconds,
+            s.settle_seconds,
+            i.metrics_no
+        from ripen.slice_metrics as s
+        join metrics_in as i on i.metric = s.metric
+    ) as m on m.slice = l.slice and m.age = l.age and m.metrics_no = l.metrics_no
+    semi join metrics_in as o on o.metrics_no = l.stored_no and o.metric = m.metric
     where
         l.is_trusted
         and l.known_at >= l.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
