@@ -1,6 +1,6 @@
 -- How far the totals of each slice were last compared with those of the service.
 -- $1 as-of instant (UTC)
--- Returns one row per slice: slice, read_at (of the oldest of its latest control totals), totals (values of loaded periods that were
+-- Returns one row per slice: slice, fingerprint (of its live table), read_at (of the oldest of its latest control totals), totals (values of loaded periods that were
 -- compared). A run may read the control totals of some slices only, or a part of the days.
 with readings as (
     select
@@ -46,6 +46,7 @@ compared as (
 
 select
     t.slice,
+    t.fingerprint,
     strftime(coalesce(any_value(c.read_at), max(n.read_at)), '%Y-%m-%dT%H:%M:%SZ') as read_at,
     coalesce(any_value(c.totals), 0) as totals
 from ripen.slice_tables as t
@@ -60,4 +61,4 @@ left join (
     group by slice
 ) as c on c.slice = t.slice
 where t.state = 'live'
-group by t.slice
+group by t.slice, t.fingerprint

@@ -32,10 +32,12 @@ beforeEach(async () => {
 });
 
 /** Configures slices of a metric each. */
-function configure(...slices: readonly (readonly [name: string, grain: string, metric: string])[]) {
+function configure(
+  ...slices: readonly (readonly [name: string, dimensions: string, metric: string])[]
+) {
   const listed = slices.map(
-    ([name, grain, metric]) =>
-      `{ name: ${name}, dimensions: [${grain}], metrics: [${metric}], date_period: "2026-02-10:yesterday" }`,
+    ([name, dimensions, metric]) =>
+      `{ name: ${name}, dimensions: [${dimensions}], metrics: [${metric}], date_period: "2026-02-10:yesterday" }`,
   );
   const text = `service: simulator\nwarehouse: w.duckdb\nslices: [${listed.join(', ')}]\n`;
   config = parseConfig(text, { file: 'ripen.yaml', directory, environment: {} });
@@ -183,6 +185,29 @@ describe('how far the totals agree', () => {
     return [...controls, newsText(report).lines.at(-1)];
   };
 
+  /** Gives the stored tables the meaning of the configured slices. */
+  async function holdMeaning(): Promise<void> {
+    const [slice] = config.slices;
+    if (slice === undefined) throw new Error('no slice');
+    const fingerprint = fingerprintOf(slice);
+    await storeRows(warehouse, 'ripen.loads', { slice: 'daily', fingerprint });
+    for (const table of ['slice_tables', 'periods'])
+      await warehouse.run(`update ripen.${table} set fingerprint = '${fingerprint}'`);
+  }
+
+  test('is not known of a slice that is configured with another meaning since', async () => {
+    configure(['daily', 'day', 'installs']);
+    await holdMeaning();
+    await read('2026-02-12', { 'installs@2026-02-10': 1 });
+    await read('2026-02-14', { 'installs@2026-02-10': 3 });
+    expect((await agreement())[0]).toBe('1 1 06:00:00Z');
+    configure(['daily', 'day, app_token', 'installs']);
+    expect(await agreement()).toEqual([
+      '0 0 06:00:00Z',
+      expect.stringMatching(/there are no control totals to compare with$/),
+    ]);
+  });
+
   test('is known of a slice although the last run read those of another, and of no total before one was compared', async () => {
     configure(['daily', 'day', 'installs'], ['other', 'day', 'revenue_d3']);
     await holdSlice('other', '2026-02-08');
@@ -190,6 +215,7 @@ describe('how far the totals agree', () => {
       `delete from ripen.slice_metrics where (slice = 'other') = (metric = 'installs')`,
     );
     await read('2026-02-14', {});
+    await holdMeaning();
     expect(await agreement()).toEqual([
       '0 0 06:00:00Z',
       '0 0 06:00:00Z',
@@ -211,12 +237,7 @@ describe('how far the totals agree', () => {
 
   test('counts a day of hours once, however many of these moved', async () => {
     configure(['daily', 'hour', 'installs']);
-    const [slice] = config.slices;
-    if (slice === undefined) throw new Error('no slice');
-    const fingerprint = fingerprintOf(slice);
-    await storeRows(warehouse, 'ripen.loads', { slice: 'daily', fingerprint });
-    for (const table of ['slice_tables', 'periods'])
-      await warehouse.run(`update ripen.${table} set fingerprint = '${fingerprint}'`);
+    await holdMeaning();
     await read('2026-02-12', { 'installs@2026-02-10 00:00': 1, 'installs@2026-02-10 13:00': 2 });
     await read('2026-02-14', { 'installs@2026-02-10 00:00': 3, 'installs@2026-02-10 13:00': 4 });
     expect((await agreement())[0]).toBe('1 1 06:00:00Z');

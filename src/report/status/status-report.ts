@@ -128,6 +128,8 @@ export const movedPeriod = z.object({
 /** A row of `status/control`. */
 export const comparedTotals = z.object({
   slice: z.string(),
+  /** The meaning of its live table. */
+  fingerprint: z.string(),
   read_at: z.string(),
   /** Values of loaded periods that the service was asked for again. */
   totals: count,
@@ -193,7 +195,7 @@ export interface SliceStatus {
   readonly no_control: string | null;
   /** Null without control totals. */
   readonly control:
-    | (Omit<z.infer<typeof comparedTotals>, 'slice'> & {
+    | (Omit<z.infer<typeof comparedTotals>, 'slice' | 'fingerprint'> & {
         /** Those that differ from what is loaded. */
         readonly moved: number;
         readonly moved_final: number;

@@ -10,7 +10,7 @@ import type { Emit } from '../../events.ts';
 import { LOCK_WAIT_MS } from '../../model/duration.ts';
 import { metricFilterNames } from '../../model/catalog.ts';
 import { controlName } from '../../model/control.ts';
-import type { Slice } from '../../model/slice.ts';
+import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { hasStars, withStars } from '../../model/stars.ts';
 import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
@@ -120,7 +120,10 @@ async function readControls(
     const compared = rows.find((row) => row.slice === slice.name);
     if (compared !== undefined) {
       const moved = evidence?.get(slice.name)?.moved ?? [];
-      const { read_at, totals } = compared;
+      const { read_at, totals, fingerprint } = compared;
+      // What has moved is read of the configured meaning, whose table is not live yet.
+      if (fingerprint !== fingerprintOf(slice))
+        return { read_at, totals: 0, moved: 0, moved_final: 0 };
       // Of a day several hours may have moved.
       const cellsOf = (of: typeof moved): number =>
         new Set(of.map(({ start, metric }) => `${start} ${metric}`)).size;
