@@ -362,6 +362,18 @@ describe('how a slice ripens', () => {
     const corrected = { ...moved, supported_days: 7 };
     expect(findingsOf(corrected).findings).toMatchObject([{ hint: null }]);
     expect(findingsOf({ ...moved, last_moved_day: '2026-01-30' }).findings).toEqual([]);
+    const metrics = ['installs', 'clicks', 'cost'];
+    expect(
+      findingsOf(...metrics.map((metric) => Object.assign({ metric }, corrected))),
+    ).toMatchObject({
+      findings: [
+        {
+          message:
+            'daily: final totals of installs and 2 other metrics moved after their horizons, the latest found on 2026-02-01.',
+          hint: null,
+        },
+      ],
+    });
   });
 
   test('proposes shorter horizons of a slice together', () => {

@@ -156,6 +156,8 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
   const findings: Finding[] = [];
   for (const { name, horizons } of slices) {
     const shorter: string[] = [];
+    // Metrics that moved on one day, without evidence for another horizon, have one cause.
+    const corrected = new Map<string, { metric: string; message: string }[]>();
     for (const { metric, horizon_days: horizon, supported_days: days, ...history } of horizons) {
       const { final_periods: periods, final_moved: moved, last_moved_day: lastDay } = history;
       const { supported_periods: watched, supported_moved: later, last_change_age: age } = history;
@@ -169,8 +171,19 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
         findings.push({ state: 'well', message, hint: proposal });
       } else if (lastDay !== null && lastDay >= since) {
         const message = `${name}: ${moved} of ${periods} final totals of ${metric} moved after its horizon of ${horizon}d, the latest found on ${lastDay}.`;
-        findings.push({ state: 'watch', message, hint: proposal });
+        if (proposal === null)
+          corrected.set(lastDay, [...(corrected.get(lastDay) ?? []), { metric, message }]);
+        else findings.push({ state: 'watch', message, hint: proposal });
       }
+    }
+    for (const [lastDay, [first, ...others]] of corrected) {
+      if (first === undefined) continue;
+      const metrics = `${first.metric} and ${counted(others.length, 'other metric')}`;
+      const message =
+        others.length === 0
+          ? first.message
+          : `${name}: final totals of ${metrics} moved after their horizons, the latest found on ${lastDay}.`;
+      findings.push({ state: 'watch', message, hint: null });
     }
     if (shorter.length === 0) continue;
     const more =
