@@ -35,8 +35,8 @@ totals as materialized (
         c.start_day,
         c.seen_at,
         count(*) as hours,
-        sum(if(h.seen_at = c.seen_at, h.before, h.value)) as before,
-        sum(h.value) as after
+        fsum(if(h.seen_at = c.seen_at, h.before, h.value)) as before,
+        fsum(h.value) as after
     from (
         select
             c.control,
@@ -51,7 +51,7 @@ totals as materialized (
     asof join history as h
         on h.control = c.control and h.metric = c.metric and h.starts_at = c.starts_at and h.seen_at <= c.seen_at
     group by c.control, c.metric, c.start_day, c.seen_at
-    having sum(if(h.seen_at = c.seen_at, h.before, h.value)) is distinct from sum(h.value)
+    having fsum(if(h.seen_at = c.seen_at, h.before, h.value)) is distinct from fsum(h.value)
 ),
 
 -- Runs of different slices read different metrics.
@@ -173,26 +173,41 @@ restless as (
 
 moved as (
     select
-        t.found_at,
-        case
-            when not t.is_final then 'total moved'
-            when 2 * count(*) > r.finals then 'restless total moved'
-            else 'final total moved'
-        end as kind,
-        t.slice,
-        t.metric as name,
-        count(*) as periods,
-        min(t.period) as first_period,
-        max(t.period) as last_period,
-        case when t.is_additive or count(*) = 1 then sum(t.before) end as before,
-        case when t.is_additive or count(*) = 1 then sum(t.after) end as after,
-        case
-            when t.is_additive or count(*) = 1 then (sum(t.after) - sum(t.before)) / nullif(abs(sum(t.before)), 0)
-            else arg_max((t.after - t.before) / nullif(abs(t.before), 0), abs((t.after - t.before) / nullif(t.before, 0)))
-        end as share
-    from ripen_internal.moved_totals as t
-    left join restless as r on r.slice = t.slice and r.metric = t.metric
-    group by t.found_at, t.is_final, t.is_additive, t.slice, t.metric, r.finals
+        found_at,
+        kind,
+        slice,
+        name,
+        periods,
+        first_period,
+        last_period,
+        if(is_summed, sum_before, null) as before,
+        if(is_summed, sum_after, null) as after,
+        if(is_summed, (sum_after - sum_before) / nullif(abs(sum_before), 0), largest_share) as share
+    from (
+        select
+            t.found_at,
+            case
+                when not t.is_final then 'total moved'
+                when 2 * count(*) > r.finals then 'restless total moved'
+                else 'final total moved'
+            end as kind,
+            t.slice,
+            t.metric as name,
+            count(*) as periods,
+            min(t.period) as first_period,
+            max(t.period) as last_period,
+            t.is_additive or count(*) = 1 as is_summed,
+            -- Exact, so that every copy has the same sum in whatever order it adds.
+            sum(try_cast(t.before as decimal(38, 9)))::double as sum_before,
+            sum(try_cast(t.after as decimal(38, 9)))::double as sum_after,
+            arg_max(
+                (t.after - t.before) / abs(t.before),
+                {share: abs((t.after - t.before) / t.before), period: t.period}
+            ) filter (t.before <> 0 and t.after is not null) as largest_share
+        from ripen_internal.moved_totals as t
+        left join restless as r on r.slice = t.slice and r.metric = t.metric
+        group by t.found_at, t.is_final, t.is_additive, t.slice, t.metric, r.finals
+    )
 ),
 
 -- Most loads bring the same metrics, and to search the list of each takes several times as long.
