@@ -20,7 +20,7 @@ select
     cast(summary ->> '$.service.retries' as bigint) as retries,
     coalesce(
         case
-            when finished_at < (select max(published_at) from ripen_internal.publishes)
+            when finished_at < (select max(published_at) from ripen_internal.publishes where has_failed is null)
                 then to_json([f for f in cast(summary -> '$.failures' as json []) if f ->> '$.code' <> 'AUDIT_HELD'])
             else summary -> '$.failures'
         end,

@@ -6,7 +6,7 @@
 import type { Config, PublishTarget } from '../config/config.ts';
 import type { Failure } from '../errors.ts';
 import { failedEvent, warningEvent, type Emit } from '../events.ts';
-import { insertRows } from '../warehouse/sql.ts';
+import { insertRows, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { Contents } from './contents.ts';
 import { asPublishFailure, assertOwnTarget, copyAt } from './copies.ts';
@@ -80,6 +80,8 @@ export async function publish(
         emit(failedEvent(failure));
       }
     }
+    if (published.length === 0)
+      await session.run(statement('publish/record_failure'), [current.number]);
   });
   return { published, failures };
 }

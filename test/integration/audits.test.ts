@@ -106,6 +106,11 @@ describe('a held night', () => {
     const findings = report.health.findings.map(({ message }) => message);
     expect(findings).toContainEqual(expect.stringMatching(/^AUDIT_HELD: The audit asked/));
     expect(findings).toContainEqual(expect.stringMatching(/^The audit noted returned 7 rows: /));
+    const place = join(copies.directory, 'foreign.duckdb');
+    await writeFile(place, 'not a database');
+    const foreign = { ...config, publish: [{ kind: 'duckdb', path: place, mode: MODE } as const] };
+    expect((await publish(foreign)).published).toEqual([]);
+    expect((await status(config, { asOf: SECOND })).health.state).toBe('failed');
     const lifted = await publish({ ...config, audits: audit('2026-04-09') });
     expect(lifted.failures).toEqual([]);
     expect(await newest()).toEqual(Array(3).fill('2026-04-02'));
