@@ -38,8 +38,9 @@ const reaches = (from, to, seen = new Set()) =>
     (next) =>
       next === to || (!seen.has(next) && !common.has(next) && reaches(next, to, seen.add(next))),
   );
+const byName = (one, other) => one.localeCompare(other);
 const id = (name) => name.replace('/', '_');
-const names = [...rooms.keys()].sort();
+const names = [...rooms.keys()].toSorted(byName);
 const drawn = [
   'flowchart TD',
   ...names.map((name) => {
@@ -49,7 +50,7 @@ const drawn = [
   }),
   ...names.flatMap((from) =>
     [...rooms.get(from).imports]
-      .sort()
+      .toSorted(byName)
       .filter(
         (to) => ![...rooms.get(from).imports].some((next) => next !== to && reaches(next, to)),
       )

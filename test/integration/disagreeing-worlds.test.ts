@@ -80,7 +80,7 @@ test('a second page with the credential in a row fails its window even under `co
     kind: 'report',
     mutate: (report) => {
       const rows = Array.isArray(report['rows']) ? report['rows'].filter(isDocument) : [];
-      return { ...report, rows: rows.map((row) => ({ ...row, network: TOKEN })) };
+      return { ...report, rows: rows.map((row) => Object.assign({}, row, { network: TOKEN })) };
     },
   } satisfies Fault;
   scenario.simulator.script({ match: ({ query }) => query.has('after'), times: Infinity, fault });
