@@ -60,7 +60,7 @@ async function failureOf(calling: Promise<unknown>): Promise<ripen.Failure> {
 
 describe('an argument that its type allows and its function cannot use is USAGE_INVALID, which names it', () => {
   test.each<[verb: string, options: object, said: string]>([
-    ['exportRows', { output: 'x.csv' }, 'nothing to write'],
+    ['exportRows', { output: 'x.csv' }, 'no slice or table to write'],
     ['exportRows', { slice: 'daily', output: 'x.csv', format: 'xlsx' }, 'xlsx is none'],
     ['lakeDdl', { engine: 'toString' }, 'engine toString'],
     ['sync', { slices: ['dayly'] }, 'dayly'],
