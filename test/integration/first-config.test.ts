@@ -75,9 +75,9 @@ test('apps and currency can be chosen; what the account does not list, or who it
       directory: installation.directory,
       account: { environment: {}, baseUrl: account.origin, ...chosen },
     }).then(() => 'nothing', String);
-  expect(await refused({})).toContain('--reports-url or RIPEN_REPORTS_URL was not stated');
+  expect(await refused({})).toContain('--reports-url or RIPEN_REPORTS_URL is not set');
   const reportsUrl = account.origin;
-  expect(await refused({ reportsUrl })).toContain('RIPEN_TOKEN was not stated');
+  expect(await refused({ reportsUrl })).toContain('RIPEN_TOKEN is not set');
   const environment = { RIPEN_TOKEN: TOKEN };
   expect(await refused({ reportsUrl, environment, apps: ['abc123def457'] })).toContain(
     'listed no app abc123def457',
