@@ -102,6 +102,6 @@ test('apps and currency can be chosen; what the account does not list, or who it
   );
   expect(text).toContain('events: &events ["*_events"] # 1 metric today: purchase_events');
   const requests = account.received.length;
-  expect(await refused({ reportsUrl, environment })).toContain('existed already');
+  expect(await refused({ reportsUrl, environment })).toContain('already exist');
   expect(account.received.length).toBe(requests);
 });

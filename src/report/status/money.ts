@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import type { Day } from '../../model/calendar.ts';
 import { addsUpCertainly } from '../../model/metric.ts';
 import { documentedMetric } from '../../model/metric-forms.ts';
 import type { Slice } from '../../model/slice.ts';
@@ -11,57 +12,63 @@ import { moneyPeriod, type MoneySeries } from './status-report.ts';
 
 /** As many bars as a phone has room for. */
 const SHOWN_PERIODS = 60;
+/** Each sum takes more than 1 MB of the engine's memory (measured). */
+const SUMS_AT_ONCE = 40;
 
 const moneyRow = moneyPeriod
-  .extend({ metric: z.string(), currency: z.string().nullable() })
-  .transform(({ metric, currency, ...period }) => ({ metric, currency, period }));
+  .extend({ slice: z.string(), metric: z.string(), currency: z.string().nullable() })
+  .transform(({ slice, metric, currency, ...period }) => ({ slice, metric, currency, period }));
 
-/** Reads the first metrics of spend and revenue, as `config/metrics.csv` has them, that are among the table's columns. */
+/**
+ * Reads the first metrics of spend and revenue, as `config/metrics.csv` has them, that are among the columns of each slice's table. Returns
+ * them by slice.
+ */
 export async function readMoney(
   warehouse: Warehouse,
-  slice: Slice,
-  columns: readonly string[],
-): Promise<MoneySeries[]> {
-  const { name, grain, cube } = slice;
-  if (grain === null || cube !== undefined || !columns.includes(grain)) return [];
-  const series = (['spend', 'revenue'] as const).flatMap((flow) => {
-    const metric = slice.metrics.find(
-      (id) =>
-        documentedMetric(id, null)?.flow === flow &&
-        addsUpCertainly(slice, id) &&
-        columns.includes(id),
-    );
-    return metric === undefined ? [] : [{ flow, metric }];
-  });
-  if (series.length === 0) return [];
-  const sums = series.map(
-    ({ metric }) => `{metric: ${literal(metric)}, value: sum(s.${identifier(metric)})::double}`,
-  );
-  const period = `cast(s.${identifier(grain)} as date)`;
-  const sql = `with newest as (
-    select distinct start_day from ripen.periods where slice = $1 order by start_day desc limit ${SHOWN_PERIODS}
+  slices: readonly Slice[],
+  columnsOf: (slice: string) => readonly string[],
+  periodsOf: (slice: string) => readonly { readonly start_day: Day }[],
+): Promise<ReadonlyMap<string, readonly MoneySeries[]>> {
+  const series: { slice: string; flow: 'spend' | 'revenue'; metric: string }[] = [];
+  const sums: string[] = [];
+  for (const slice of slices) {
+    const { name, grain, cube } = slice;
+    const columns = columnsOf(name);
+    const since = periodsOf(name).at(-SHOWN_PERIODS) ?? periodsOf(name)[0];
+    if (grain === null || cube !== undefined || since === undefined || !columns.includes(grain))
+      continue;
+    const period = `cast(${identifier(grain)} as date)`;
+    for (const flow of ['spend', 'revenue'] as const) {
+      const metric = slice.metrics.find(
+        (id) =>
+          documentedMetric(id, null)?.flow === flow &&
+          addsUpCertainly(slice, id) &&
+          columns.includes(id),
+      );
+      if (metric === undefined) continue;
+      series.push({ slice: name, flow, metric });
+      sums.push(`select ${literal(name)} as slice, ${literal(metric)} as metric, ${period} as period, sum(${identifier(metric)})::double as value
+    from main.${identifier(name)} where ${period} >= date ${literal(since.start_day)} group by all`);
+    }
+  }
+  const rows: z.output<typeof moneyRow>[] = [];
+  for (let at = 0; at < sums.length; at += SUMS_AT_ONCE) {
+    const sql = `with totals as (
+    ${sums.slice(at, at + SUMS_AT_ONCE).join('\n    union all\n    ')}
 ),
 
-sums as (
-    select ${period} as period, [${sums.join(', ')}] as sums
-    from main.${identifier(name)} as s
-    where ${period} >= (select min(start_day) from newest)
-    group by all
-),
-
-totals as (select period, unnest(sums, max_depth := 2) from sums),
-
--- The slice may be configured for another one since.
-newest_load as (
-    select arg_max(l.parameters ->> '$.currency', l.load_id) as currency
+-- A slice may be configured for another one since.
+currencies as (
+    select l.slice, arg_max(l.parameters ->> '$.currency', l.load_id) as currency
     from ripen.loads as l
     join ripen.slice_tables as t on t.slice = l.slice and t.fingerprint = l.fingerprint and t.state = 'live'
-    where l.slice = $1
+    group by l.slice
 )
 
 select
+    t.slice,
     t.metric,
-    l.currency,
+    c.currency,
     t.period::varchar as first_day,
     t.value,
     m.period is null as is_final,
@@ -69,16 +76,21 @@ select
     least(t.value * p.factor_low, t.value * p.factor_high) as low,
     greatest(t.value * p.factor_low, t.value * p.factor_high) as high
 from totals as t
-cross join newest_load as l
-left join ripen_internal.maturing as m on m.slice = $1 and m.period = t.period and m.metric = t.metric
+left join currencies as c on c.slice = t.slice
+left join ripen_internal.maturing as m on m.slice = t.slice and m.period = t.period and m.metric = t.metric
 left join ripen_internal.projections as p
-    on p.slice = $1 and p.period = t.period and p.metric = t.metric and p.load_id = m.load_id
+    on p.slice = t.slice and p.period = t.period and p.metric = t.metric and p.load_id = m.load_id
 where t.value is not null
 order by t.period`;
-  const rows = await warehouse.rows(sql, [name], moneyRow);
-  return series.flatMap(({ flow, metric }) => {
-    const periods = rows.flatMap(({ metric: id, period }) => (id === metric ? [period] : []));
-    const currency = rows[0]?.currency ?? null;
-    return periods.length === 0 ? [] : [{ flow, metric, currency, periods }];
-  });
+    rows.push(...(await warehouse.rows(sql, [], moneyRow)));
+  }
+  const money = new Map<string, MoneySeries[]>();
+  for (const { slice, flow, metric } of series) {
+    const shown = rows.filter((row) => row.slice === slice && row.metric === metric);
+    if (shown.length === 0) continue;
+    const currency = shown[0]?.currency ?? null;
+    const periods = shown.map(({ period }) => period);
+    money.set(slice, [...(money.get(slice) ?? []), { flow, metric, currency, periods }]);
+  }
+  return money;
 }

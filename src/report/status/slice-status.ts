@@ -69,6 +69,17 @@ export async function readSlices(
   const maturation = await read('status/maturation', maturationAge);
   const backtest = await read('status/backtest', backtestAge);
   const horizons = await read('status/horizons', metricHorizon);
+  const columnsOf = (slice: string) =>
+    (tables(slice)[0]?.is_live === true ? relations?.get(slice)?.columns : undefined) ?? [];
+  const money =
+    warehouse === null
+      ? null
+      : await readMoney(
+          warehouse,
+          slices,
+          (slice) => columnsOf(slice).map(({ name }) => name),
+          stored,
+        );
   const statuses: SliceStatus[] = [];
   for (const slice of slices) {
     const { name, grain } = slice;
@@ -76,8 +87,7 @@ export async function readSlices(
     const periods = stored(name);
     const expected = expectedPeriods(slice, periods, planAt);
     const ages = expected.map(({ status }) => status);
-    const columns = (table?.is_live === true ? relations?.get(name)?.columns : undefined) ?? [];
-    const meanings = new Map(columns.map((column) => [column.name, column.comment]));
+    const meanings = new Map(columnsOf(name).map((column) => [column.name, column.comment]));
     const metrics = metricStatuses(slice.metrics, expected, ranges(name), meanings);
     // Before the next sync, the table may have another form or date dimension than the slice.
     const hasCurves = meanings.has('age_days') && grain !== null && meanings.has(grain);
@@ -104,7 +114,7 @@ export async function readSlices(
       no_control: periods.length > 0 && typeof control === 'string' ? control : null,
       control: typeof control === 'string' ? null : control,
       curves: warehouse !== null && hasCurves ? await readCurves(warehouse, slice, expected) : [],
-      money: warehouse === null ? [] : await readMoney(warehouse, slice, [...meanings.keys()]),
+      money: money?.get(name) ?? [],
       metrics,
       ages,
     });
