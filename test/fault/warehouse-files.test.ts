@@ -132,7 +132,9 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
     scenario.config.warehouse,
     "insert into ripen_internal.migrations values (99, '0099_later', now())",
   );
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program supports'));
+  expect(await refusal()).toEqual(
+    refusedAs('WAREHOUSE_NEWER', 'version 99; this program supports'),
+  );
 });
 
 /** Another process, which holds the warehouse that a night has left. */
