@@ -56,7 +56,9 @@ describe.each([{ version: process.versions.node, path: process.execPath }, ...no
     test('passes the quick tests', async () => {
       const argv = ['node_modules/vitest/vitest.mjs', 'run'];
       const config = ['--config', 'config/tooling/vitest.quick.config.ts'];
-      const out = await done(startProcess(node, [...argv, ...config], root).ended);
+      const out = await done(
+        startProcess(node, [...argv, ...config], root, { NO_COLOR: '1' }).ended,
+      );
       expect(out).toMatch(/Tests +\d+ passed \(\d+\)/);
     });
 
