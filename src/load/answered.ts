@@ -74,7 +74,7 @@ export interface Answered extends Readable {
   readonly copies: readonly number[];
   /** Rows that can be stored, by first day of the period; a period without any is left out. */
   readonly periodRows: ReadonlyMap<Day, number>;
-  /** The same for the values of a cube other than zero; equal to `periodRows` for any other slice. */
+  /** The same with identical rows counted once; in a cube, the values other than zero. */
   readonly periodValues: ReadonlyMap<Day, number>;
 }
 

@@ -5,7 +5,15 @@ import { BODY } from '../extract/columns/reading.ts';
 import { additiveOf, type Columns, periodOf } from '../warehouse/tables/target.ts';
 import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
 import type { Readable, ReadableAnswer } from './answered.ts';
-import { ANSWER, beginsInWeek, cutWeek, REJECTED, type Staged, WINDOW } from './staged-sql.ts';
+import {
+  ANSWER,
+  beginsInWeek,
+  cutWeek,
+  joinedRows,
+  REJECTED,
+  type Staged,
+  WINDOW,
+} from './staged-sql.ts';
 
 /** The values other than zero in a row of a cube: other metrics bring rows of zeros with them. In any other slice, one. */
 const valuesIn = ({ metrics, value }: Columns): string =>
@@ -114,13 +122,18 @@ from (
 group by all`;
 }
 
-/** Counts, per window and period, the rows and values after batches of metrics are joined. */
-export const countJoined = ({ columns, period, typed }: Staged): string => `select
+/** Counts, by window and period, the rows and values of some windows after batches of metrics are joined and copies are one row. */
+export const countJoined = (
+  { columns, period, answers }: Staged,
+  windowNos: readonly number[],
+): string => `select
     ${WINDOW} as window_no,
     (${period})::varchar as start_day,
     count(*) as rows,
     ${valuesIn(columns)} as values
-from ${typed}
+from (
+${joinedRows(columns, `(select * from ${answers} where ${WINDOW} in (${windowNos.join(', ')}))`)}
+)
 where ${REJECTED} is null
 group by all`;
 

@@ -38,9 +38,7 @@ const countedRow = z.object({
   magnitudes: z.array(z.number().nullable()),
   non_zero: z.array(count.nullable()),
 });
-const joinedRow = countedRow.pick({ window_no: true, rows: true, values: true }).extend({
-  start_day: dayShape,
-});
+const joinedRow = countedRow.pick({ window_no: true, start_day: true, rows: true, values: true });
 const distinctRow = countedRow.pick({ window_no: true, answer_no: true, sums: true }).extend({
   start_day: dayShape,
 });
@@ -69,7 +67,6 @@ async function answeredIn(
   counted: readonly z.infer<typeof countedRow>[],
   warehouse: Warehouse,
 ): Promise<Answered[]> {
-  const joined = staged.isBatched ? await warehouse.rows(countJoined(staged), [], joinedRow) : [];
   const rejects = await readRejects(warehouse, staged);
   const repeated = await repeatedKeys(warehouse, staged);
   const copied = [...repeated].flatMap(([windowNo, { copies }]) =>
@@ -79,6 +76,13 @@ async function answeredIn(
     copied.length === 0
       ? []
       : await warehouse.rows(sumDistinctPeriods(staged, copied), [], distinctRow);
+  const joinedNos = staged.windows.flatMap((window) =>
+    isBatched(window) || copied.includes(window.windowNo) ? [window.windowNo] : [],
+  );
+  const joined =
+    joinedNos.length === 0
+      ? []
+      : await warehouse.rows(countJoined(staged, joinedNos), [], joinedRow);
   const metrics = additiveOf(staged.columns);
   const factsOf = (
     { windowNo }: Readable,
@@ -133,15 +137,18 @@ async function answeredIn(
     const { windowNo, spooled } = window;
     const rejected = rejects.get(windowNo) ?? null;
     const keys = repeated.get(windowNo);
-    const ofRows = isBatched(window)
-      ? joined
-      : counted.filter((row) => row.answer_no < window.answers.length);
-    const [periodRows, periodValues] = [new Map<Day, number>(), new Map<Day, number>()];
-    for (const { window_no, start_day: start, rows, values } of ofRows) {
-      if (window_no !== windowNo || start === null || rows === 0) continue;
-      periodRows.set(start, (periodRows.get(start) ?? 0) + rows);
-      periodValues.set(start, (periodValues.get(start) ?? 0) + values);
-    }
+    const ofAnswers = counted.filter((row) => row.answer_no < window.answers.length);
+    const countsOf = (
+      rows: readonly z.infer<typeof joinedRow>[],
+      kind: 'rows' | 'values',
+    ): ReadonlyMap<Day, number> => {
+      const counts = new Map<Day, number>();
+      for (const { window_no, start_day: start, rows: ofPeriod, [kind]: more } of rows)
+        if (window_no === windowNo && start !== null && ofPeriod > 0)
+          counts.set(start, (counts.get(start) ?? 0) + more);
+      return counts;
+    };
+    const periodRows = countsOf(isBatched(window) ? joined : ofAnswers, 'rows');
     const controls: AnswerFacts[] = [];
     for (const [at, control] of window.controls.entries()) {
       const facts = factsOf(window, control, window.answers.length + at);
@@ -166,7 +173,7 @@ async function answeredIn(
       rejects: rejected,
       copies: keys?.copies ?? [],
       periodRows,
-      periodValues,
+      periodValues: countsOf(joinedNos.includes(windowNo) ? joined : ofAnswers, 'values'),
     });
   }
   return answered;

@@ -139,7 +139,7 @@ from read_parquet([${files.map(([page]) => literal(page?.file ?? '')).join(', ')
  * One row per key of a window, with the values of every batch of metrics that has the key. Copies of a row become one: those
  * with different values fail their window before its rows are used.
  */
-function joinedRows({ dimensions, metrics }: Columns, rows: string): string {
+export function joinedRows({ dimensions, metrics }: Columns, rows: string): string {
   const key = [WINDOW, ...dimensions.map(identifier), '"attr_dependency"'].join(', ');
   const values = metrics.map(({ id }) => `any_value(${identifier(id)}) as ${identifier(id)}`);
   const extra = identifier(EXTRA);

@@ -13,6 +13,7 @@ import {
   gridOf,
   inBatches,
   openAnswering,
+  type Report,
   type TrueRow,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
@@ -160,6 +161,29 @@ test.each(counts)(
     expect(await world.cells(batched)).toEqual([]);
   },
 );
+
+test('1 of 4 rows of a settled day, which comes 4 times and whose totals are its own, does not replace them: exit code 65', async () => {
+  const nightly: Slice = { ...daily, refresh: 'nightly' };
+  const world = await openAnswering([nightly], rows);
+  expect((await world.night(1)).failures).toEqual([]);
+  world.rewrite({ day: '2026-05-31' }, (report) => {
+    const isKept = (row: Report['rows'][number]): boolean => row['day'] !== '2026-05-31';
+    const last = report.rows.filter((row) => !isKept(row)).slice(0, 1);
+    const kept = [...report.rows.filter(isKept), ...last];
+    const totals = metrics.map((metric) => {
+      return [metric, kept.reduce((sum, row) => sum + Number(row[metric]), 0)];
+    });
+    return json({
+      ...report,
+      rows: [...kept, ...last, ...last, ...last],
+      totals: Object.fromEntries(totals) as unknown,
+    });
+  });
+  const { failures } = await world.night(20);
+  expect(failures.map(({ code }) => code)).toEqual(['DATA_SHRUNK']);
+  expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
+});
 
 test('2 rows of one key that differ in one batch of 2 fail the window with exit code 65, both shown', async () => {
   const world = await openAnswering([batched], rows);
