@@ -6,7 +6,7 @@ import type { Day } from '../../model/calendar.ts';
 import { addsUpCertainly } from '../../model/metric.ts';
 import { documentedMetric } from '../../model/metric-forms.ts';
 import type { Slice } from '../../model/slice.ts';
-import { identifier, literal } from '../../warehouse/sql.ts';
+import { asScript, identifier, jsonOf, literal } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { moneyPeriod, type MoneySeries } from './status-report.ts';
 
@@ -14,10 +14,15 @@ import { moneyPeriod, type MoneySeries } from './status-report.ts';
 const SHOWN_PERIODS = 60;
 /** Each sum takes more than 1 MB of the engine's memory (measured). */
 const SUMS_AT_ONCE = 40;
+/** No table of the warehouse has a blank in its name. */
+const TOTALS = '"ripen money"';
 
-const moneyRow = moneyPeriod
-  .extend({ slice: z.string(), metric: z.string(), currency: z.string().nullable() })
-  .transform(({ slice, metric, currency, ...period }) => ({ slice, metric, currency, period }));
+const moneyRow = z.object({
+  slice: z.string(),
+  metric: z.string(),
+  currency: z.string().nullable(),
+  periods: jsonOf(z.array(moneyPeriod)),
+});
 
 /**
  * Reads the first metrics of spend and revenue, as `config/metrics.csv` has them, that are among the columns of each slice's table. Returns
@@ -31,6 +36,8 @@ export async function readMoney(
 ): Promise<ReadonlyMap<string, readonly MoneySeries[]>> {
   const series: { slice: string; flow: 'spend' | 'revenue'; metric: string }[] = [];
   const sums: string[] = [];
+  const ids = new Set(slices.flatMap(({ metrics }) => metrics));
+  const flows = new Map([...ids].map((id) => [id, documentedMetric(id, null)?.flow]));
   for (const slice of slices) {
     const { name, grain, cube } = slice;
     const columns = columnsOf(name);
@@ -38,27 +45,30 @@ export async function readMoney(
     if (grain === null || cube !== undefined || since === undefined || !columns.includes(grain))
       continue;
     const period = `cast(${identifier(grain)} as date)`;
-    for (const flow of ['spend', 'revenue'] as const) {
+    const flowing = (['spend', 'revenue'] as const).flatMap((flow) => {
       const metric = slice.metrics.find(
-        (id) =>
-          documentedMetric(id, null)?.flow === flow &&
-          addsUpCertainly(slice, id) &&
-          columns.includes(id),
+        (id) => flows.get(id) === flow && addsUpCertainly(slice, id) && columns.includes(id),
       );
-      if (metric === undefined) continue;
-      series.push({ slice: name, flow, metric });
-      sums.push(`select ${literal(name)} as slice, ${literal(metric)} as metric, ${period} as period, sum(${identifier(metric)})::double as value
-    from main.${identifier(name)} where ${period} >= date ${literal(since.start_day)} group by all`);
-    }
+      return metric === undefined ? [] : [{ slice: name, flow, metric }];
+    });
+    if (flowing.length === 0) continue;
+    series.push(...flowing);
+    const totals = flowing.map(({ metric }, at) => `sum(${identifier(metric)})::double as v${at}`);
+    const values = flowing.map(({ metric }, at) => `{metric: ${literal(metric)}, value: v${at}}`);
+    sums.push(`select ${literal(name)} as slice, period, unnest([${values.join(', ')}], max_depth := 2)
+from (
+    select ${period} as period, ${totals.join(', ')}
+    from main.${identifier(name)} where ${period} >= date ${literal(since.start_day)} group by 1
+)`);
   }
-  const rows: z.output<typeof moneyRow>[] = [];
+  if (sums.length === 0) return new Map();
+  const statements: string[] = [];
   for (let at = 0; at < sums.length; at += SUMS_AT_ONCE) {
-    const sql = `with totals as (
-    ${sums.slice(at, at + SUMS_AT_ONCE).join('\n    union all\n    ')}
-),
-
--- A slice may be configured for another one since.
-currencies as (
+    const into = at === 0 ? `create or replace temp table ${TOTALS} as` : `insert into ${TOTALS}`;
+    statements.push(`${into}\n${sums.slice(at, at + SUMS_AT_ONCE).join('\nunion all\n')}`);
+  }
+  const sql = `-- A slice may be configured for another one since.
+with currencies as (
     select l.slice, arg_max(l.parameters ->> '$.currency', l.load_id) as currency
     from ripen.loads as l
     join ripen.slice_tables as t on t.slice = l.slice and t.fingerprint = l.fingerprint and t.state = 'live'
@@ -68,28 +78,31 @@ currencies as (
 select
     t.slice,
     t.metric,
-    c.currency,
-    t.period::varchar as first_day,
-    t.value,
-    m.period is null as is_final,
-    t.value * p.factor as projected,
-    least(t.value * p.factor_low, t.value * p.factor_high) as low,
-    greatest(t.value * p.factor_low, t.value * p.factor_high) as high
-from totals as t
+    any_value(c.currency) as currency,
+    to_json(list(
+        {
+            first_day: t.period::varchar,
+            value: t.value,
+            is_final: m.period is null,
+            projected: t.value * p.factor,
+            low: least(t.value * p.factor_low, t.value * p.factor_high),
+            high: greatest(t.value * p.factor_low, t.value * p.factor_high)
+        }
+        order by t.period
+    ))::varchar as periods
+from ${TOTALS} as t
 left join currencies as c on c.slice = t.slice
 left join ripen_internal.maturing as m on m.slice = t.slice and m.period = t.period and m.metric = t.metric
 left join ripen_internal.projections as p
     on p.slice = t.slice and p.period = t.period and p.metric = t.metric and p.load_id = m.load_id
 where t.value is not null
-order by t.period`;
-    rows.push(...(await warehouse.rows(sql, [], moneyRow)));
-  }
+group by t.slice, t.metric`;
+  const rows = await warehouse.rows(asScript([...statements, sql]), [], moneyRow);
   const money = new Map<string, MoneySeries[]>();
   for (const { slice, flow, metric } of series) {
-    const shown = rows.filter((row) => row.slice === slice && row.metric === metric);
-    if (shown.length === 0) continue;
-    const currency = shown[0]?.currency ?? null;
-    const periods = shown.map(({ period }) => period);
+    const row = rows.find((each) => each.slice === slice && each.metric === metric);
+    if (row === undefined) continue;
+    const { currency, periods } = row;
     money.set(slice, [...(money.get(slice) ?? []), { flow, metric, currency, periods }]);
   }
   return money;

@@ -6,8 +6,7 @@ import { addDays, dayAt, lastDay, MS_PER_DAY, startOfDayAt } from '../../model/c
 import { periodStates as ledgerStates } from '../../model/ledger.ts';
 import { ageOf, coveredPeriods } from '../../model/period.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
-import { relationsIn } from '../../warehouse/relations.ts';
-import { count, dayShape, identifier, statement, timestamp } from '../../warehouse/sql.ts';
+import { count, dayShape, identifier, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { readMoney } from './money.ts';
 import {
@@ -32,8 +31,12 @@ const CURVED_MONTHS = 4;
 /** As many pictures as fit side by side. */
 const CURVED_KEYS = 2;
 
-const tableState = z.object({ is_live: z.boolean(), building_periods: count.nullable() });
-const rowOfSlice = z.looseObject({ slice: z.string() });
+const tableState = z.object({
+  columns: jsonOf(
+    z.array(z.object({ name: z.string(), comment: z.string().nullable() })),
+  ).nullable(),
+  building_periods: count.nullable(),
+});
 
 /** Returns the status of slices; without a warehouse nothing is loaded. `controlOf` returns a text if a slice has no control totals. */
 export async function readSlices(
@@ -47,20 +50,19 @@ export async function readSlices(
     shape: z.ZodType<T>,
     ...parameters: string[]
   ): Promise<(slice: string) => T[]> => {
-    const bySlice = new Map<string, T[]>();
-    const rows = (await warehouse?.rows(statement(of), parameters, rowOfSlice)) ?? [];
-    for (const row of rows) {
-      const stored = bySlice.get(row.slice) ?? [];
-      bySlice.set(row.slice, stored);
-      stored.push(shape.parse(row));
-    }
+    // As one text a slice: row by row takes five times as long (measured).
+    const sql = `select slice, to_json(list(s order by place))::varchar as listed
+from (select row_number() over () as place, * from (\n${statement(of)}\n)) as s
+group by slice`;
+    const row = z.object({ slice: z.string(), listed: jsonOf(z.array(shape)) });
+    const rows = (await warehouse?.rows(sql, parameters, row)) ?? [];
+    const bySlice = new Map(rows.map(({ slice, listed }) => [slice, listed]));
     return (slice) => bySlice.get(slice) ?? [];
   };
   const configured = slices.map((slice) => {
     return { slice: slice.name, fingerprint: fingerprintOf(slice), metrics: slice.metrics };
   });
   const since = timestamp(new Date(planAt.getTime() - RESTATED_DAYS * MS_PER_DAY));
-  const relations = warehouse === null ? null : await relationsIn(warehouse, 'main');
   const tables = await read('status/table', tableState);
   const stored = await read('status/periods', storedPeriod, JSON.stringify(configured));
   const ranges = await read('status/finality', storedRange);
@@ -69,8 +71,7 @@ export async function readSlices(
   const maturation = await read('status/maturation', maturationAge);
   const backtest = await read('status/backtest', backtestAge);
   const horizons = await read('status/horizons', metricHorizon);
-  const columnsOf = (slice: string) =>
-    (tables(slice)[0]?.is_live === true ? relations?.get(slice)?.columns : undefined) ?? [];
+  const columnsOf = (slice: string) => tables(slice)[0]?.columns ?? [];
   const money =
     warehouse === null
       ? null
