@@ -78,8 +78,13 @@ export async function readControls(
   }
   const maxMs = service.kind === 'http' ? Math.min(MAX_MS, 5 * service.requestTimeoutMs) : MAX_MS;
   const limit = AbortSignal.timeout(maxMs);
-  const into = { targets: controlTargets(plans, catalog, targets), limit };
-  const failures = await readControlWindows(plans, run, source, into);
+  // In a session apart, as what is cached of the slices' own periods stays true.
+  const readPlans = async (of: readonly SlicePlan[]): ReturnType<typeof readControlWindows> =>
+    warehouse.withSession(async (session) => {
+      const into = { targets: controlTargets(of, catalog, targets), limit };
+      return readControlWindows(of, { ...run, warehouse: session }, source, into);
+    }, 'apart');
+  const failures = await readPlans(plans);
   // A metric that the service refuses must not cost the others their control totals.
   const refused = failures.filter(({ failure }) => failure.code === 'SOURCE_REFUSED');
   const alone = [...new Set(refused.map(({ slice }) => slice.name))].flatMap((name) => {
@@ -91,10 +96,7 @@ export async function readControls(
   const unread = failures.filter(
     ({ slice }) => !alone.some((plan) => plan.slice.control === slice.control),
   );
-  if (alone.length > 0) {
-    const aloneInto = { targets: controlTargets(alone, catalog, targets), limit };
-    unread.push(...(await readControlWindows(alone, run, source, aloneInto)));
-  }
+  if (alone.length > 0) unread.push(...(await readPlans(alone)));
   for (const { failure, slice } of unread) {
     if (failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage') throw failure;
     const names = slices
