@@ -153,8 +153,8 @@ test('the configuration on the front page parses as it stands', () => {
   expect(config.slices.map(({ name }) => name)).toEqual(['network_daily']);
 });
 
-test('every command that can be given is on the page of operations, and at least 8 command lines are given as examples', () => {
-  expect(commandLines.length).toBeGreaterThanOrEqual(8);
+test('every command that can be given is on the page of operations, and at least 6 command lines are given as examples', () => {
+  expect(commandLines.length).toBeGreaterThanOrEqual(6);
   const page = textOf('docs/operations.md');
   for (const name of commandNames.filter((command) => command !== 'completion')) {
     expect(page, name).toMatch(new RegExp(`\`ripen (links |spend )?${name}\\b`));
@@ -237,12 +237,13 @@ test('every exit code stands in the table of operations', () => {
 });
 
 test('every failure code stands in the page of troubleshooting, with its exit code', () => {
-  const page = textOf('docs/troubleshooting.md');
-  for (const [code, kind] of Object.entries(failureCodes)) {
-    expect(page).toMatch(new RegExp(`^\\| \`${code}\` +\\| ${exitCodes[kind]} +\\|`, 'm'));
-  }
-  const named = [...page.matchAll(/^\| `([A-Z_]+)` +\| \d/gm)].map(([, code = '']) => code);
-  expect(named.filter((code) => !Object.hasOwn(failureCodes, code))).toStrictEqual([]);
+  const [, page = ''] = textOf('docs/troubleshooting.md').split('\n## Failures\n');
+  const [table = ''] = page.split('\n## ');
+  const named = [...table.matchAll(/^\| (\d+) .*$/gm)].flatMap(([row, exitCode]) =>
+    [...row.matchAll(/`([A-Z_]+)`/g)].map(([, code = '']) => [code, Number(exitCode)] as const),
+  );
+  const codes = Object.entries(failureCodes).map(([code, kind]) => [code, exitCodes[kind]]);
+  expect(named.toSorted()).toStrictEqual(codes.toSorted());
 });
 
 test('the warnings of the page of troubleshooting are those there are, in their order', () => {
