@@ -1,6 +1,7 @@
 -- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
 -- themselves. A difference in the last digits of a double is none. Of a period that was loaded before its control totals were ever
--- read, the first ones stand for those.
+-- read, the first ones stand for those. An answer that was computed earlier is compared with the totals of that instant. Rows that
+-- did not move with their total may only be late, so that they are compared with the totals before that run, once.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
 -- Returns one row per slice: slice, moved (JSON list of start, age, metric, before, after, isFinal).
 with cells as (
@@ -9,7 +10,8 @@ with cells as (
         t.control,
         p.start_day,
         p.age,
-        p.fetched_at,
+        least(p.fetched_at, p.computed_at) as fetched_at,
+        case when m.additive and s.load_id is null then r.read_at - to_microseconds(1) end as before_run,
         m.metric,
         coalesce(
             p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
@@ -22,10 +24,20 @@ with cells as (
     join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
     join (
         select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","protected_load":"BIGINT"}]'), max_depth := 2)
-    ) as s on s.slice = t.slice and s.fingerprint = t.fingerprint
+    ) as k on k.slice = t.slice and k.fingerprint = t.fingerprint
+    left join ripen.restatements as s
+        on s.slice = p.slice and s.load_id = p.load_id and s.period = p.start_day and s.metric = m.metric
+    left join (
+        select
+            control,
+            run_id,
+            min(read_at) as read_at
+        from ripen.control_readings
+        group by control, run_id
+    ) as r on r.control = t.control and r.run_id = l.run_id
     where
         t.control is not null
-        and not coalesce(p.state = 'final' and p.load_id <= s.protected_load, false)
+        and not coalesce(p.state = 'final' and p.load_id <= k.protected_load, false)
         and p.whole
         and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
 ),
@@ -39,45 +51,60 @@ later as (
         c.age,
         c.metric,
         c.fetched_at,
+        c.before_run,
         c.is_final,
         n.starts_at,
-        arg_min_null(n.value, n.seen_at) as first,
+        arg_min_null(n.value, n.seen_at) filter (where n.seen_at > c.fetched_at) as first,
         arg_max_null(n.value, n.seen_at) as after
     from ripen.control_totals as n
     join cells as c
-        on c.control = n.control and c.metric = n.metric and c.start_day = n.starts_at::date and n.seen_at > c.fetched_at
+        on
+            c.control = n.control
+            and c.metric = n.metric
+            and c.start_day = n.starts_at::date
+            and n.seen_at > least(c.fetched_at, c.before_run)
     group by all
 ),
 
-earlier as (
+-- The latest instant before the run, else the latest one before the load, at which the control totals had been read.
+dated as (
     select
         l.*,
-        count(b.seen_at) > 0 as is_stated,
-        arg_max_null(b.value, b.seen_at) as stated
+        max(r.read_at) filter (where r.read_at <= l.before_run) as run_read_at,
+        max(r.read_at) as load_read_at
     from later as l
-    left join ripen.control_totals as b
-        on b.control = l.control and b.metric = l.metric and b.starts_at = l.starts_at and b.seen_at <= l.fetched_at
+    left join ripen.control_readings as r
+        on
+            r.control = l.control
+            and r.read_at <= l.fetched_at
+            and r.start_day <= l.start_day
+            and r.end_day > l.start_day
+            and list_contains(r.metrics, l.metric)
     group by all
 ),
 
 compared as (
     select
-        e.*,
-        -- The service stated nothing when the period was loaded, if its control totals had been read.
+        d.slice,
+        d.start_day,
+        d.age,
+        d.metric,
+        d.is_final,
+        d.starts_at,
+        d.after,
+        -- The service stated nothing if there is no value.
         case
-            when e.is_stated then e.stated
-            when not exists (
-                select 1
-                from ripen.control_readings as r
-                where
-                    r.control = e.control
-                    and r.read_at <= e.fetched_at
-                    and r.start_day <= e.start_day
-                    and r.end_day > e.start_day
-                    and list_contains(r.metrics, e.metric)
-            ) then e.first
+            when count(b.seen_at) > 0 or d.load_read_at is not null then arg_max_null(b.value, b.seen_at)
+            else d.first
         end as before
-    from earlier as e
+    from dated as d
+    left join ripen.control_totals as b
+        on
+            b.control = d.control
+            and b.metric = d.metric
+            and b.starts_at = d.starts_at
+            and b.seen_at <= case when d.run_read_at is null then d.fetched_at else least(d.fetched_at, d.before_run) end
+    group by d.slice, d.start_day, d.age, d.metric, d.is_final, d.starts_at, d.after, d.load_read_at, d.first
 )
 
 select

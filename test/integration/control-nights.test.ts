@@ -75,6 +75,40 @@ test('a final day corrected upstream is loaded again the next night, and told wi
   expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(0);
 });
 
+test.each([
+  ['rows that say they were computed before', { debug: { cached_at: '2026-06-01T12:00:00Z' } }],
+  ['rows that come a night late', {}],
+])('a corrected final day with %s is loaded once more the next night', async (_, words) => {
+  world = await openAnswering([daily], rows);
+  await world.night(1, { config });
+  await world.night(2, { config });
+  const before = world.truth(daily);
+  world.rows = raised('2026-05-02', 'installs', 5);
+  const late = (row: Readonly<Record<string, unknown>>) =>
+    ['day', 'app_token', 'network'].reduce(
+      (some, name) => some.filter((each) => each[name] === row[name]),
+      rows,
+    )[0];
+  const restore = world.rewrite({ part: 'undivided', day: '2026-05-02' }, (report) => ({
+    status: 200,
+    body: JSON.stringify({
+      ...report,
+      ...words,
+      rows: report.rows.map((row) => ({ ...row, ...late(row) })),
+      totals: {},
+    }),
+  }));
+  await world.night(3, { config });
+  expect(await world.cells(daily)).toEqual(before);
+  restore();
+  for (const asked of [1, 0]) {
+    world.asked = [];
+    await world.night(5 - asked, { config });
+    expect(await world.cells(daily)).toEqual(world.truth(daily));
+    expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(asked);
+  }
+});
+
 test('rows that move between campaigns while their sum stays are asked by the schedule alone', async () => {
   world = await openAnswering([daily], rows);
   await world.night(1, { config });
