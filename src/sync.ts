@@ -52,7 +52,7 @@ export async function sync(
         if (!isIdleReplay(run)) await completeDimensions(run);
       }
     },
-    publish: async (run) => publishLoaded(run, factory),
+    publish: publishLoaded(factory),
     onFinished,
   };
   return executeRun({ config, options, emit, signal }, stages, () => factory.statistics());
@@ -100,18 +100,20 @@ async function refresh(
 }
 
 /** Publishes what is committed, even after failures: the copies then have what could be loaded. */
-async function publishLoaded(run: Run, factory: SourceFactory): Promise<void> {
-  // A replay that loads nothing into a new warehouse must not replace good copies.
-  if (isIdleReplay(run)) return;
-  const { config, warehouse, record, emit, signal } = run;
-  const { audits, held } = await auditNight(config, warehouse, { emit, signal });
-  record.audits = audits;
-  await saveWarnings(run);
-  for (const failure of held) fail(failure, null, run);
-  if (held.length > 0) return;
-  const publishing = { ...config, confirmedNow: factory.confirmedNow() };
-  await publish(publishing, warehouse, { emit, signal });
-}
+const publishLoaded =
+  (factory: SourceFactory): RunSteps['publish'] =>
+  async (run, saveSummary) => {
+    // A replay that loads nothing into a new warehouse must not replace good copies.
+    if (isIdleReplay(run)) return;
+    const { config, warehouse, record, emit, signal } = run;
+    const { audits, held } = await auditNight(config, warehouse, { emit, signal });
+    record.audits = audits;
+    for (const failure of held) fail(failure, null, run);
+    await saveSummary();
+    if (held.length > 0) return;
+    const publishing = { ...config, confirmedNow: factory.confirmedNow() };
+    await publish(publishing, warehouse, { emit, signal });
+  };
 
 const isIdleReplay = ({ request, record }: Run): boolean =>
   request.command === 'replay' && !record.hasLoaded;

@@ -36,11 +36,12 @@ compared as (
     join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint and p.age = m.age
     join latest as n
         on n.control = t.control and n.metric = m.metric and n.start_day <= p.start_day and n.end_day >= p.end_day
+    -- A value that still grew when its total was read was not compared.
     where
         t.state = 'live'
         and p.whole
         and p.fetched_at >= n.first_read_at
-        and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
+        and p.ends_at + to_seconds(m.comparable_seconds) <= least(n.read_at, $1::timestamp)
     group by p.slice, p.start_day, m.metric
 )
 

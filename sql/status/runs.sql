@@ -1,5 +1,5 @@
 -- The last runs.
--- $1 how many
+-- $1 how many, $2 whether this is a copy
 -- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
 -- summary covers what it did before it published, null before that; failures is a JSON list, without those of audits that held
 -- it back if something was published later; audits, a JSON list, are those that failed or wait for a slice.
@@ -20,7 +20,12 @@ select
     cast(summary ->> '$.service.retries' as bigint) as retries,
     coalesce(
         case
-            when finished_at < (select max(published_at) from ripen_internal.publishes where has_failed is null)
+            when finished_at < (
+                select max(published_at)
+                from ripen_internal.publishes
+                -- The publish that made a copy is not over in it.
+                where has_copies or ($2 and number = (select max(number) from ripen_internal.publishes))
+            )
                 then to_json([f for f in cast(summary -> '$.failures' as json []) if f ->> '$.code' <> 'AUDIT_HELD'])
             else summary -> '$.failures'
         end,

@@ -65,12 +65,12 @@ export async function publish(
           ({ number, atMs }) => number === origin?.number && atMs === origin.atMs,
         );
         const isLater = origin !== null && !isRecorded;
-        if (isLater) {
-          const message = `${path} was of a state that this warehouse does not have: publish ${origin.number} of ${textOf(origin.atMs)}. The last publish of the warehouse is ${last.number} of ${textOf(last.atMs)}. The copy is now equal to the warehouse.`;
-          emit(warningEvent('COPY_LATER', message));
-        }
         const copy = { kind, path, ...(await copyAt(target).publish({ ...publishing, isLater })) };
         published.push(copy);
+        if (isLater) {
+          const message = `${path} was of a later state of this warehouse (publish ${origin.number}, ${textOf(origin.atMs)}; the last one here is ${last.number}, ${textOf(last.atMs)}) and is now equal to it.`;
+          emit(warningEvent('COPY_LATER', message));
+        }
         const ms = Math.round(performance.now() - startedAt);
         emit({ type: 'published', kind, path, ms, filesWritten: copy.files_written });
       } catch (error) {
@@ -80,8 +80,8 @@ export async function publish(
         emit(failedEvent(failure));
       }
     }
-    if (published.length === 0)
-      await session.run(statement('publish/record_failure'), [current.number]);
+    if (published.length > 0)
+      await session.run(statement('publish/record_copies'), [current.number]);
   });
   return { published, failures };
 }

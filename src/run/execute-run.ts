@@ -24,7 +24,8 @@ interface Started extends Pick<Run, 'config' | 'emit' | 'signal'> {
 /** What a run does while it holds the warehouse. */
 export interface RunSteps {
   readonly refresh: (run: Run) => Promise<void>;
-  readonly publish: (run: Run) => Promise<void>;
+  /** `saveSummary` stores what the run did so far, for the copies of the ledger. */
+  readonly publish: (run: Run, saveSummary: () => Promise<void>) => Promise<void>;
   /** Inspects the warehouse once the run is over. Does not throw. */
   readonly onFinished: (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
 }
@@ -82,14 +83,13 @@ export async function executeRun(
     const publishing = { ...run, signal };
     if (!signal.aborted) {
       await reportingFailure(publishing, async () => {
-        await saveWarnings(run);
-        // Stored first, so that a copy of the ledger states what the run that made it did.
-        await recordSummary(
-          warehouse,
-          runId,
-          scrubbedJson(record.summary(start, new Date(), false, statistics())),
-        );
-        await publish(publishing);
+        const saveSummary = async (): Promise<void> => {
+          await saveWarnings(run);
+          const summary = record.summary(start, new Date(), false, statistics());
+          await recordSummary(warehouse, runId, scrubbedJson(summary));
+        };
+        await saveSummary();
+        await publish(publishing, saveSummary);
       });
     }
     const finishedAt = new Date();

@@ -57,7 +57,7 @@ test('copies that are 2 publishes ahead of a restored warehouse are told with bo
   expect(told()).toEqual(
     targets.map(
       ({ path }) =>
-        `${path} was of a state that this warehouse does not have: publish 3 of ${String(third?.['at'])}. The last publish of the warehouse is 1 of ${String(first?.['at'])}. The copy is now equal to the warehouse.`,
+        `${path} was of a later state of this warehouse (publish 3, ${String(third?.['at'])}; the last one here is 1, ${String(first?.['at'])}) and is now equal to it.`,
     ),
   );
   const all = 'select * exclude (_load_id) from network_daily';

@@ -13,6 +13,8 @@ import type { RunEvent } from '../../src/events.ts';
 import { check, type Finding, publish, readConfig, status, sync } from '../../src/index.ts';
 import { askAudits, auditText } from '../../src/publish/audits.ts';
 import { explained } from '../../src/report/terminal/failure-text.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
+import { insertRows } from '../../src/warehouse/sql.ts';
 import { column } from '../support/contents.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
@@ -111,6 +113,13 @@ describe('a held night', () => {
     const foreign = { ...config, publish: [{ kind: 'duckdb', path: place, mode: MODE } as const] };
     expect((await publish(foreign)).published).toEqual([]);
     expect((await status(config, { asOf: SECOND })).health.state).toBe('failed');
+    // A killed publish leaves no more than its number.
+    const writing = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+    await withWarehouse(config.warehouse, writing, async (warehouse) =>
+      insertRows(warehouse, 'ripen_internal.publishes', [{ number: 9, published_at: new Date() }]),
+    );
+    const { headline } = (await status(config, { asOf: SECOND })).health;
+    expect(headline).toMatch(/ was held back by an audit\.$/);
     const lifted = await publish({ ...config, audits: audit('2026-04-09') });
     expect(lifted.failures).toEqual([]);
     expect(await newest()).toEqual(Array(3).fill('2026-04-02'));
@@ -122,6 +131,11 @@ describe('a held night', () => {
     const good = await copies.night(THIRD, { publish: targets, audits: audit('2026-04-09') });
     expect(good.failures).toEqual([]);
     expect(await newest()).toEqual(Array(3).fill('2026-04-03'));
+    const copy = await ask(
+      path('analytics.duckdb'),
+      `select summary ->> '$.audits[0].name' as audit from ripen.runs order by run_number desc limit 1`,
+    );
+    expect(copy).toEqual([{ audit: 'noted' }]);
   }, 60_000);
 });
 

@@ -185,7 +185,7 @@ test('each item says what the service, the catalog and the warehouse show', asyn
 test('the text, the page and the notification have the same five lines, then counts, then how far the totals agree', async () => {
   const { printed } = await ripen('status', '--news', '--as-of', SECOND);
   const [headline, , title, ...lines] = printed.split('\n').map((line) => line.trim());
-  expect(headline).toContain('loaded only a part');
+  expect(headline).toContain('was held back by an audit.');
   expect(title).toBe('News since 2026-03-01 06:00 UTC:');
   const [held, warned, ...news] = lines;
   expect(held).toMatch(/^2026-04-10 06:00 The audit no_older_day .*; that run published nothing$/);

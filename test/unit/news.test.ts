@@ -164,8 +164,8 @@ describe('a total', () => {
       code: 'METRIC_RESTLESS',
       message,
     });
-    // Only counted.
-    expect(await moved()).toEqual(['2026-02-14 restless total moved old  1 5 4']);
+    // Only counted: totals of different metrics do not add up.
+    expect(await moved()).toEqual(['2026-02-14 restless total moved old  1  ']);
     // Of a metric that came to rest, few move.
     const days = ['2026-01-30', '2026-01-31', '2026-02-01'];
     await storeRows(warehouse, 'ripen.loads', { slice: 'old', start_day: '2026-02-01' });
@@ -233,6 +233,23 @@ describe('how far the totals agree', () => {
       '1 0 09:00:00Z',
       'nothing new: all 2 totals agree with the service, as of 2026-02-14 06:00 UTC',
     ]);
+  });
+
+  test('is that of the night they were read, until they are read again', async () => {
+    configure(['daily', 'day', 'revenue_d3']);
+    await warehouse.run(`delete from ripen.slice_metrics where metric = 'installs'`);
+    await holdMeaning();
+    await warehouse.run(`update ripen.loads set metrics = ['revenue_d3']`);
+    await read('2026-02-13', { 'revenue_d3@2026-02-10': 1 });
+    await warehouse.run(`update ripen.periods set fetched_at = '2026-02-13 06:30:00'`);
+    await read('2026-02-14', { 'revenue_d3@2026-02-10': 3 });
+    const at = new Date('2026-02-15T12:00:00Z');
+    const [slice] = (await readStatus(config, warehouse, at)).slices;
+    // Age 3 of the 10th was over on the 15th; until then it grew.
+    expect(slice?.control).toMatchObject({ totals: 0, moved: 0 });
+    await read('2026-02-15', {}, ['revenue_d3']);
+    const [again] = (await readStatus(config, warehouse, at)).slices;
+    expect(again?.control).toMatchObject({ totals: 1, moved: 1 });
   });
 
   test('counts a day of hours once, however many of these moved', async () => {
@@ -352,6 +369,25 @@ describe('the text', () => {
       '2026-02-14 06:00 daily: e of 2 periods (2026-02-10) moved from 100 to 90 (-10 %)',
       'also 4 totals moved, 1 partner gone, 1 value became final',
       'all 120 totals agree with the service, as of 2026-02-14 06:00 UTC',
+    ]);
+  });
+
+  test('names slices with the same news once, and counts what each brought', () => {
+    const gap = { kind: 'gap filled', name: null, before: null, after: null, share: null } as const;
+    const final = item({ kind: 'became final', name: null, periods: 4 });
+    const apart = item({ slice: 'third', after: 80 });
+    const lines = linesOf(
+      item({}),
+      item({ slice: 'other' }),
+      apart,
+      ...['daily', 'other', 'third'].map((slice) => item({ ...gap, slice, periods: 2 })),
+      ...['daily', 'other'].map((slice) => Object.assign({}, final, { slice })),
+    );
+    expect(lines.slice(0, -1)).toEqual([
+      '2026-02-14 06:00 daily and 1 other slice: installs of 2026-02-10 moved from 100 to 90 (-10 %)',
+      '2026-02-14 06:00 third: installs of 2026-02-10 moved from 100 to 80 (-10 %)',
+      '2026-02-14 06:00 daily and 2 other slices: 2 periods (2026-02-10) were missing and are loaded now',
+      'also 8 values became final',
     ]);
   });
 

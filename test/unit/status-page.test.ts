@@ -274,7 +274,9 @@ describe('at the top, before the slices', () => {
   });
 
   test('five findings, then a count', () => {
-    const slices = Array.from({ length: 7 }, (_, index) => ripenedSlice(`slice_${index}`, 20));
+    const slices = Array.from({ length: 7 }, (_, index) =>
+      sampleSlice({ name: `slice_${index}`, days: 20, metrics: [], missing: [index] }),
+    );
     expect(wordsOfPage(sampleReport(slices))).toMatch(
       /slice_4: 1 period never loaded, the oldest \S+ Run [^;]*; if it fails, the failure says why. and 2 more slice_5: /,
     );
@@ -304,6 +306,23 @@ describe('spend and revenue by day', () => {
       /Spend by day: network_cost of daily, USD final [\d,]+ may still change [\d,]+ projected, with 80 % interval \+[\d,]+ /,
     );
     expect(wordsOf(page)).toContain('d0 of daily, the account&#39;s currency');
+  });
+
+  test('leave a gap for each day without data', () => {
+    const [dropped, kept] = [slice.ages.at(-20)?.first_day, slice.ages.at(-21)?.first_day];
+    const money = slice.money.map((series) =>
+      Object.assign({}, series, {
+        periods: series.periods.filter(({ first_day: day }) => day !== dropped),
+      }),
+    );
+    const gap = statusPage(sampleReport([{ ...slice, money }]));
+    const placeOf = (html: string): string | undefined =>
+      new RegExp(`<rect\\s+x="([\\d.]+%)"(?:(?!<rect)[\\s\\S])*?<title>${kept ?? ''}`).exec(
+        html,
+      )?.[1];
+    expect(placeOf(gap)).toBeDefined();
+    expect(placeOf(gap)).toBe(placeOf(page));
+    expect(gap).not.toContain(`<title>${dropped ?? ''}`);
   });
 
   test('are absent where a slice has no money', () => {

@@ -145,7 +145,7 @@ describe('whether all is well', () => {
     const runs = [sampleRun({ status: 'partial', exit_code: 75, failures: [timeOut] })];
     expect(sampleReport([sound], { runs }).health).toStrictEqual({
       state: 'failed',
-      headline: 'The last sync, as of 2026-02-14 02:30 UTC, loaded only a part: 1 failure.',
+      headline: 'The last sync, as of 2026-02-14 02:30 UTC, ended with 1 failure.',
       findings: [
         {
           message: 'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s',
@@ -374,6 +374,24 @@ describe('how a slice ripens', () => {
         },
       ],
     });
+  });
+
+  test('names slices that lack or moved the same once', () => {
+    const moved = { ...seen, final_moved: 9, last_moved_day: '2026-02-01' };
+    const slices = ['daily', 'weekly', 'other'].map((name) =>
+      sampleSlice({ name, days: 20, missing: [4], metrics: [], change: { horizons: [moved] } }),
+    );
+    expect(healthOf(sampleReport(slices), null).findings).toEqual([
+      {
+        message: 'daily and 2 other slices: 1 period never loaded, the oldest 2026-01-29.',
+        hint: 'Run `ripen sync`; if it fails, the failure says why.',
+      },
+      {
+        message:
+          'daily and 2 other slices: 9 of 40 final totals of installs moved after its horizon of 7d, the latest found on 2026-02-01.',
+        hint: null,
+      },
+    ]);
   });
 
   test('proposes shorter horizons of a slice together', () => {

@@ -14,7 +14,8 @@ export interface Line {
 }
 
 export interface Bar {
-  readonly name: string;
+  /** Its place among all periods. */
+  readonly at: number;
   readonly text: string;
   readonly value: number;
   readonly isFinal: boolean;
@@ -57,14 +58,17 @@ export function lineChart(title: string, lines: readonly Line[]): Markup {
   );
 }
 
-/** Draws a bar for each period, hatched if it may still change, and over it a mark at the projection and its interval. */
-export function barChart(title: string, bars: readonly Bar[]): Markup {
+/**
+ * Draws a bar for each period with a value, hatched if it may still change, and over it a mark at the projection and its interval.
+ * Other periods are gaps.
+ */
+export function barChart(title: string, names: readonly string[], bars: readonly Bar[]): Markup {
   const [bottom, top, ticks] = scaleOf(
     bars.flatMap(({ value, projected, low, high }) => [value, projected ?? 0, low ?? 0, high ?? 0]),
   );
   const down = (value: number): number => (top - value) / (top - bottom);
-  const room = 1 / bars.length;
-  const drawn = bars.map(({ text, value, isFinal, projected, low, high }, at) => {
+  const room = 1 / names.length;
+  const drawn = bars.map(({ at, text, value, isFinal, projected, low, high }) => {
     const left = room * (at + (1 - BAR_WIDTH) / 2);
     const [from, to] = [down(Math.max(0, value)), down(Math.min(0, value))];
     const expected =
@@ -92,11 +96,11 @@ export function barChart(title: string, bars: readonly Bar[]): Markup {
         ><title>${text}</title></rect
       >${expected}`;
   });
-  const step = Math.ceil(bars.length / MAX_LABELS);
+  const step = Math.ceil(names.length / MAX_LABELS);
   // Counted from the newest, which is the one to be named.
-  const labels = bars
-    .map(({ name: label }, at) => ({ at: room * (at + 0.5), label }))
-    .filter((_, at) => (bars.length - 1 - at) % step === 0);
+  const labels = names
+    .map((label, at) => ({ at: room * (at + 0.5), label }))
+    .filter((_, at) => (names.length - 1 - at) % step === 0);
   return frame(title, ticks, labels, drawn);
 }
 

@@ -224,18 +224,20 @@ function figure(title: string, ...content: readonly Markup[]): Markup {
 /** Draws spend and revenue by period, with a table of what may still change. Absent for a slice without money. */
 export function moneyCharts({ money, ages }: SliceStatus, of: string): Markup {
   if (money.length === 0) return nothing;
-  const grain = ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
-  return html`<div class="side-by-side">
-      ${money.map((series) => moneyChart(series, of, grain))}
-    </div>
+  const grain = grainOf(ages);
+  return html`<div class="side-by-side">${money.map((series) => moneyChart(series, of, ages))}</div>
     ${folded(moneyTable(money, grain))}`;
 }
+
+const grainOf = (ages: SliceStatus['ages']): 'day' | 'period' =>
+  ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
 
 function moneyChart(
   { flow, metric, currency, periods }: MoneySeries,
   of: string,
-  grain: string,
+  ages: SliceStatus['ages'],
 ): Markup {
+  const grain = grainOf(ages);
   const title = `${flow === 'spend' ? 'Spend' : 'Revenue'} by ${grain}: ${metric}${of}, ${currency ?? "the account's currency"}`;
   const sumOf = (
     shown: MoneySeries['periods'],
@@ -258,6 +260,12 @@ function moneyChart(
       figure: amountText(growth, 'signed'),
     },
   ];
+  const shownDays = periods.map(({ first_day: day }) => day);
+  const [since = ''] = shownDays;
+  const days = [...new Set([...shownDays, ...ages.map(({ first_day: day }) => day)])]
+    .filter((day) => day >= since)
+    .toSorted();
+  const names = days.map((day) => (grain === 'day' ? day.slice(5) : day));
   const bars = periods.map((period) => {
     const { first_day: day, value, is_final: isFinal } = period;
     const expected = projectionText(period);
@@ -265,12 +273,12 @@ function moneyChart(
     return {
       ...period,
       isFinal,
-      name: grain === 'day' ? day.slice(5) : day,
+      at: days.indexOf(day),
       text: expected === '' ? text : `${text}; projected ${expected}`,
     };
   });
   const shown = entries.slice(0, projected.length > 0 ? 3 : moving.length > 0 ? 2 : 1);
-  return figure(title, legend(shown), barChart(title, bars));
+  return figure(title, legend(shown), barChart(title, names, bars));
 }
 
 /** `1,400 (1,300 … 1,500)`. */

@@ -1,4 +1,4 @@
-/** Merges failures with the same cause into one that says where and how often it happened. Pure. */
+/** Merges what has one cause into one that says where and how often it happened. Pure. */
 
 import type { RunFailure } from './status-report.ts';
 
@@ -46,4 +46,23 @@ export function groupedFailures<F extends RunFailure>(
     });
   }
   return merged;
+}
+
+/** Groups items that are the same but for their slice, and says of which slices: `daily`, `daily and 2 other slices`. */
+export function alikeSlices<I extends { readonly slice: string | null }>(
+  items: readonly I[],
+): { readonly slices: string | null; readonly first: I; readonly count: number }[] {
+  const groups = new Map<string, [I, ...I[]]>();
+  for (const item of items) {
+    const key = JSON.stringify({ ...item, slice: item.slice === null });
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()].map(([first, ...others]) => {
+    const more = `${others.length} other slice${others.length === 1 ? '' : 's'}`;
+    const slices =
+      first.slice === null || others.length === 0 ? first.slice : `${first.slice} and ${more}`;
+    return { slices, first, count: 1 + others.length };
+  });
 }

@@ -3,7 +3,7 @@
 import type { Failure } from '../../errors.ts';
 import { MS_PER_DAY } from '../../model/calendar.ts';
 import type { FailedStart } from './failed-start.ts';
-import { groupedFailures } from './failure-groups.ts';
+import { alikeSlices, groupedFailures } from './failure-groups.ts';
 import { healthStates, type Health, type HealthState, type StatusReport } from './status-report.ts';
 
 /** A nightly run that is later than this has missed a night. */
@@ -77,10 +77,13 @@ export function healthOf(
   if (last !== undefined) {
     const { status, failures, command, as_of: asOf } = last;
     let end = ends.get(status) ?? 'failed';
-    if (status === 'partial') end = `loaded only a part: ${counted(failures.length, 'failure')}`;
-    // The failures of audits that held it back are left out once something was published.
-    if (failures.length === 0 && ['partial', 'failed'].includes(status))
-      end = 'was held back by an audit, and published later';
+    if (status === 'partial') end = `ended with ${counted(failures.length, 'failure')}`;
+    if (
+      failures.every(({ code }) => code === 'AUDIT_HELD') &&
+      ['partial', 'failed'].includes(status)
+    )
+      // The failures of audits are left out once something was published.
+      end = `was held back by an audit${failures.length === 0 ? ', and published later' : ''}`;
     const run = `The last ${command}, as of ${minuteOf(asOf)}, ${end}`;
     const isDoubtful = state === 'watch' && status === 'succeeded';
     headline = `${run}${isDoubtful ? ', but something needs attention' : ''}.`;
@@ -122,7 +125,7 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
     .at(-1);
   const agoMs = latest === undefined ? 0 : Date.parse(planAt) - Date.parse(latest);
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
-  const findings: Finding[] = [];
+  const lacks: { slice: string; lack: string }[] = [];
   const counts: number[] = [];
   for (const { name, ages } of slices) {
     const due = {
@@ -137,12 +140,16 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
     if (periods > 0) counts.push(periods);
     for (const [what, [oldest, ...others]] of Object.entries(due)) {
       if (oldest === undefined) continue;
-      const message = `${name}: ${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}.`;
-      const hint = `Run \`ripen sync --slice ${name}\`; if it fails, the failure says why.`;
-      findings.push({ state: 'watch', message, hint });
+      const lack = `${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}`;
+      lacks.push({ slice: name, lack });
     }
   }
-  if (latest === undefined || agoMs <= LATE_MS) return findings;
+  if (latest === undefined || agoMs <= LATE_MS)
+    return alikeSlices(lacks).map(({ slices: names, first: { slice, lack }, count }): Finding => {
+      const command = count === 1 ? `ripen sync --slice ${slice}` : 'ripen sync';
+      const hint = `Run \`${command}\`; if it fails, the failure says why.`;
+      return { state: 'watch', message: `${names ?? ''}: ${lack}.`, hint };
+    });
   const periods = counts.reduce((sum, number) => sum + number, 0);
   const due = `${counted(periods, 'period')} of ${counted(counts.length, 'slice')}`;
   const left = periods === 0 ? '' : ` Due since then: ${due}.`;
@@ -154,10 +161,11 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
 function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
   const since = new Date(Date.parse(planAt) - MOVED_DAYS * MS_PER_DAY).toISOString().slice(0, 10);
   const findings: Finding[] = [];
+  const corrections: { slice: string; text: string }[] = [];
   for (const { name, horizons } of slices) {
     const shorter: string[] = [];
     // Metrics that moved on one day, without evidence for another horizon, have one cause.
-    const corrected = new Map<string, { metric: string; message: string }[]>();
+    const corrected = new Map<string, { metric: string; text: string }[]>();
     for (const { metric, horizon_days: horizon, supported_days: days, ...history } of horizons) {
       const { final_periods: periods, final_moved: moved, last_moved_day: lastDay } = history;
       const { supported_periods: watched, supported_moved: later, last_change_age: age } = history;
@@ -170,20 +178,20 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
         const message = `${name}: ${metric} never becomes final; its totals last moved at age ${age ?? 1}.`;
         findings.push({ state: 'well', message, hint: proposal });
       } else if (lastDay !== null && lastDay >= since) {
-        const message = `${name}: ${moved} of ${periods} final totals of ${metric} moved after its horizon of ${horizon}d, the latest found on ${lastDay}.`;
+        const text = `${moved} of ${periods} final totals of ${metric} moved after its horizon of ${horizon}d, the latest found on ${lastDay}.`;
         if (proposal === null)
-          corrected.set(lastDay, [...(corrected.get(lastDay) ?? []), { metric, message }]);
-        else findings.push({ state: 'watch', message, hint: proposal });
+          corrected.set(lastDay, [...(corrected.get(lastDay) ?? []), { metric, text }]);
+        else findings.push({ state: 'watch', message: `${name}: ${text}`, hint: proposal });
       }
     }
     for (const [lastDay, [first, ...others]] of corrected) {
       if (first === undefined) continue;
       const metrics = `${first.metric} and ${counted(others.length, 'other metric')}`;
-      const message =
+      const text =
         others.length === 0
-          ? first.message
-          : `${name}: final totals of ${metrics} moved after their horizons, the latest found on ${lastDay}.`;
-      findings.push({ state: 'watch', message, hint: null });
+          ? first.text
+          : `final totals of ${metrics} moved after their horizons, the latest found on ${lastDay}.`;
+      corrections.push({ slice: name, text });
     }
     if (shorter.length === 0) continue;
     const more =
@@ -192,6 +200,8 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
     const hint = `Values become final earlier with \`horizons: { ${shorter.slice(0, MAX_PROPOSED).join(', ')} }\`.${more}`;
     findings.push({ state: 'well', message, hint });
   }
+  for (const { slices: names, first } of alikeSlices(corrections))
+    findings.push({ state: 'watch', message: `${names ?? ''}: ${first.text}`, hint: null });
   return findings;
 }
 

@@ -65,7 +65,7 @@ export async function readStatus(
   const slices = await readSlices(warehouse, configured, planAt, controls);
   const names = new Set(config.slices.map(({ name }) => name));
   const stored = await read('publish/slices', [], sliceRow);
-  const runs = await read('status/runs', [RUNS], runStatus);
+  const runs = await read('status/runs', [RUNS, snapshot !== null], runStatus);
   const [newest] = runs;
   // In a copy, which it made, the newest run has not ended: its status is that before publishing.
   if (newest !== undefined && snapshot !== null)
@@ -112,10 +112,13 @@ async function readControls(
 ): Promise<(slice: Slice) => SliceStatus['control'] | string> {
   const asOf = [timestamp(planAt)];
   const rows = (await warehouse?.rows(statement('status/control'), asOf, comparedTotals)) ?? [];
+  // A value that still grew when its total was read has not moved.
+  const readAtMs = Math.max(...rows.map(({ read_at: at }) => Date.parse(at)));
+  const comparedAt = new Date(Math.min(planAt.getTime(), readAtMs));
   const evidence =
     warehouse === null || rows.length === 0
       ? null
-      : await controlEvidence({ controlMs }, warehouse, slices, planAt);
+      : await controlEvidence({ controlMs }, warehouse, slices, comparedAt);
   return (slice) => {
     const compared = rows.find((row) => row.slice === slice.name);
     if (compared !== undefined) {

@@ -1,5 +1,6 @@
 /** The news of a status report, as sentences for the text, the page and notifications. Pure. */
 
+import { alikeSlices } from '../status/failure-groups.ts';
 import type { NewsItem, StatusReport } from '../status/status-report.ts';
 import { amountText, clockText, countText, daysText, minuteText, percentText } from './measure.ts';
 import { oneLine } from './printable.ts';
@@ -42,15 +43,16 @@ export function newsText({ news, slices, runs }: StatusReport): {
   const shown: NewsItem[] = [];
   const more = new Map<NewsItem['kind'], number>();
   let left = SHOWN;
-  for (const item of items) {
-    const { kind, periods } = item;
+  // Slices that share control totals have the same news.
+  for (const { slices: slice, first, count } of alikeSlices(items)) {
+    const { kind, periods } = first;
     const isAudit = kind.startsWith('audit ');
     if (isAudit || (left > 0 && !counted.has(kind))) {
-      shown.push(item);
+      shown.push({ ...first, slice });
       if (!isAudit) left -= 1;
     } else {
       const number = kind === 'horizon contradicted' ? 1 : (periods ?? 1);
-      more.set(kind, (more.get(kind) ?? 0) + number);
+      more.set(kind, (more.get(kind) ?? 0) + number * count);
     }
   }
   const others = [...more].map(([kind, number]) => {
@@ -97,7 +99,8 @@ function itemText({ kind, slice, name, label, periods, before, after, ...of }: N
   }
   if (kind === 'horizon contradicted')
     return `${place}${name ?? ''} moved after its horizon of ${before ?? 0}d in ${many}; its history supports ${after ?? 0}d`;
-  if (kind === 'gap filled') return `${place}${time} was missing and is loaded now`;
+  if (kind === 'gap filled')
+    return `${place}${time} ${periods === 1 ? 'was' : 'were'} missing and ${periods === 1 ? 'is' : 'are'} loaded now`;
   const [noun, verb] = counts[kind];
   const readable = label === null || label === name ? (name ?? '') : `${label} (${name ?? ''})`;
   if (kind === 'metric kept')

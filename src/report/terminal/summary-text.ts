@@ -50,7 +50,8 @@ export function summaryText(summary: SyncSummary): string {
   );
   if (copies.length > 0) lines.push(`published ${copies.join(', ')}`);
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
-  const failed = failures.length === 0 ? '' : ` with ${countText(failures.length, 'failure')}`;
+  const count = failures.reduce((sum, { count: times = 1 }) => sum + times, 0);
+  const failed = count === 0 ? '' : ` with ${countText(count, 'failure')}`;
   lines.push(
     `${summary.status} in ${elapsedText(ms)}${failed}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
   );
