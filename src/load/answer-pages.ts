@@ -111,20 +111,22 @@ function malformed(
     return fail(`the answer was not one complete report: ${reason}`, {
       hint: 'Run again later. Nothing was loaded.',
     });
-  for (const { keys, commonKeys, rows } of bodies) {
-    if (rows === 0) continue;
-    const lackedDimensions = dimensions.filter((name) => !commonKeys.includes(name));
-    const lackedMetrics = metrics.filter((name) => !keys.includes(name));
-    const names = [
-      ...(lackedDimensions.length > 0 ? [`dimension ${lackedDimensions.join(', ')}`] : []),
-      ...(lackedMetrics.length > 0 ? [`metric ${lackedMetrics.join(', ')}`] : []),
-    ];
-    if (names.length === 0) continue;
-    return fail(`the rows lacked the requested ${names.join(' and ')}`, {
+  const filled = bodies.filter(({ rows }) => rows > 0);
+  const lackedDimensions = dimensions.filter((name) =>
+    filled.some(({ commonKeys }) => !commonKeys.includes(name)),
+  );
+  // A page whose rows have no value of a metric may lack its key.
+  const lackedMetrics = metrics.filter(
+    (name) => filled.length > 0 && filled.every(({ keys }) => !keys.includes(name)),
+  );
+  const lacked = Object.entries({ dimension: lackedDimensions, metric: lackedMetrics })
+    .filter(([, names]) => names.length > 0)
+    .map(([noun, names]) => `${noun} ${names.join(', ')}`);
+  if (lacked.length > 0)
+    return fail(`the rows lacked the requested ${lacked.join(' and ')}`, {
       facts: { missing: [...lackedDimensions, ...lackedMetrics].join(', ') },
       hint: 'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
     });
-  }
   const bad = bodies.find((body) => body.badLabel !== null)?.badLabel ?? null;
   if (bad !== null) {
     const { dimension, label } = bad;

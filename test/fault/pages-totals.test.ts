@@ -19,8 +19,10 @@ import {
   type Pages,
   refused,
   short,
+  withCells,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
+import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 const metrics = ['installs', 'clicks', 'cost', 'sessions'];
@@ -201,6 +203,17 @@ test.each(further)(
     await expectWhole(world);
   },
 );
+
+test('a page whose rows have no value of a metric, and lack its key, is loaded with a warning', async () => {
+  const few = rows.map((row, at) => (at < 10 ? row : withCells(row, { sessions: null })));
+  const world = await openAnswering([daily], few, { pages: pages('every') });
+  world.rewrite({ page: LAST_PAGE }, (report) =>
+    json({ ...report, rows: report.rows.map((row) => ({ ...row, sessions: undefined })) }),
+  );
+  expect((await world.night(1)).failures).toEqual([]);
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
+  expect(world.warnings().map((text) => text.split(' ')[0])).toEqual(['MISSING_KEYS']);
+});
 
 describe('pages of batches', () => {
   const batched = inBatches(daily, 33);
