@@ -77,7 +77,7 @@ function fateOf(period: Period, slice: Slice, how: Judging): Fate {
   // The totals of a period that the slice cuts may be of other days.
   if (isStatedThere === true && isWhole(period)) return how.isConfirmation ? 'refuse' : 'doubt';
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
-  const isNewlyEmpty = isStatedThere === null && (before === undefined || before.rows > 0);
+  const isNewlyEmpty = isStatedThere !== false && (before === undefined || before.rows > 0);
   return isNewlyEmpty && !how.isConfirmation ? 'doubt' : 'load';
 }
 
@@ -114,19 +114,20 @@ export function sharesOf(
   how: Judging,
 ): { readonly fate: Fate; readonly window: Window }[] {
   const { slice, fingerprint, periods, parts, requested } = window;
+  const isEmptied = ({ bucket: { start } }: Period): boolean =>
+    (how.answered.get(start) ?? 0) === 0 && (how.stored.get(start)?.rows ?? 0) > 0;
   const fates = periods.map(({ period, reason }): Fate => {
     const fate = fateOf(period, slice, how);
     // A period that was only requested along needs nothing better than what is stored.
-    return reason === 'between' && (fate !== 'load' || !how.isProven) ? 'keep' : fate;
+    const isWorse = fate !== 'load' || !how.isProven || isEmptied(period);
+    return reason === 'between' && isWorse ? 'keep' : fate;
   });
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of periods.entries()) {
     const own = fates[at] ?? 'load';
-    const { start } = due.period.bucket;
-    const isEmptied =
-      (how.answered.get(start) ?? 0) === 0 && (how.stored.get(start)?.rows ?? 0) > 0;
     // An answer that is refused for one period may not empty another one either.
-    const fate = fates.includes('refuse') && own !== 'keep' && isEmptied ? 'refuse' : own;
+    const isRefused = fates.includes('refuse') && own !== 'keep' && isEmptied(due.period);
+    const fate = isRefused ? 'refuse' : own;
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.requested.end === due.period.requested.start;
     if (isNext && last?.fate === fate) last.periods.push(due);
@@ -203,10 +204,16 @@ export function guard(
     const together = holes.includes(share) ? holes : [share];
     if (share !== together[0]) return [];
     const last = together.at(-1) ?? share;
-    const span = spooled.window.periods.filter(
-      ({ period: { bucket } }) =>
-        window.replaced.start <= bucket.start && bucket.end <= last.window.replaced.end,
-    );
+    // What lies between holes was not doubted, so that the next answer confirms nothing of it.
+    const doubted = new Set(together.flatMap((hole) => hole.window.periods));
+    const span = spooled.window.periods
+      .filter(
+        ({ period: { bucket } }) =>
+          window.replaced.start <= bucket.start && bucket.end <= last.window.replaced.end,
+      )
+      .map((due): DuePeriod =>
+        doubted.has(due) ? due : { period: due.period, reason: 'between' },
+      );
     const others =
       last === share ? window : windowOf(window.slice, window.fingerprint, span, window.parts);
     return [{ kind: 'again', window: others, spooled, failure, boxes: null, isConfirmation: true }];

@@ -5,12 +5,14 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { type Change, gridOf, noContent, openAnswering } from '../support/answering.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
 import { column, lastRun, query, storedAndTrue, contentOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, askedReports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
@@ -132,6 +134,32 @@ test('31 days that are empty in fact are confirmed by the second night, final th
   scenario.simulator.requested.reset();
   await runNight(scenario, new Date('2026-07-21T02:30:00Z'));
   expect(scenario.simulator.requested.counts.report).toBe(0);
+});
+
+test('a 204 that answers for 2 holes confirms nothing of the day between them, whose rows stay', async () => {
+  const days = ['2026-05-28', '2026-05-29', '2026-05-30', '2026-05-31'];
+  const recent = slice({
+    ...month,
+    datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+  });
+  const answering = await openAnswering(
+    [recent],
+    gridOf(days, { os_name: ['ios', 'android'] }, recent.metrics),
+  );
+  const isHole = (row: object): boolean =>
+    'day' in row && [days[1], days[3]].includes(String(row.day));
+  const holed: Change = (report) =>
+    json({ rows: report.rows.filter((row) => !isHole(row)), totals: {} });
+  answering.rewrite({}, holed, 1);
+  answering.rewrite({}, noContent, 1);
+  expect((await answering.night(1)).slices[0]?.empty_periods).toEqual([
+    '2026-05-29:2026-05-29',
+    '2026-05-31:2026-05-31',
+  ]);
+  const stored = 'select distinct day from daily order by day';
+  expect(await column(answering.scenario, stored)).toEqual([days[0], days[2]]);
+  expect((await answering.night(2)).failures).toEqual([]);
+  expect(await answering.cells(recent)).toEqual(answering.truth(recent));
 });
 
 test('a cube that is empty in every batch of its metrics names its empty days once', async () => {

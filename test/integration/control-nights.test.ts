@@ -8,6 +8,7 @@ import {
   type AnsweringWorld,
   countAsked,
   gridOf,
+  noContent,
   openAnswering,
   withCells,
 } from '../support/answering.ts';
@@ -145,6 +146,21 @@ test('an empty answer for a day with a control total is asked again, and then fa
   expect(summary.failures.map(({ code, window }) => `${code} ${window}`)).toEqual([
     'DATA_SHRUNK 2026-05-02:2026-05-02',
   ]);
+});
+
+test('one empty answer for a week that the date period cuts, and whose control total has a value, is asked for once more', async () => {
+  const weekly = slice({
+    name: 'weekly',
+    dimensions: ['week', 'network'],
+    metrics,
+    datePeriod: { first: { day: day('2026-05-27') }, last: { day: day('2026-05-31') } },
+  });
+  const week = { week: ['2026-05-25 - 2026-05-31'], network: ['x', 'y'] };
+  world = await openAnswering([weekly], gridOf(['2026-05-27'], week, metrics));
+  world.rewrite({ part: 'undivided' }, noContent, 1);
+  expect((await world.night(2, { config })).failures).toEqual([]);
+  expect(countAsked(world, { part: 'undivided' })).toBe(2);
+  expect(await column(world.scenario, 'select count(*) from weekly')).toEqual(['2']);
 });
 
 test('rows that differ from their control total twice are loaded as their own totals show, and told once', async () => {
