@@ -107,6 +107,8 @@ export function learnedParts(
 export interface SliceTable {
   readonly fingerprint: string;
   readonly state: 'live' | 'building';
+  /** The name of its control totals: tables with the same one select the same rows. */
+  readonly control?: string | null;
   readonly size: LearnedSize | null;
   /** By first day of the bucket. For a cube: all its ages combined, by `periodsTogether`. */
   readonly periods: ReadonlyMap<Day, PeriodRecord>;

@@ -6,7 +6,15 @@
  */
 
 import { type DueReason, roomOf, type Window, windowOf } from '../model/window.ts';
-import { addDays, dayAt, type DayInterval, daysBetween, meet, spanOf } from '../model/calendar.ts';
+import {
+  addDays,
+  dayAt,
+  type DayInterval,
+  daysBetween,
+  lastDay,
+  meet,
+  spanOf,
+} from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
 import { addFinals, cellOf, movedCells } from './watch.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
@@ -182,11 +190,13 @@ function forcedPeriods(
 /**
  * Returns why a plan's table may not replace the live one yet. It may if the live table is empty. Otherwise it must hold every
  * period of the coverage, which includes the live periods, with every metric. No live period may be fetched after the as-of
- * instant, and a period that is empty although the live table has rows there must be confirmed by a second run.
+ * instant, and a period that is empty although the live table has rows there must be confirmed by a second run. If the filters
+ * are the same, only a backfill that accepts the loss confirms it.
  */
 export function swapBlockedBy(
   { slice, periods, table, planAt }: SlicePlan,
   live: SliceTable | null,
+  acceptLoss = false,
 ): string | null {
   const served = [...(live?.periods.values() ?? [])];
   if (live !== null && served.length === 0) return null;
@@ -200,14 +210,18 @@ export function swapBlockedBy(
   const newer = served.filter(({ fetchedAt }) => fetchedAt > planAt).length;
   if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
   if (live === table) return null;
-  const doubtful = loaded.filter(
-    (period) =>
-      isDoubtfullyEmpty(period) &&
-      served.some(({ rows, requested }) => rows > 0 && meet(requested, period.requested)),
-  ).length;
-  return doubtful === 0
-    ? null
-    : `${doubtful} of ${periods.length} periods came without rows, which a later run must confirm`;
+  const emptied = loaded.filter(({ rows, requested }) => {
+    const isServed = served.some((each) => each.rows > 0 && meet(each.requested, requested));
+    return rows === 0 && isServed;
+  });
+  const doubtful = emptied.filter(isDoubtfullyEmpty).length;
+  if (doubtful > 0)
+    return `${doubtful} of ${periods.length} periods came without rows, which a later run must confirm`;
+  const [first, last] = [emptied.at(0), emptied.at(-1)];
+  const hasSameRows = typeof live?.control === 'string' && live.control === table?.control;
+  if (acceptLoss || !hasSameRows || first === undefined || last === undefined) return null;
+  const days = `--from ${first.requested.start} --to ${lastDay(last.requested)}`;
+  return `${emptied.length} of ${periods.length} periods came without rows, and only the old one has them; if that is right, run \`ripen backfill --slice ${slice.name} ${days} --accept-loss\``;
 }
 
 /** Why the metrics of an age are due in a period. */

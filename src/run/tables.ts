@@ -156,7 +156,7 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
   const { metrics } = columns;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
   const plan = planSlice({ slice, metrics, ledger, planAt: run.planAt, forced: null });
-  let reason = swapBlockedBy(plan, ledger.live);
+  let reason = swapBlockedBy(plan, ledger.live, run.request.acceptLoss);
   if (reason === null && ledger.live !== null && lost.size > 0) {
     const table = liveTable(slice.name);
     const stored = await storedColumnTypes(run.warehouse, table, slice.name);

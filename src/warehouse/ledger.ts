@@ -29,6 +29,7 @@ const tableRow = z.object({
   slice: z.string(),
   fingerprint: z.string(),
   state: z.enum(['live', 'building']),
+  control: z.string().nullable(),
   max_days: z.number().nullable(),
   parts: jsonOf(partsShape).nullable(),
   sized_at: instant.nullable(),
@@ -86,10 +87,12 @@ export const readSliceLedger = rememberingEach(
     const none: SliceLedger = { live: null, building: null };
     const ledgers = new Map(slices.map((slice) => [slice, none]));
     for (const row of tables) {
-      const { slice, fingerprint, state, max_days: maxDays, parts, sized_at: learnedAt } = row;
+      const { slice, fingerprint, state, control, sized_at: learnedAt } = row;
+      const { max_days: maxDays, parts } = row;
       const table: SliceTable = {
         fingerprint,
         state,
+        control,
         size: learnedAt === null ? null : { maxDays, parts, learnedAt },
         ...periodsIn(loaded.find((of) => of.slice === slice && of.fingerprint === fingerprint)),
       };

@@ -110,6 +110,23 @@ test.each([
   }
 });
 
+test('a changed dimension deletes no day that the service has no longer, before that loss is accepted', async () => {
+  world = await openAnswering([daily], rows);
+  await world.night(1, { config });
+  world.rows = rows.filter((row) => row.day !== '2026-05-01');
+  const slices = [{ ...daily, dimensions: ['day', 'app_token'] }];
+  const rowsOfDay = "select count(*) from daily where day = '2026-05-01'";
+  for (const night of [2, 3]) {
+    expect((await world.night(night, { config, slices })).failures).toEqual([]);
+    expect(await column(world.scenario, rowsOfDay)).toEqual(['4']);
+  }
+  expect(world.warnings().filter((text) => text.startsWith('MEANING_HELD_BACK'))).toHaveLength(2);
+  const forced = { start: day('2026-05-01'), end: day('2026-05-02') };
+  const request = { command: 'backfill', forced, acceptLoss: true } as const;
+  await world.night(3, { config, slices, request });
+  expect(await column(world.scenario, rowsOfDay)).toEqual(['0']);
+});
+
 test('rows that move between campaigns while their sum stays are asked by the schedule alone', async () => {
   world = await openAnswering([daily], rows);
   await world.night(1, { config });

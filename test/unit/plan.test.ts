@@ -373,6 +373,19 @@ describe('completeness of a table that is built', () => {
     ]);
   });
 
+  test('is not given for a day that only the live table has rows of, if both have the same filters, unless its loss is accepted', () => {
+    const confirmed = daysLoaded(['2026-01-03'], { rows: 0, emptyRuns: 2 });
+    const others = days.filter((each) => each !== '2026-01-03');
+    const building = built([...daysLoaded(others), ...confirmed]);
+    const reason = (liveControl: string, acceptLoss?: boolean): string | null => {
+      const live = { ...table(daysLoaded(days)), control: liveControl };
+      const ledger = { live, building: { ...building, control: 'control-a' } };
+      return swapBlockedBy(planOf(changed, ledger), live, acceptLoss);
+    };
+    expect(reason('control-a')).toContain('--from 2026-01-03 --to 2026-01-03 --accept-loss');
+    expect([reason('control-a', true), reason('control-b')]).toEqual([null, null]);
+  });
+
   test('is not asked of a table that takes the place of one without any period', () => {
     expect(complete(table([]), built(daysLoaded(days.slice(3))))).toBe(true);
   });
