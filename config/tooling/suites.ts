@@ -19,8 +19,13 @@ export const every = [
 export const nightly = [
   'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
   'test/fault/{answers-odd,copies,pages-totals}.test.ts',
-  'test/integration/{agreement-nights,control-watch,insight-nights,wide-worlds}.test.ts',
+  'test/integration/{agreement-nights,control-watch,cube-half-year,insight-nights,wide-worlds}.test.ts',
   'test/fuzz/nights.fuzz.ts',
+];
+
+/** What the nightly run repeats in a longer form, as `npm run test:nightly` sets it. */
+export const longer = [
+  'test/fault/{publish-delta-store,publish-delta-steps,publish-sequences}.test.ts',
 ];
 
 /** What all suites share. */

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
 
-import { nightly, usual } from './suites.ts';
+import { longer, nightly, usual } from './suites.ts';
 
-export default defineConfig({ test: { ...usual, include: nightly } });
+export default defineConfig({ test: { ...usual, include: [...nightly, ...longer] } });

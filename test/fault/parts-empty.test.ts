@@ -6,9 +6,11 @@ import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import {
   type Aim,
+  atCopy,
   type AnsweringWorld,
   bareObject,
   type Change,
+  copyOf,
   countAsked,
   cut,
   gridOf,
@@ -22,7 +24,6 @@ import {
   type TrueRow,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
-import { textWith } from '../support/matching.ts';
 import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
@@ -47,27 +48,85 @@ const failing: readonly (readonly [string, Change])[] = [
   ['1 row short beside totals of the rest', short(1, 'of the rest')],
   ['1 row short and no totals', short(1, 'missing')],
 ];
-const cases = failing.flatMap(([name, change]) =>
-  halves.map((aim) => [aim.part, name, aim, change] as const),
-);
+const wholes: readonly (readonly [string, Change])[] = [
+  ['204', noContent],
+  ['{"rows":[],"totals":{}}', noRows],
+  ['{"rows":null}', () => json({ rows: null })],
+  ['{}', bareObject],
+  ['null rows beside totals', nullRows],
+  ['cut in the middle', cut],
+  ['503', refused(503)],
+];
+
+/** One of several slices of a world, and how its answers are changed in the second night. */
+interface Case {
+  readonly name: string;
+  readonly of: Slice;
+  readonly aim: Aim;
+  readonly change: Change;
+}
+
+const casesOf = (
+  of: Slice,
+  aims: readonly Aim[],
+  changes: readonly (readonly [string, Change])[],
+): Case[] =>
+  changes.flatMap(([name, change]) =>
+    aims.map((aim) => ({ name: `${aim.part ?? ''} ${name}`, of, aim, change })),
+  );
+
+const batched = inBatches(daily, 50);
+const inLastBatch: readonly Aim[] = [{ part: 'not in', metric: 'sessions' }];
+const ofParts = casesOf(daily, halves, failing);
 /** Those that an answer of few rows cannot be told from: only the whole could show them. */
-const empty = cases.filter(([, name]) => !name.includes('short'));
+const ofFiltered = casesOf(filtered, halves, failing.slice(0, 2));
+const ofWholes = casesOf(daily, [{ part: 'whole' }], wholes);
+const ofBatches = casesOf(batched, inLastBatch, [...failing.slice(0, 1), ...failing.slice(2, 3)]);
 
 /** A world whose first night had to divide its day by app into 2 parts, as the next nights do from the start. */
-async function openDivided(declared: Slice): Promise<AnsweringWorld> {
-  const world = await openAnswering([declared], rowsOf(1), { maxRows: 3 });
+async function openDivided(...declared: readonly Slice[]): Promise<AnsweringWorld> {
+  const world = await openAnswering(declared, rowsOf(1), { maxRows: 3 });
   expect((await world.night(1)).failures).toEqual([]);
-  expect(await world.cells(declared)).toHaveLength(16);
+  await world.reading(async () => {
+    for (const of of declared) expect(await world.cells(of)).toHaveLength(16);
+  });
   world.maxRows = Infinity;
   world.asked = [];
   world.rows = rowsOf(2);
   return world;
 }
 
+/** Such a world of a slice for each case, after the second night; `times` is how often each answer is changed. */
+async function openCases(cases: readonly Case[], times: number) {
+  const slices = cases.map(({ of }, at) => copyOf(of, at));
+  const world = await openDivided(...slices);
+  for (const [at, { aim, change }] of cases.entries())
+    world.rewrite(atCopy(at, aim), change, times);
+  const { failures } = await world.night(2);
+  const ended = cases.map(({ name, of }, at) => {
+    const declared = slices[at] ?? of;
+    return { name, of, at, declared, failed: failures.filter(isOf(declared)) };
+  });
+  return { world, ended };
+}
+
+const isOf =
+  ({ name }: Slice) =>
+  (failure: { readonly slice: string | null }): boolean =>
+    failure.slice === name;
 const stored = (world: AnsweringWorld, of: Slice): string[] =>
   world.truth(
     of,
     rowsOf(1).filter((row) => row.day === FIRST),
+  );
+const verdicts = (world: AnsweringWorld, { name }: Slice): Promise<string[]> =>
+  column(
+    world.scenario,
+    `select distinct verdict from ripen.periods where rows > 0 and slice = '${name}'`,
+  );
+const told = (world: AnsweringWorld, { name }: Slice, code: string): boolean =>
+  world.scenario.events.some(
+    (event) => event.type === 'warning' && event.slice === name && event.code === code,
   );
 
 test('the next night requests 2 days in the 2 parts that were learned, and their whole', async () => {
@@ -77,37 +136,59 @@ test('the next night requests 2 days in the 2 parts that were learned, and their
   expect(await world.cells(daily)).toEqual(world.truth(daily));
 });
 
-test.each(cases)(
-  'of 2 days in 2 learned parts, the %s part of which is answered %s once, every row is loaded',
-  async (_, _name, aim, change) => {
-    const world = await openDivided(daily);
-    world.rewrite(aim, change, 1);
-    expect((await world.night(2)).failures).toEqual([]);
-    expect(await world.cells(daily)).toEqual(world.truth(daily));
-    expect(await column(world.scenario, 'select distinct verdict from ripen.periods')).toEqual([
-      'proven',
-    ]);
-  },
-);
+test('of 2 days in 2 learned parts, in one batch or two, a part or the whole that is odd once is asked for again alone, and every row is loaded', async () => {
+  const cases = [...ofParts, ...ofWholes, ...ofBatches, ...ofFiltered];
+  const { world, ended } = await openCases(cases, 1);
+  await world.reading(async () => {
+    for (const { name, of, at, declared, failed } of ended) {
+      expect(failed, name).toEqual([]);
+      expect(await world.cells(declared), name).toEqual(world.truth(declared));
+      expect(await verdicts(world, declared), name).toEqual([
+        of === filtered ? 'unverifiable' : 'proven',
+      ]);
+      expect(told(world, declared, 'PARTS_NOT_PROVEN'), name).toBe(of === filtered);
+      const part = /^not in 204/.test(name) ? 'not in' : 'whole';
+      const calls = countAsked(world, atCopy(at, { part: 'in' }));
+      if (of === daily && (part === 'not in' || /^whole/.test(name))) expect(calls, name).toBe(1);
+      if (of === batched) expect(calls, name).toBeGreaterThan(1);
+      if (part === 'not in' && of === daily)
+        expect(countAsked(world, atCopy(at, { part })), name).toBe(2);
+    }
+  });
+});
 
-test.each(cases)(
-  'of 2 days in 2 learned parts, the %s part of which is answered %s for ever, none is loaded, with exit code 65, and the stored rows stay',
-  async (_, _name, aim, change) => {
-    const world = await openDivided(daily);
-    world.rewrite(aim, change);
-    const { failures } = await world.night(2);
-    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
-    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-    expect(await world.cells(daily)).toEqual(stored(world, daily));
-  },
-);
+test('of 2 days in 2 learned parts, in one batch or two, a part or the whole that is odd for ever fails them with exit code 65, and the stored rows stay', async () => {
+  const cases = [...ofParts, ...ofWholes.slice(0, 4), ...ofBatches];
+  const { world, ended } = await openCases(cases, Infinity);
+  expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+  await world.reading(async () => {
+    for (const { name, at, declared, failed } of ended) {
+      const aim = cases[at]?.aim;
+      expect(failed.length, name).toBeGreaterThan(0);
+      if (aim?.part !== 'whole' && aim?.metric === undefined)
+        expect(new Set(failed.map(({ code }) => code)), name).toEqual(new Set(['DATA_INCOMPLETE']));
+      for (const { message } of failed) expect(message, name).not.toContain('total was 0');
+      expect(await world.cells(declared), name).toEqual(stored(world, declared));
+    }
+  });
+});
 
-test('a part that is answered 204 once is asked for again alone: the other part once', async () => {
-  const world = await openDivided(daily);
-  world.rewrite({ part: 'not in' }, noContent, 1);
-  await world.night(2);
-  expect(countAsked(world, { part: 'in' })).toBe(1);
-  expect(countAsked(world, { part: 'not in' })).toBe(2);
+test('with a filter of a metric, so that no whole can show what a part lacks, a part that is empty for ever costs no row: the days are whole in other requests, or stay as they were', async () => {
+  const { world, ended } = await openCases(ofFiltered, Infinity);
+  for (const { name, declared, failed } of ended) {
+    expect(await world.cells(declared), name).toEqual(
+      failed.length === 0 ? world.truth(declared) : stored(world, declared),
+    );
+  }
+  const isWhole = ended.every(({ failed }) => failed.length === 0);
+  expect(await lastRun(world.scenario)).toMatchObject({ exit_code: isWhole ? 0 : 65 });
+
+  const slices = ofFiltered.map(({ of }, at) => copyOf(of, at));
+  const first = await openAnswering(slices, rowsOf(1), { maxRows: 3 });
+  for (const [at, { aim, change }] of ofFiltered.entries()) first.rewrite(atCopy(at, aim), change);
+  const { failures } = await first.night(1);
+  expect(failures.map(({ code }) => code)).toEqual(slices.map(() => 'DATA_INCOMPLETE'));
+  for (const of of slices) expect(await first.cells(of)).toEqual([]);
 });
 
 test('a learned part that has no rows in fact, as the whole shows, is no fault', async () => {
@@ -127,113 +208,8 @@ test('a cost that is no number in the first part holds no divided day whose slic
   };
   world.rewrite({ part: 'in' }, bad);
   expect((await world.night(2)).failures).toEqual([]);
-  expect(world.warnings()).toContainEqual(textWith('REJECTED_ROWS'));
+  expect(told(world, tolerant, 'REJECTED_ROWS')).toBe(true);
   expect(await column(world.scenario, 'select count(*) from daily')).toEqual(['7']);
-});
-
-describe('with a filter of a metric, so that no whole can show what a part lacks,', () => {
-  test.each(empty)(
-    'the %s part that is answered %s once is asked for again, and every row is loaded as unverifiable',
-    async (_, _name, aim, change) => {
-      const world = await openDivided(filtered);
-      world.rewrite(aim, change, 1);
-      expect((await world.night(2)).failures).toEqual([]);
-      expect(await world.cells(filtered)).toEqual(world.truth(filtered));
-      expect(await column(world.scenario, 'select distinct verdict from ripen.periods')).toEqual([
-        'unverifiable',
-      ]);
-      expect(world.warnings()).toContainEqual(textWith('PARTS_NOT_PROVEN'));
-    },
-  );
-
-  test.each(empty)(
-    'the %s part that is answered %s for ever costs no row: the days are whole in other requests, or stay as they were with exit code 65',
-    async (_, _name, aim, change) => {
-      const world = await openDivided(filtered);
-      world.rewrite(aim, change);
-      const isWhole = (await world.night(2)).failures.length === 0;
-      expect(await lastRun(world.scenario)).toMatchObject({ exit_code: isWhole ? 0 : 65 });
-      expect(await world.cells(filtered)).toEqual(
-        isWhole ? world.truth(filtered) : stored(world, filtered),
-      );
-    },
-  );
-
-  test.each(empty)(
-    'a first night, too heavy for less than 2 parts, whose %s part is answered %s for ever, loads nothing',
-    async (_, _name, aim, change) => {
-      const world = await openAnswering([filtered], rowsOf(1), { maxRows: 3 });
-      world.rewrite(aim, change);
-      const { failures } = await world.night(1);
-      expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
-      expect(await world.cells(filtered)).toEqual([]);
-    },
-  );
-});
-
-const wholes: readonly (readonly [string, Change])[] = [
-  ['204', noContent],
-  ['{"rows":[],"totals":{}}', noRows],
-  ['{"rows":null}', () => json({ rows: null })],
-  ['{}', bareObject],
-  ['null rows beside totals', nullRows],
-  ['cut in the middle', cut],
-  ['503', refused(503)],
-];
-
-describe('the whole of 2 days in 2 parts', () => {
-  test.each(wholes)(
-    'that is answered %s once is asked for again, and all is loaded',
-    async (_, change) => {
-      const world = await openDivided(daily);
-      world.rewrite({ part: 'whole' }, change, 1);
-      expect((await world.night(2)).failures).toEqual([]);
-      expect(await world.cells(daily)).toEqual(world.truth(daily));
-      expect(countAsked(world, { part: 'in' })).toBe(1);
-    },
-  );
-
-  test.each(wholes.slice(0, 4))(
-    'that is answered %s for ever fails them with exit code 65 without a word of a total of 0, and the stored rows stay',
-    async (_, change) => {
-      const world = await openDivided(daily);
-      world.rewrite({ part: 'whole' }, change);
-      const { failures } = await world.night(2);
-      expect(failures.length).toBeGreaterThan(0);
-      for (const { message } of failures) expect(message).not.toContain('total was 0');
-      expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-      expect(await world.cells(daily)).toEqual(stored(world, daily));
-    },
-  );
-});
-
-describe('2 parts in 2 batches of metrics each', () => {
-  const batched = inBatches(daily, 50);
-  const LAST = 'sessions';
-  const ofOthers = cases.filter(([part]) => part === 'not in');
-
-  test.each(ofOthers)(
-    'of which the last batch of the %s part is answered %s once are whole',
-    async (_, _name, aim, change) => {
-      const world = await openDivided(batched);
-      world.rewrite({ ...aim, metric: LAST }, change, 1);
-      expect((await world.night(2)).failures).toEqual([]);
-      expect(await world.cells(batched)).toEqual(world.truth(batched));
-      expect(countAsked(world, { part: 'in' })).toBeGreaterThan(1);
-    },
-  );
-
-  test.each(ofOthers)(
-    'of which the last batch of the %s part is answered %s for ever change no stored cell, with exit code 65',
-    async (_, _name, aim, change) => {
-      const world = await openDivided(batched);
-      world.rewrite({ ...aim, metric: LAST }, change);
-      const { failures } = await world.night(2);
-      expect(failures.length).toBeGreaterThan(0);
-      expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-      expect(await world.cells(batched)).toEqual(stored(world, batched));
-    },
-  );
 });
 
 test('a row whose app is NULL is in neither of 2 parts: the days fail by name with exit code 65, and the stored rows stay', async () => {
@@ -258,10 +234,6 @@ test('a new app is in the part of all others, and loaded with the first night th
 describe('without a metric that certainly adds up, where a list of the apps stands for the whole,', () => {
   const assumed: Slice = { ...daily, metrics: ['made_up_count', 'ecpi'] };
   const ratios: Slice = { ...daily, metrics: ['ctr', 'ecpi'] };
-  const kinds: readonly (readonly [string, Slice])[] = [
-    ['a metric assumed to add up', assumed],
-    ['ratios alone', ratios],
-  ];
   /** The list of the apps without the one of the part `in`, beside the totals of both: cut in silence. */
   const cutList: Change = (report, { dimensions }) =>
     json(
@@ -269,82 +241,62 @@ describe('without a metric that certainly adds up, where a list of the apps stan
         ? { ...report, rows: report.rows.filter((row) => row['app_token'] !== 'a') }
         : report,
     );
-  const rows = ({ metrics: ids }: Slice, revision: number, values = places): TrueRow[] =>
-    gridOf([FIRST, SECOND], values, ids, revision);
+  const rows = (revision: number, values = places): TrueRow[] =>
+    gridOf([FIRST, SECOND], values, ['made_up_count', 'ecpi', 'ctr'], revision);
 
   /** As `openDivided`, but a day is still too heavy for one request in the second night. */
-  async function openListed(of: Slice): Promise<AnsweringWorld> {
-    const world = await openAnswering([of], rows(of, 1), { maxRows: 3, listed: ['a', 'b'] });
+  async function openListed(kinds: readonly Slice[]) {
+    const slices = kinds.map((of, at) => copyOf(of, at));
+    const world = await openAnswering(slices, rows(1), { maxRows: 3, listed: ['a', 'b'] });
     expect((await world.night(1)).failures).toEqual([]);
-    expect(await world.cells(of)).toHaveLength(8);
-    world.rows = rows(of, 2);
-    return world;
+    for (const of of slices) expect(await world.cells(of)).toHaveLength(8);
+    world.rows = rows(2);
+    return { world, slices };
   }
-  const verdicts = (world: AnsweringWorld): Promise<string[]> =>
-    column(world.scenario, 'select distinct verdict from ripen.periods where rows > 0');
 
-  test.each(kinds)(
-    'of %s, a part that is answered 204 once while the list of the apps is cut is asked for again, and every row is loaded',
-    async (_, of) => {
-      const world = await openListed(of);
-      world.rewrite({ part: 'undivided' }, cutList, 1);
-      world.rewrite({ part: 'in' }, noContent, 1);
-      expect((await world.night(2)).failures).toEqual([]);
-      expect(await world.cells(of)).toEqual(world.truth(of));
-    },
-  );
+  test('a part that is answered 204 once while that list is cut once is asked for again; for ever, it fails with exit code 65, and the stored rows stay; a list alone that is cut for ever is told', async () => {
+    const { world, slices } = await openListed([assumed, ratios, assumed, assumed]);
+    for (const [at, times] of [1, 1, Infinity, Infinity].entries())
+      world.rewrite(atCopy(at, { part: 'undivided' }), cutList, times);
+    for (const [at, times] of [1, 1, Infinity].entries())
+      world.rewrite(atCopy(at, { part: 'in' }), noContent, times);
+    const { failures } = await world.night(2);
+    const failed = slices[2] ?? assumed;
+    expect(new Set(failures.map(({ code, slice: name }) => `${name} ${code}`))).toEqual(
+      new Set([`${failed.name} DATA_INCOMPLETE`]),
+    );
+    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
+    for (const of of slices)
+      expect(await world.cells(of)).toEqual(
+        of === failed
+          ? world.truth(
+              of,
+              rows(1).filter((row) => row.day === FIRST),
+            )
+          : world.truth(of),
+      );
+    const listed = slices[3] ?? assumed;
+    expect(await verdicts(world, listed)).toEqual(['unverifiable']);
+    expect(told(world, listed, 'PARTS_NOT_PROVEN')).toBe(true);
+  });
 
-  test('a part that is answered 204 for ever while the list is cut for ever fails with exit code 65, and the stored rows stay', async () => {
-    const world = await openListed(assumed);
+  test('a part that is answered 204 for ever while the list is cut for ever costs no row if the days fit one request', async () => {
+    const { world, slices } = await openListed([assumed, ratios]);
+    world.maxRows = Infinity;
     world.rewrite({ part: 'undivided' }, cutList);
     world.rewrite({ part: 'in' }, noContent);
-    const { failures } = await world.night(2);
-    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
-    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-    expect(await world.cells(assumed)).toEqual(
-      world.truth(
-        assumed,
-        rows(assumed, 1).filter((row) => row.day === FIRST),
-      ),
-    );
+    expect((await world.night(2)).failures).toEqual([]);
+    for (const of of slices) expect(await world.cells(of)).toEqual(world.truth(of));
   });
 
-  test.each(kinds)(
-    'of %s, a part that is answered 204 for ever while the list is cut for ever costs no row if the days fit one request',
-    async (_, of) => {
-      const world = await openListed(of);
-      world.maxRows = Infinity;
-      world.rewrite({ part: 'undivided' }, cutList);
-      world.rewrite({ part: 'in' }, noContent);
-      expect((await world.night(2)).failures).toEqual([]);
+  test('a part that has no rows in fact is loaded: proven by the totals of the list, or unverifiable, and told, where no total shows that the list is whole', async () => {
+    const { world, slices } = await openListed([assumed, ratios]);
+    world.rows = rows(2, { ...places, app_token: ['b', 'c'] });
+    expect((await world.night(2)).failures).toEqual([]);
+    for (const [at, of] of slices.entries()) {
       expect(await world.cells(of)).toEqual(world.truth(of));
-    },
-  );
-
-  test('a list that is cut for ever while every part has rows is told: the days are loaded as unverifiable', async () => {
-    const world = await openListed(assumed);
-    world.rewrite({ part: 'undivided' }, cutList);
-    expect((await world.night(2)).failures).toEqual([]);
-    expect(await world.cells(assumed)).toEqual(world.truth(assumed));
-    expect(await verdicts(world)).toEqual(['unverifiable']);
-    expect(world.warnings()).toContainEqual(textWith('PARTS_NOT_PROVEN'));
-  });
-
-  test.each([
-    ['proven by the totals of the list', assumed, 'proven', 0],
-    [
-      'unverifiable, and told, where no total shows that the list is whole',
-      ratios,
-      'unverifiable',
-      1,
-    ],
-  ] as const)('a part that has no rows in fact is loaded: %s', async (_, of, verdict, told) => {
-    const world = await openListed(of);
-    world.rows = rows(of, 2, { ...places, app_token: ['b', 'c'] });
-    expect((await world.night(2)).failures).toEqual([]);
-    expect(await world.cells(of)).toEqual(world.truth(of));
-    expect(await verdicts(world)).toEqual([verdict]);
-    const words = world.warnings().filter((text) => text.startsWith('PARTS_NOT_PROVEN'));
-    expect(words.length > 0).toBe(told === 1);
+      expect(await verdicts(world, of)).toEqual([at === 0 ? 'proven' : 'unverifiable']);
+      expect(told(world, of, 'PARTS_NOT_PROVEN')).toBe(at === 1);
+    }
   });
 });

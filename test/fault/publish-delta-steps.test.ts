@@ -25,45 +25,42 @@ const held = async (): Promise<string> => JSON.stringify(sortedRows(await heldRo
 const read = async (version?: number): Promise<string> =>
   JSON.stringify(await readDelta(at('network_daily'), version));
 
-test.each(['once', 'from there on'] as const)(
-  `a publish of which each ${STEP}. step fails %s leaves the old night or the new, the next completes it, and nothing is left over`,
-  async (mode) => {
+test(`a publish of which each ${STEP}. step fails, once or from there on by turns, leaves the old night or the new, the next completes it, and nothing is left over`, async () => {
+  await sample.publish([target()]);
+  let old = await held();
+  let failed = 0;
+  for (let step = 1; ; step += STEP) {
+    await restate(sample.warehouse, '2026-01-02', step);
+    const now = await held();
+    const isOnce = failed % 2 === 0;
+    const steps = await countSteps((each) => (isOnce ? each === step : each >= step));
+    const hasFailed = await sample
+      .publish([target()])
+      .then(
+        () => false,
+        () => true,
+      )
+      .finally(() => steps.stop());
+    const what = `step ${step}, ${steps.kinds[step - 1] ?? 'none'}`;
+    const pinned = await read(versionsOf(at('ripen_finality')).at(-1));
+    expect([old, now], what).toContain(pinned);
+    expect([old, now], what).toContain(await read());
     await sample.publish([target()]);
-    let old = await held();
-    let failed = 0;
-    for (let step = 1; ; step += STEP) {
-      await restate(sample.warehouse, '2026-01-02', step);
-      const now = await held();
-      const steps = await countSteps((each) => (mode === 'once' ? each === step : each >= step));
-      const hasFailed = await sample
-        .publish([target()])
-        .then(
-          () => false,
-          () => true,
-        )
-        .finally(() => steps.stop());
-      const what = `step ${step}, ${steps.kinds[step - 1] ?? 'none'}`;
-      const pinned = await read(versionsOf(at('ripen_finality')).at(-1));
-      expect([old, now], what).toContain(pinned);
-      expect([old, now], what).toContain(await read());
-      await sample.publish([target()]);
-      expect(await read(versionsOf(at('ripen_finality')).at(-1)), what).toBe(now);
-      old = now;
-      failed += hasFailed ? 1 : 0;
-      if (steps.kinds.length < step) break;
-    }
-    expect(failed).toBeGreaterThan(2);
-    for (let night = 0; night < 2; night += 1) await sample.publish([target(0)]);
-    const active = (await readLog(at('network_daily'))).files.map(({ path }) => path);
-    const files = readdirSync(at('network_daily'), { recursive: true }).map(String);
-    expect(
-      files.filter((path) => path.startsWith('ripen-') && path.endsWith('.parquet')).sort(),
-    ).toEqual(active.sort());
-    expect(files.filter((path) => path.includes('unfinished'))).toEqual([]);
-    expect(await read()).toBe(old);
-  },
-  3_600_000,
-);
+    expect(await read(versionsOf(at('ripen_finality')).at(-1)), what).toBe(now);
+    old = now;
+    failed += hasFailed ? 1 : 0;
+    if (steps.kinds.length < step) break;
+  }
+  expect(failed).toBeGreaterThan(2);
+  for (let night = 0; night < 2; night += 1) await sample.publish([target(0)]);
+  const active = (await readLog(at('network_daily'))).files.map(({ path }) => path);
+  const files = readdirSync(at('network_daily'), { recursive: true }).map(String);
+  expect(
+    files.filter((path) => path.startsWith('ripen-') && path.endsWith('.parquet')).sort(),
+  ).toEqual(active.sort());
+  expect(files.filter((path) => path.includes('unfinished'))).toEqual([]);
+  expect(await read()).toBe(old);
+}, 3_600_000);
 
 const DAY = '2026-01-02';
 

@@ -32,7 +32,7 @@ async function downloaded(): Promise<(table: string) => string> {
   return (table) => `${folder}/${table}`;
 }
 /** Every how manyth call is a stop: all of them in the long form. */
-const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '17');
+const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '18');
 
 describe('a store that does not give what it lists:', () => {
   const state = async (): Promise<string> =>
@@ -66,23 +66,25 @@ describe('a store that does not give what it lists:', () => {
   );
 });
 
-describe.each(['before', 'after'])('stopped %s a call of the store', (when) => {
-  test(`at every ${STEP}th call: readers find the old night or the new, the next publish completes it`, async () => {
+test(
+  `stopped before or after every ${STEP}th call of the store, by turns: readers find the old night or the new, the next publish completes it`,
+  async () => {
     const target = store.tables('tables');
     await sample.publish([target]);
     let old = await held();
     let calls = 0;
     let stops = 0;
     for (let stop = 0; ; stop += STEP) {
+      const isAfter = stops % 2 === 1;
       await restate(sample.warehouse, '2026-01-02', stop + 1);
       const now = await held();
       calls = 0;
-      const isOver = (): boolean => calls > stop + (when === 'after' ? 1 : 0);
+      const isOver = (): boolean => calls > stop + (isAfter ? 1 : 0);
       store.refuse = () => {
         calls += 1;
         return isOver() ? refusal(403, 'AccessDenied') : null;
       };
-      store.isAnswerLost = () => when === 'after' && calls === stop + 1;
+      store.isAnswerLost = () => isAfter && calls === stop + 1;
       const wasStopped = await sample.publish([target]).then(
         () => false,
         () => true,
@@ -114,8 +116,9 @@ describe.each(['before', 'after'])('stopped %s a call of the store', (when) => {
     );
     expect(files).toHaveLength(1);
     expect(await readDelta((await downloaded())('network_daily'))).toEqual(old);
-  });
-});
+  },
+  60_000 + (60 / STEP) * 60_000,
+);
 
 test('a commit whose answer was lost is read back and counts once', async () => {
   const target = store.tables('tables');

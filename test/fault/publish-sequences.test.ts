@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { openWorld } from '../support/copy-worlds.ts';
 
 /** 300 sequences of 30 nights in the long form. */
-const SEQUENCES = Number(process.env['RIPEN_COPY_SEQUENCES'] ?? '3');
+const SEQUENCES = Number(process.env['RIPEN_COPY_SEQUENCES'] ?? '1');
 const NIGHTS = Number(process.env['RIPEN_COPY_NIGHTS'] ?? '10');
 const FIRST_SEED = Number(process.env['RIPEN_COPY_SEED'] ?? '1');
 /** How many nights may pass before the copies are compared. */

@@ -10,6 +10,7 @@ import { isDateDimension } from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { isStar } from '../../src/model/stars.ts';
 import type { Config } from '../../src/config/config.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { query } from './contents.ts';
 import { runNight } from './night.ts';
 import { openScenario, type Scenario } from './scenario.ts';
@@ -110,6 +111,8 @@ export interface AnsweringWorld extends Behaviour {
       readonly signal?: AbortSignal;
     },
   ): Promise<SyncSummary>;
+  /** Opens the warehouse once for many questions. */
+  reading(check: () => Promise<void>): Promise<void>;
   /** The stored cells that are not NULL: key, metric and number, sorted. */
   cells(slice: Slice, where?: string): Promise<string[]>;
   /** The same as the rows of the world have them, or rows that the test states. */
@@ -154,7 +157,12 @@ export async function openAnswering(
     return usual === null ? { status: 204 } : json(usual);
   };
   const opened = await openScenario(slices);
-  const scenario = { ...opened, close: () => opened.close().then(() => server.close()) };
+  let reading: Warehouse | null = null;
+  const scenario: Scenario = {
+    ...opened,
+    inWarehouse: (use) => (reading === null ? opened.inWarehouse(use) : use(reading)),
+    close: () => opened.close().then(() => server.close()),
+  };
   const service = { baseUrl: server.origin, reportsUrl: server.origin };
   const world: AnsweringWorld = {
     rows,
@@ -188,6 +196,11 @@ export async function openAnswering(
         ...(signal === undefined ? {} : { signal }),
       });
     },
+    reading: (check) =>
+      opened.inWarehouse(async (warehouse) => {
+        reading = warehouse;
+        await check().finally(() => (reading = null));
+      }),
     async cells(slice, where = 'true') {
       const stored = await query(scenario, `select * from ${slice.name} where ${where}`);
       return stored
@@ -246,6 +259,21 @@ export function inBatches(slice: Slice, bytes: number): Slice {
   );
   return { ...slice, maxUrlBytes: taken + bytes };
 }
+
+/** The n-th of some slices that are loaded beside each other, each known by a parameter of its own. */
+export const copyOf = (slice: Slice, at: number): Slice => ({
+  ...slice,
+  name: `${slice.name}_${at}`,
+  parameters: { ...slice.parameters, copy: String(at).padStart(2, '0') },
+  ...(slice.maxUrlBytes === undefined ? {} : { maxUrlBytes: slice.maxUrlBytes + 10 }),
+});
+
+/** The same aim, at requests of one of these slices alone. */
+export const atCopy = (at: number, aim: Aim = {}): Aim => ({
+  ...aim,
+  matches: (asking) =>
+    Number(asking.query.get('copy') ?? -1) === at && (aim.matches?.(asking) ?? true),
+});
 
 /** The lists of metrics of the rows' requests: more than one where a window comes in batches. */
 export const batchesAsked = ({ asked }: AnsweringWorld): string[] => [
