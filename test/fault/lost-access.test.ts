@@ -25,10 +25,18 @@ const FINAL = DAYS.slice(0, 3);
 const LATER = '2026-06-10';
 const [BEFORE, AFTER, NEXT, BACK] = [10, 11, 12, 13];
 
-const rowsOf = (
-  revision: number,
-  days: readonly string[] = [...DAYS, LATER, '2026-06-11', '2026-06-12'],
-) => gridOf(days, { app_token: [KEPT, GONE], network: ['x', 'y'] }, metrics, revision);
+const YOUNG = ['2026-06-08', '2026-06-09', LATER];
+
+const cube = cubeMetrics({ cohort_size: ['d1', 'd30'], all_revenue_total: ['d1', 'd30'] });
+const ids = cube.map(({ metric }) => metric);
+
+const rowsOf = (revision: number): TrueRow[] =>
+  gridOf(
+    [...DAYS, LATER, '2026-06-11', '2026-06-12'],
+    { app_token: [KEPT, GONE], network: ['x', 'y'] },
+    [...metrics, ...ids],
+    revision,
+  ).map((row) => withCells(row, { app: `App ${row['app_token']}` }));
 
 const daily = slice({
   name: 'daily',
@@ -38,6 +46,23 @@ const daily = slice({
   refresh: 'nightly',
   horizons: [{ pattern: '*', horizonMs: 7 * 86_400_000 }],
 });
+
+/** Slices for which the rows of an app are found, and kept, in another way each. */
+const coarse: Slice = { ...daily, name: 'coarse', dimensions: ['day', 'network'] };
+const curve = slice({ ...daily, name: 'curve', metrics: ids, cube, horizons: [] });
+const named: Slice = {
+  ...daily,
+  name: 'named',
+  parameters: { ...daily.parameters, app_token__in: `${KEPT},${GONE}` },
+};
+const kinds: readonly Slice[] = [
+  daily,
+  { ...inBatches(daily, 21), name: 'batched' },
+  { ...daily, name: 'lenient', completeness: 'warn' },
+  { ...daily, name: 'filtered', parameters: { ...daily.parameters, installs__gte: '1' } },
+  { ...daily, name: 'by_name', dimensions: ['day', 'app', 'network'] },
+  named,
+];
 
 const isOf =
   (token: string) =>
@@ -57,12 +82,30 @@ function wordsSince(world: AnsweringWorld, before: number): string[] {
 }
 
 /** A world of one night with both apps, and then one without the second. */
-async function openLost(of: Slice, refusal: 400 | 403 | null = null): Promise<AnsweringWorld> {
-  const world = await openAnswering([of], rowsOf(1), { apps: [KEPT, GONE], refusal });
+async function openLost(
+  of: readonly Slice[],
+  refusal: 400 | 403 | null = null,
+): Promise<AnsweringWorld> {
+  const world = await openAnswering(of, rowsOf(1), { apps: [KEPT, GONE], refusal });
   expect((await world.night(BEFORE)).failures).toEqual([]);
   world.apps = [KEPT];
   world.rows = rowsOf(2);
   return world;
+}
+
+/** The rows of a slice that does not name apps, of those that are there. */
+function sums(revision: number): TrueRow[] {
+  const groups = new Map<string, TrueRow>();
+  for (const row of rowsOf(revision)) {
+    const key = `${row.day} ${row['network']}`;
+    const before = groups.get(key);
+    const cells = metrics.map((metric): [string, string] => [
+      metric,
+      String(Number(row[metric]) + Number(before?.[metric] ?? 0)),
+    ]);
+    groups.set(key, withCells(row, Object.fromEntries(cells)));
+  }
+  return [...groups.values()];
 }
 
 const everyDay = {
@@ -70,69 +113,72 @@ const everyDay = {
   forced: { start: day('2026-05-10'), end: day('2026-06-11') },
 } as const;
 
-test('the rows of an app that is no longer listed stay, those of the other are replaced, and 2 runs name the app, with exit code 0', async () => {
-  const world = await openLost(daily);
-  const before = ofApp(await world.cells(daily), GONE);
-  expect(before).toHaveLength(DAYS.length * 6);
+test('the rows of an app that is no longer listed stay, those of the other are replaced, and 2 runs name the app, with exit code 0; once it is back, every day is whole', async () => {
+  const world = await openLost([...kinds, coarse], 403);
+  const held = new Map<string, string[]>();
+  for (const of of kinds) {
+    held.set(of.name, ofApp(await world.cells(of), GONE));
+    expect(held.get(of.name), of.name).toHaveLength(DAYS.length * 6);
+  }
   for (const night of [AFTER, NEXT]) {
     const told = world.warnings().length;
-    const summary = await world.night(night);
-    expect(summary.failures).toEqual([]);
+    expect((await world.night(night)).failures).toEqual([]);
     expect(await lastRun(world.scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
-    expect(wordsSince(world, told).length).toBeGreaterThan(0);
-    expect(ofApp(await world.cells(daily), GONE)).toEqual(before);
+    const words = wordsSince(world, told).join();
+    for (const { name } of [...kinds, coarse]) expect(words).toMatch(new RegExp(`\\b${name}\\b`));
   }
-  const ofKept = onDays(world.truth(daily, rowsOf(2).filter(isOf(KEPT))), [
-    '2026-06-08',
-    '2026-06-09',
-    LATER,
-  ]);
-  expect(
-    onDays(ofApp(await world.cells(daily), KEPT), ['2026-06-08', '2026-06-09', LATER]),
-  ).toEqual(ofKept);
-});
+  await world.reading(async () => {
+    for (const of of kinds) {
+      const cells = await world.cells(of);
+      expect(ofApp(cells, GONE), of.name).toEqual(held.get(of.name));
+      expect(onDays(ofApp(cells, KEPT), YOUNG), of.name).toEqual(
+        onDays(ofApp(world.truth(of), KEPT), YOUNG),
+      );
+    }
+  });
 
-test('the ledger counts the rows that stand in the table, also those of an app that went', async () => {
-  const world = await openLost(daily);
-  expect((await world.night(AFTER, { request: everyDay })).failures).toEqual([]);
-  const counted = `select start_day, rows from ripen.periods where rows > 0 order by 1`;
-  const standing = `select day as start_day, count(*) as rows from daily group by day order by 1`;
-  expect(await query(world.scenario, counted)).toEqual(await query(world.scenario, standing));
-  expect(
-    await column(
-      world.scenario,
-      'select sum(rows_loaded) from ripen.loads where run_id = (select run_id from ripen.runs order by run_number desc limit 1)',
-    ),
-  ).toEqual(['12']);
-});
-
-test('an app that goes is not deleted from final days by a backfill either, and the other app is corrected there', async () => {
-  const world = await openLost(daily);
-  const before = ofApp(await world.cells(daily), GONE);
-  const summary = await world.night(AFTER, { request: everyDay });
-  expect(summary.failures).toEqual([]);
-  expect(ofApp(await world.cells(daily), GONE)).toEqual(before);
-  expect(onDays(ofApp(await world.cells(daily), KEPT), DAYS)).toEqual(
-    onDays(world.truth(daily, rowsOf(2).filter(isOf(KEPT))), DAYS),
-  );
-});
-
-test('an app that comes back after 2 nights is whole in every day of them, and no longer named', async () => {
-  const world = await openLost(daily);
-  await world.night(AFTER);
-  await world.night(NEXT);
   world.apps = [KEPT, GONE];
   const told = world.warnings().length;
   expect((await world.night(BACK)).failures).toEqual([]);
-  const young = ['2026-06-08', '2026-06-09', LATER, '2026-06-11', '2026-06-12'];
-  expect(onDays(await world.cells(daily), young)).toEqual(onDays(world.truth(daily), young));
+  const young = [...YOUNG, '2026-06-11', '2026-06-12'];
+  await world.reading(async () => {
+    for (const of of kinds)
+      expect(onDays(await world.cells(of), young), of.name).toEqual(onDays(world.truth(of), young));
+    expect(onDays(await world.cells(coarse), young)).toEqual(
+      onDays(world.truth(coarse, sums(2)), young),
+    );
+  });
   await world.night(BACK + 1);
   expect(wordsSince(world, told)).toEqual([]);
 });
 
+test('a backfill deletes no row of an app that went from final days, corrects the other app there, and leaves the final days of a slice without apps; the ledger counts the rows of both', async () => {
+  const world = await openLost([daily, coarse, curve]);
+  const [before, values] = [await world.cells(daily), await world.cells(curve)];
+  const final = onDays(world.truth(coarse, sums(1)), FINAL);
+  expect(onDays(await world.cells(coarse), FINAL)).toEqual(final);
+  expect((await world.night(AFTER, { request: everyDay })).failures).toEqual([]);
+  await world.reading(async () => {
+    expect(ofApp(await world.cells(daily), GONE)).toEqual(ofApp(before, GONE));
+    expect(ofApp(await world.cells(curve), GONE)).toEqual(ofApp(values, GONE));
+    for (const of of [daily, curve])
+      expect(onDays(ofApp(await world.cells(of), KEPT), DAYS)).toEqual(
+        onDays(ofApp(world.truth(of), KEPT), DAYS),
+      );
+    expect(onDays(await world.cells(coarse), FINAL)).toEqual(final);
+  });
+  expect(wordsSince(world, 0).join()).toMatch(/\bcoarse\b/);
+  const counted = `select start_day, rows from ripen.periods where slice = 'daily' and rows > 0 order by 1`;
+  const standing = `select day as start_day, count(*) as rows from daily group by day order by 1`;
+  expect(await query(world.scenario, counted)).toEqual(await query(world.scenario, standing));
+  const loaded = `select sum(rows_loaded) from ripen.loads where slice = 'daily'
+    and run_id = (select run_id from ripen.runs order by run_number desc limit 1)`;
+  expect(await column(world.scenario, loaded)).toEqual(['12']);
+});
+
 test('an app that comes back after 3 weeks is whole in the days that were fetched without it and became final meanwhile', async () => {
-  const world = await openLost(daily);
-  for (const night of [AFTER, NEXT, 25]) await world.night(night);
+  const world = await openLost([daily]);
+  for (const night of [AFTER, 25]) await world.night(night);
   world.apps = [KEPT, GONE];
   expect((await world.night(26)).failures).toEqual([]);
   const without = ['2026-06-08', '2026-06-09', LATER, '2026-06-11', '2026-06-12'];
@@ -142,7 +188,7 @@ test('an app that comes back after 3 weeks is whole in the days that were fetche
 });
 
 test('`backfill --accept-loss` deletes the rows of an app that went from 6 days, after which no run names it', async () => {
-  const world = await openLost(daily);
+  const world = await openLost([daily]);
   await world.night(AFTER);
   const request = { ...everyDay, acceptLoss: true };
   expect((await world.night(NEXT, { request })).failures).toEqual([]);
@@ -152,52 +198,8 @@ test('`backfill --accept-loss` deletes the rows of an app that went from 6 days,
   expect(wordsSince(world, told)).toEqual([]);
 });
 
-test.each<[string, Partial<Slice>]>([
-  ['in batches', inBatches(daily, 21)],
-  ['with `completeness: warn`', { completeness: 'warn' }],
-  ['with a filter of a metric', { parameters: { ...daily.parameters, installs__gte: '1' } }],
-])('a slice %s keeps the rows of an app that went', async (_, change) => {
-  const of: Slice = { ...daily, ...change };
-  const world = await openLost(of);
-  const before = ofApp(await world.cells(of), GONE);
-  expect((await world.night(AFTER)).failures).toEqual([]);
-  expect(ofApp(await world.cells(of), GONE)).toEqual(before);
-  expect(wordsSince(world, 0).length).toBeGreaterThan(0);
-});
-
-test('a cube keeps the values of an app that went, and replaces those of the other', async () => {
-  const cube = cubeMetrics({ cohort_size: ['d1', 'd30'], all_revenue_total: ['d1', 'd30'] });
-  const ids = cube.map(({ metric }) => metric);
-  const curve = slice({ ...daily, name: 'curve', metrics: ids, cube, horizons: [] });
-  const values = (revision: number): TrueRow[] =>
-    gridOf(DAYS, { app_token: [KEPT, GONE], network: ['x', 'y'] }, ids, revision);
-  const world = await openAnswering([curve], values(1), { apps: [KEPT, GONE] });
-  expect((await world.night(BEFORE)).failures).toEqual([]);
-  const before = ofApp(await world.cells(curve), GONE);
-  world.apps = [KEPT];
-  world.rows = values(2);
-  expect((await world.night(AFTER, { request: everyDay })).failures).toEqual([]);
-  expect(ofApp(await world.cells(curve), GONE)).toEqual(before);
-  expect(ofApp(await world.cells(curve), KEPT)).toEqual(ofApp(world.truth(curve, values(2)), KEPT));
-});
-
-test('a slice that has apps by their names alone keeps the rows of an app that went', async () => {
-  const byName: Slice = { ...daily, dimensions: ['day', 'app', 'network'] };
-  const world = await openLost(byName);
-  const rows = rowsOf(2).map((row) => withCells(row, { app: `App ${row['app_token']}` }));
-  world.apps = [KEPT, GONE];
-  world.rows = rows;
-  await world.night(AFTER);
-  const before = ofApp(await world.cells(byName), GONE);
-  expect(before.length).toBeGreaterThan(0);
-  world.apps = [KEPT];
-  expect((await world.night(NEXT)).failures).toEqual([]);
-  expect(ofApp(await world.cells(byName), GONE)).toEqual(before);
-  expect(wordsSince(world, 0).length).toBeGreaterThan(0);
-});
-
 test('a changed meaning is not served while only the old table has the rows of an app that went', async () => {
-  const world = await openLost(daily);
+  const world = await openLost([daily]);
   const before = ofApp(await world.cells(daily), GONE);
   const changed: Slice = { ...daily, dimensions: ['day', 'app_token'] };
   expect((await world.night(AFTER, { slices: [changed] })).failures).toEqual([]);
@@ -222,7 +224,7 @@ test('an app that is still listed and only has no rows any more is no lost acces
 });
 
 test('an app that is no longer listed, but that answers still name, is loaded as before, and not named', async () => {
-  const world = await openLost(daily);
+  const world = await openLost([daily]);
   world.apps = null;
   world.listed = [KEPT];
   expect((await world.night(AFTER)).failures).toEqual([]);
@@ -243,15 +245,10 @@ test('a list of apps that is empty for a night, while rows have both, is no lost
 });
 
 describe('a slice whose `app_token__in` names both apps', () => {
-  const named: Slice = {
-    ...daily,
-    parameters: { ...daily.parameters, app_token__in: `${KEPT},${GONE}` },
-  };
-
-  test.each([403, 400, null] as const)(
+  test.each([400, null] as const)(
     'and whose report is answered %j once one is gone keeps its rows, replaces those of the other and names it, with exit code 0',
     async (refusal) => {
-      const world = await openLost(named, refusal);
+      const world = await openLost([named], refusal);
       const before = ofApp(await world.cells(named), GONE);
       for (const night of [AFTER, NEXT]) {
         const told = world.warnings().length;
@@ -293,26 +290,23 @@ describe('a slice whose `app_token__in` names both apps', () => {
     );
   });
 
-  test.each([403, 400] as const)(
-    'of which neither is listed, while another app is, and whose report is answered %i, keeps every row and names both, with exit code 0',
-    async (refusal) => {
-      const world = await openLost(named, refusal);
-      const before = await world.cells(named);
-      world.apps = ['otherapp1234'];
-      for (const night of [AFTER, NEXT]) {
-        const told = world.warnings().length;
-        const summary = await world.night(night, { request: night === NEXT ? everyDay : {} });
-        expect(summary.failures).toEqual([]);
-        expect(await lastRun(world.scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
-        expect(await world.cells(named)).toEqual(before);
-        const words = world.warnings().slice(told);
-        for (const app of [KEPT, GONE])
-          expect(words.some((text) => text.startsWith('ACCESS_LOST') && text.includes(app))).toBe(
-            true,
-          );
-      }
-    },
-  );
+  test('of which neither is listed, while another app is, and whose report is refused, keeps every row and names both, with exit code 0', async () => {
+    const world = await openLost([named], 403);
+    const before = await world.cells(named);
+    world.apps = ['otherapp1234'];
+    for (const night of [AFTER, NEXT]) {
+      const told = world.warnings().length;
+      const summary = await world.night(night, { request: night === NEXT ? everyDay : {} });
+      expect(summary.failures).toEqual([]);
+      expect(await lastRun(world.scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
+      expect(await world.cells(named)).toEqual(before);
+      const words = world.warnings().slice(told);
+      for (const app of [KEPT, GONE])
+        expect(words.some((text) => text.startsWith('ACCESS_LOST') && text.includes(app))).toBe(
+          true,
+        );
+    }
+  });
 
   test('of which neither is listed before anything was loaded fails with exit code 78', async () => {
     const world = await openAnswering([named], rowsOf(1), { apps: [KEPT, GONE] });
@@ -325,54 +319,10 @@ describe('a slice whose `app_token__in` names both apps', () => {
   });
 
   test('of which no app is left, as the list of apps is empty too, keeps every row', async () => {
-    const world = await openLost(named, 403);
+    const world = await openLost([named], 403);
     const before = await world.cells(named);
     world.apps = [];
     await world.night(AFTER);
     expect(await world.cells(named)).toEqual(before);
-  });
-});
-
-describe('a slice without the app as a dimension', () => {
-  const coarse: Slice = { ...daily, dimensions: ['day', 'network'] };
-  const sums = (revision: number, tokens: readonly string[]): TrueRow[] => {
-    const groups = new Map<string, TrueRow>();
-    for (const row of rowsOf(revision).filter((each) => tokens.includes(each['app_token'] ?? ''))) {
-      const key = `${row.day} ${row['network']}`;
-      const before = groups.get(key);
-      groups.set(key, {
-        ...row,
-        ...Object.fromEntries(
-          metrics.map((metric) => [
-            metric,
-            String(Number(row[metric]) + Number(before?.[metric] ?? 0)),
-          ]),
-        ),
-      });
-    }
-    return [...groups.values()];
-  };
-
-  test('keeps its 3 final days as they are, even in a backfill, and names the app', async () => {
-    const world = await openLost(coarse);
-    const before = onDays(world.truth(coarse, sums(1, [KEPT, GONE])), FINAL);
-    expect(onDays(await world.cells(coarse), FINAL)).toEqual(before);
-    expect((await world.night(AFTER, { request: everyDay })).failures).toEqual([]);
-    expect(onDays(await world.cells(coarse), FINAL)).toEqual(before);
-    expect(wordsSince(world, 0).length).toBeGreaterThan(0);
-  });
-
-  test('is whole again in its 4 young days once the app is back', async () => {
-    const world = await openLost(coarse);
-    await world.night(AFTER);
-    world.apps = [KEPT, GONE];
-    expect((await world.night(NEXT)).failures).toEqual([]);
-    const young = ['2026-06-08', '2026-06-09', LATER, '2026-06-11'];
-    expect(onDays(await world.cells(coarse), young)).toEqual(
-      onDays(world.truth(coarse, sums(2, [KEPT, GONE])), young),
-    );
-    expect(
-      await column(world.scenario, 'select count(*) from daily where installs is null'),
-    ).toEqual(['0']);
   });
 });
