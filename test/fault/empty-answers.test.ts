@@ -1,6 +1,6 @@
 /** Answers without rows, or with few: asked for once more; new days are empty until a later run agrees, settled ones keep what they had. */
 
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
@@ -8,6 +8,7 @@ import type { Slice } from '../../src/model/slice.ts';
 import { type Change, gridOf, noContent, openAnswering } from '../support/answering.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
+import { type Cases, loadCases, tableOf } from '../support/cases.ts';
 import { column, lastRun, query, storedAndTrue, contentOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, askedReports, smallWorld } from '../support/night.ts';
@@ -50,12 +51,6 @@ const newestOnly =
 
 const script = (times: number, fault: Fault): (() => void) =>
   scenario.simulator.script({ match: reports(), times, fault });
-const told = (code: string): string[] =>
-  scenario.events.flatMap((event) =>
-    event.type === 'warning' && event.code === code ? [event.message] : [],
-  );
-const finalRows = (): Promise<string[]> =>
-  column(scenario, 'select count(installs) from daily_final');
 const states = (): Promise<string[]> =>
   column(
     scenario,
@@ -68,55 +63,80 @@ async function equalsTruth(declared: Slice, days: string, now: Date): Promise<vo
   expect(stored).toEqual(truth);
 }
 
-test.each<[string, Fault]>([
-  ['one 204', nothing],
-  [
-    'one answer of the newest 5 days without totals',
-    { kind: 'report', mutate: newestOnly('2026-05-27') },
-  ],
-  ['one {"rows":[],"totals":{},"error":"query cancelled"}', cancelled],
-])(
-  '%s in a first load of 31 days is a hiccup: asked for once more, nothing is lost',
-  async (_, fault) => {
-    scenario = await openScenario([month], { simulator: { world } });
-    script(1, fault);
-    const summary = await runNight(scenario, FIRST);
-
-    expect(summary).toMatchObject({
-      status: 'succeeded',
-      failures: [],
-      slices: [{ empty_periods: [], requests: 3 }],
-    });
-    await equalsTruth(month, MAY, FIRST);
-  },
-);
-
-test('26 of 31 days that come empty twice are loaded as empty, named, final for nobody, and mended by the next night', async () => {
-  scenario = await openScenario([month], { simulator: { world } });
-  const restore = script(Infinity, { kind: 'report', mutate: newestOnly('2026-05-27') });
-  const summary = await runNight(scenario, FIRST);
-  restore();
-
-  expect(summary).toMatchObject({
-    status: 'succeeded',
-    slices: [{ empty_periods: ['2026-05-01:2026-05-26'] }],
+describe('in a first load of 31 days', () => {
+  const EMPTY = 3;
+  const CANCELLED = 4;
+  const newest: Fault = { kind: 'report', mutate: newestOnly('2026-05-27') };
+  let loaded: Cases;
+  beforeAll(async () => {
+    const once = [nothing, newest, cancelled].map((fault) => ({ fault, times: 1 }));
+    loaded = await loadCases(month, [...once, { fault: newest }, { fault: cancelled }], FIRST);
+    scenario = loaded.scenario;
   });
-  expect(told('EMPTY_PERIODS').length).toBe(2);
-  expect(told('EMPTY_PERIODS')).toContainEqual(textWith('2026-05-25:2026-05-26'));
-  expect(
-    await column(scenario, "select count(*) from ripen.warnings where code = 'EMPTY_PERIODS'"),
-  ).toEqual(['2']);
-  expect(await states()).toEqual(['empty 26', 'maturing 5']);
-  expect(
-    await query(scenario, "select 1 from ripen.finality where is_final and period < '2026-05-27'"),
-  ).toEqual([]);
+  afterAll(() => loaded.close());
+  const sliceOf = (index: number) => {
+    const found = loaded.summary.slices.find(({ name }) => name === tableOf(index));
+    if (found === undefined) throw new Error('no such case');
+    return found;
+  };
+  const periodsOf = (index: number): Promise<string[]> =>
+    column(
+      scenario,
+      `select state || ' ' || count(*) from ripen.periods where slice = '${tableOf(index)}' group by state order by state`,
+    );
 
-  const mended = await runNight(scenario, SECOND);
-  expect(mended.slices[0]?.periods).toMatchObject({ empty: 26 });
-  expect(mended.slices[0]?.empty_periods).toEqual([]);
-  expect((await states()).find((each) => each.startsWith('empty'))).toBeUndefined();
-  const { stored, truth } = await storedAndTrue(scenario, month, '2026-05-01:2026-05-26', SECOND);
-  expect(stored.filter((row) => row < '["2026-05-27')).toEqual(truth);
+  test.each([
+    ['204', 0],
+    ['the newest 5 days without totals', 1],
+    ['{"rows":[],"totals":{},"error":"query cancelled"}', 2],
+  ])('%s once is a hiccup: requested once more, nothing is lost', async (_, at) => {
+    expect(sliceOf(at)).toMatchObject({ empty_periods: [], requests: 3, windows: { failed: 0 } });
+    await equalsTruth(loaded.slices[at] ?? month, MAY, FIRST);
+  });
+
+  test('26 days that come empty twice are loaded as empty, named, and final for nobody', async () => {
+    expect(sliceOf(EMPTY).empty_periods).toEqual(['2026-05-01:2026-05-26']);
+    const told = scenario.events.flatMap((event) =>
+      event.type === 'warning' && event.code === 'EMPTY_PERIODS' ? [event] : [],
+    );
+    expect(told.map(({ slice: name }) => name)).toEqual([tableOf(EMPTY), tableOf(EMPTY)]);
+    expect(told.map(({ message }) => message)).toContainEqual(textWith('2026-05-25:2026-05-26'));
+    expect(
+      await column(scenario, "select count(*) from ripen.warnings where code = 'EMPTY_PERIODS'"),
+    ).toEqual(['2']);
+    expect(await periodsOf(EMPTY)).toEqual(['empty 26', 'maturing 5']);
+    const final = `select 1 from ripen.finality where slice = '${tableOf(EMPTY)}' and is_final and period < '2026-05-27'`;
+    expect(await query(scenario, final)).toEqual([]);
+  });
+
+  test('an error beside no rows all night is no answer: the days fail in its words with exit code 65, and none is called empty', async () => {
+    const { failures } = loaded.summary;
+    expect(failures.map(({ slice: name }) => name)).toEqual(failures.map(() => tableOf(CANCELLED)));
+    expect(failures.map(({ message }) => message)).toEqual(
+      Array.from({ length: 2 }, () => textWith('query cancelled')),
+    );
+    expect(sliceOf(CANCELLED).empty_periods).toEqual([]);
+    expect(await lastRun(scenario)).toMatchObject({ exit_code: 65 });
+    expect(await column(scenario, `select count(*) from ${tableOf(CANCELLED)}`)).toEqual(['0']);
+    expect(await periodsOf(CANCELLED)).toEqual([]);
+  });
+
+  test('both are whole after the next night', async () => {
+    const next = await loaded.again(SECOND);
+    expect(next.failures).toEqual([]);
+    const mended = next.slices.find(({ name }) => name === tableOf(EMPTY));
+    expect(mended).toMatchObject({ periods: { empty: 26 }, empty_periods: [] });
+    expect((await periodsOf(EMPTY)).filter((each) => each.startsWith('empty'))).toEqual([]);
+    const days = '2026-05-01:2026-05-26';
+    const { stored, truth } = await storedAndTrue(
+      scenario,
+      loaded.slices[EMPTY] ?? month,
+      days,
+      SECOND,
+    );
+    expect(stored.filter((row) => row < '["2026-05-27')).toEqual(truth);
+    await equalsTruth(loaded.slices[CANCELLED] ?? month, MAY, SECOND);
+  });
 });
 
 test('31 days that are empty in fact are confirmed by the second night, final then where they are old, and left alone', async () => {
@@ -215,23 +235,6 @@ test('204 for a whole night keeps the settled days of 62, empties the 7 youngest
   await equalsTruth(nightly, '2026-03-31:2026-06-02', THIRD);
 });
 
-test('{"rows":[],"totals":{},"error":"query cancelled"} all night is no answer: 31 days fail in its words, and none is called empty', async () => {
-  scenario = await openScenario([month], { simulator: { world } });
-  const restore = script(Infinity, cancelled);
-  const summary = await runNight(scenario, FIRST);
-  restore();
-
-  expect(summary.failures.map(({ message }) => message)).toEqual(
-    Array.from({ length: 2 }, () => textWith('query cancelled')),
-  );
-  expect(summary.slices[0]?.empty_periods).toEqual([]);
-  expect(await lastRun(scenario)).toMatchObject({ exit_code: 65 });
-  expect(await finalRows()).toEqual(['0']);
-  expect(await states()).toEqual([]);
-  await runNight(scenario, SECOND);
-  await equalsTruth(month, MAY, SECOND);
-});
-
 const LOADED = new Date('2026-05-20T02:30:00Z');
 /** 8 days after 23 May ended. */
 const LATER = new Date('2026-06-01T02:30:00Z');
@@ -243,19 +246,36 @@ const daily = slice({
   datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
 });
 const settled = { start: day('2026-05-10'), end: day('2026-05-14') };
-const inSettled = "(from daily where day >= '2026-05-10' and day < '2026-05-14')";
 
 describe('of settled days', () => {
-  beforeEach(async () => {
-    scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-    await runNight(scenario, LOADED);
+  /** A loaded slice for each test, told apart by a filter that filters nothing. */
+  const slices = Array.from({ length: 6 }, (_, at) => ({
+    ...daily,
+    name: `daily_${at}`,
+    parameters: { ...daily.parameters, os_name__not_in: `none_${at}` },
+  }));
+  let loaded: Scenario;
+  let ordinal = -1;
+  beforeAll(async () => {
+    loaded = await openScenario(slices, { simulator: { world: smallWorld } });
+    await runNight(loaded, LOADED);
+  });
+  afterAll(() => loaded.close());
+  beforeEach(() => {
+    scenario = loaded;
+    ordinal += 1;
     scenario.simulator.requested.reset();
   });
+  const nameOf = (): string => `daily_${ordinal}`;
+  const rowsOn = (days: string): string => `(from ${nameOf()} where ${days})`;
+  const inSettled = "day >= '2026-05-10' and day < '2026-05-14'";
 
-  const backfill = (acceptLoss = false): ReturnType<typeof runNight> =>
-    runNight(scenario, LATER, {
-      request: { command: 'backfill', slices: ['daily'], forced: settled, acceptLoss },
-    });
+  async function backfill(fault: Fault, times = Infinity, acceptLoss = false) {
+    const restore = script(times, fault);
+    return runNight(scenario, LATER, {
+      request: { command: 'backfill', slices: [nameOf()], forced: settled, acceptLoss },
+    }).finally(restore);
+  }
 
   /** Only the first so many rows of each day, of some days; the others whole. Without totals. */
   const kept =
@@ -277,9 +297,8 @@ describe('of settled days', () => {
   ])(
     '%s for 4 days that ended 18 days ago is asked for twice, then the old rows stay, with exit code 65',
     async (_, fault) => {
-      const before = await contentOf(scenario, inSettled);
-      script(Infinity, fault);
-      const summary = await backfill();
+      const before = await contentOf(scenario, rowsOn(inSettled));
+      const summary = await backfill(fault);
 
       expect(scenario.simulator.requested.counts.report).toBe(2);
       expect(summary.failures).toMatchObject([
@@ -288,34 +307,35 @@ describe('of settled days', () => {
           window: '2026-05-10:2026-05-13',
           message: textWith(`${before.length} were loaded before`),
           hint: textWith(
-            'ripen backfill --slice daily --from 2026-05-10 --to 2026-05-13 --accept-loss',
+            `ripen backfill --slice ${nameOf()} --from 2026-05-10 --to 2026-05-13 --accept-loss`,
           ),
         },
       ]);
       expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
-      expect(await contentOf(scenario, inSettled)).toEqual(before);
+      expect(await contentOf(scenario, rowsOn(inSettled))).toEqual(before);
     },
   );
 
   test('204 once for a settled window is a hiccup: the second answer is loaded', async () => {
-    const before = await contentOf(scenario, `(select * exclude (_load_id) ${inSettled.slice(1)}`);
+    const before = await contentOf(scenario, rowsOn(inSettled));
     const [newest] = await column(scenario, 'select max(load_id) from ripen.loads');
-    script(1, nothing);
-    const summary = await backfill();
+    const summary = await backfill(nothing, 1);
     expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-    expect((await contentOf(scenario, inSettled)).length).toBe(before.length);
-    expect(await column(scenario, `select distinct _load_id ${inSettled.slice(1, -1)}`)).toEqual([
+    expect((await contentOf(scenario, rowsOn(inSettled))).length).toBe(before.length);
+    expect(await column(scenario, `select distinct _load_id from ${rowsOn(inSettled)}`)).toEqual([
       String(Number(newest) + 1),
     ]);
   });
 
   test('2 settled days of 4 that lose 3 of 4 rows are asked for by themselves and stay; the 2 others are loaded', async () => {
     const bad = ['2026-05-11', '2026-05-13'];
-    const ofBad = `(from daily where day in (${bad.map((each) => `date '${each}'`).join(', ')}))`;
+    const ofBad = rowsOn(`day in (${bad.map((each) => `date '${each}'`).join(', ')})`);
     const before = await contentOf(scenario, ofBad);
     const [newest] = await column(scenario, 'select max(load_id) from ripen.loads');
-    script(Infinity, { kind: 'report', mutate: kept(1, (of) => bad.includes(of)) });
-    const summary = await backfill();
+    const summary = await backfill({
+      kind: 'report',
+      mutate: kept(1, (of) => bad.includes(of)),
+    });
 
     expect(
       askedReports(scenario)
@@ -331,7 +351,7 @@ describe('of settled days', () => {
     expect(
       await column(
         scenario,
-        `select distinct day from daily where _load_id > ${newest} order by day`,
+        `select distinct day from ${nameOf()} where _load_id > ${newest} order by day`,
       ),
     ).toEqual(['2026-05-10', '2026-05-12']);
     // One answer brought both.
@@ -340,50 +360,49 @@ describe('of settled days', () => {
     ).toEqual(['1']);
   });
 
-  test.each<[string, readonly string[], string]>([
-    [
-      'a report without a date dimension over 50 days',
-      ['app_token', 'os_name'],
-      '2026-05-01:2026-06-19',
-    ],
-    ['a month of 19 days so far', ['month', 'app_token'], '2026-06-01:2026-06-19'],
-  ])(
-    '204 twice for %s, which is not over, leaves its rows, with exit code 65',
-    async (_, dimensions, requested) => {
-      const long = slice({
-        name: 'long',
-        dimensions: [...dimensions],
-        metrics: ['installs'],
-        datePeriod: daily.datePeriod,
-      });
-      const other = await openScenario([long], { simulator: { world: smallWorld } });
-      await runNight(other, new Date('2026-06-19T02:30:00Z'));
-      const before = await contentOf(other, 'long');
-      expect(before.length).toBeGreaterThan(0);
-      other.simulator.requested.reset();
-      other.simulator.script({ match: reports(), times: Infinity, fault: nothing });
-      const summary = await runNight(other, new Date('2026-06-20T02:30:00Z'));
-
-      expect(askedReports(other).map(({ period }) => period)).toEqual([requested, requested]);
-      expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
-      expect(await contentOf(other, 'long')).toEqual(before);
-    },
-  );
-
   test('--accept-loss takes 0 rows for a settled window after 1 request, and leaves the other days alone', async () => {
-    const others = "(from daily where day < '2026-05-10' or day >= '2026-05-14')";
+    const others = rowsOn(`not (${inSettled})`);
     const before = await contentOf(scenario, others);
-    script(Infinity, nothing);
-    const summary = await backfill(true);
+    const summary = await backfill(nothing, Infinity, true);
 
     expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
     expect(scenario.simulator.requested.counts.report).toBe(1);
-    expect(await contentOf(scenario, inSettled)).toEqual([]);
+    expect(await contentOf(scenario, rowsOn(inSettled))).toEqual([]);
     expect(await contentOf(scenario, others)).toEqual(before);
     expect(
-      await column(scenario, "select rows from ripen.periods where start_day = '2026-05-10'"),
+      await column(
+        scenario,
+        `select rows from ripen.periods where slice = '${nameOf()}' and start_day = '2026-05-10'`,
+      ),
     ).toEqual(['0']);
   });
+});
+
+test('204 twice for a report without a date dimension over 50 days, or a month of 19 days so far, leaves its rows', async () => {
+  const long = slice({
+    name: 'long',
+    dimensions: ['app_token', 'os_name'],
+    metrics: ['installs'],
+    datePeriod: daily.datePeriod,
+  });
+  const dimensions = ['month', 'app_token'];
+  const monthly = slice({ ...long, name: 'monthly', dimensions, grain: 'month' });
+  scenario = await openScenario([long, monthly], { simulator: { world: smallWorld } });
+  await runNight(scenario, new Date('2026-06-19T02:30:00Z'));
+  const stored = () => Promise.all([contentOf(scenario, 'long'), contentOf(scenario, 'monthly')]);
+  const before = await stored();
+  for (const rows of before) expect(rows.length).toBeGreaterThan(0);
+  scenario.simulator.requested.reset();
+  script(Infinity, nothing);
+  const summary = await runNight(scenario, new Date('2026-06-20T02:30:00Z'));
+
+  const [whole, month] = ['2026-05-01:2026-06-19', '2026-06-01:2026-06-19'];
+  const periods = askedReports(scenario).map(({ period }) => period);
+  expect(periods.sort()).toEqual([whole, whole, month, month]);
+  expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
+  expect(summary.failures.map(({ slice: name }) => name).sort()).toEqual(['long', 'monthly']);
+  expect(await lastRun(scenario)).toMatchObject({ exit_code: 65 });
+  expect(await stored()).toEqual(before);
 });
 
 test('no rows after an answer that was none is no second word on a day: it is requested once more, and its rows stay', async () => {
