@@ -78,36 +78,37 @@ const newest = (folder: string, ending: string): string =>
       .at(-1) ?? '',
   );
 
+const checkpointCut = (): void => truncateSync(newest(log(), '.checkpoint.parquet'), 30);
+const checkpointMissing = (): void =>
+  writeFileSync(join(log(), '_last_checkpoint'), '{"version":77,"size":3}');
+
 test.each([
-  ['that lacks its first commit', 3, () => rmSync(join(log(), `${'0'.repeat(20)}.json`))],
-  ['that lacks a commit between', 3, () => rmSync(join(log(), `${'0'.repeat(19)}1.json`))],
-  ['with a commit that is cut short', 3, () => truncateSync(newest(log(), '.json'), 30)],
+  ['that lacks its first commit', 3, [() => rmSync(join(log(), `${'0'.repeat(20)}.json`))]],
+  ['that lacks a commit between', 3, [() => rmSync(join(log(), `${'0'.repeat(19)}1.json`))]],
+  ['with a commit that is cut short', 3, [() => truncateSync(newest(log(), '.json'), 30)]],
   [
-    'with a checkpoint that is cut short',
+    'with a checkpoint that is cut short, or that names one which is missing,',
     CHECKPOINT_EVERY + 2,
-    () => truncateSync(newest(log(), '.checkpoint.parquet'), 30),
+    [checkpointCut, checkpointMissing],
   ],
-  [
-    'that names a checkpoint which is missing',
-    CHECKPOINT_EVERY + 2,
-    () => writeFileSync(join(log(), '_last_checkpoint'), '{"version":77,"size":3}'),
-  ],
-  ['that is missing', 3, () => rmSync(log(), { recursive: true })],
-])('a log %s begins anew with a checkpoint', async (_, nights, spoil) => {
+  ['that is missing', 3, [() => rmSync(log(), { recursive: true })]],
+])('a log %s begins anew with a checkpoint', async (_, nights, spoils) => {
   for (let night = 0; night < nights; night += 1) await sample.publish([tables()]);
-  await restate(sample.warehouse, '2026-01-02', 7);
-  spoil();
-  await sample.publish([tables()]);
   const path = join(sample.path('tables'), 'network_daily');
-  expect(await readDelta(path)).toEqual(await held());
-  const version = versionsOf(path).at(-1) ?? -1;
-  expect(version).toBe(nights);
-  const hint: unknown = JSON.parse(readFileSync(join(log(), '_last_checkpoint'), 'utf8'));
-  expect(hint).toMatchObject({ version });
-  expect(existsSync(newest(log(), '.checkpoint.parquet'))).toBe(true);
-  await restate(sample.warehouse, '2026-01-02', 1);
-  await sample.publish([tables()]);
-  expect(await readDelta(path)).toEqual(await held());
+  for (const [at, spoil] of spoils.entries()) {
+    await restate(sample.warehouse, '2026-01-02', 7);
+    spoil();
+    await sample.publish([tables()]);
+    expect(await readDelta(path)).toEqual(await held());
+    const version = versionsOf(path).at(-1) ?? -1;
+    expect(version).toBe(nights + 2 * at);
+    const hint: unknown = JSON.parse(readFileSync(join(log(), '_last_checkpoint'), 'utf8'));
+    expect(hint).toMatchObject({ version });
+    expect(existsSync(newest(log(), '.checkpoint.parquet'))).toBe(true);
+    await restate(sample.warehouse, '2026-01-02', 1);
+    await sample.publish([tables()]);
+    expect(await readDelta(path)).toEqual(await held());
+  }
 });
 
 test('tables whose logs are all damaged are refused, as nothing says whose they are', async () => {

@@ -5,13 +5,9 @@ import { expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
-import { combined, duplicatedRow, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
-import type { JsonDocument } from '../support/simulator/answer.ts';
-import { rowsOf } from '../support/simulator/mutations.ts';
 import type { Quirks } from '../support/simulator/quirks.ts';
-import { createWorld } from '../support/simulator/world.ts';
 import { textWith } from '../support/matching.ts';
 
 let scenario: Scenario;
@@ -41,7 +37,7 @@ const tooHeavy = (maxRows: number): (() => void) =>
     fault: { kind: 'too_heavy', maxRows },
   });
 
-test('504 for more than 20 rows splits windows of 7 days, whose sum equals an undisturbed load', async () => {
+test('504 for more than 20 rows splits windows of 7 days, whose sum is the truth', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   // 4 rows a day: 5 days fit.
   tooHeavy(20);
@@ -53,15 +49,6 @@ test('504 for more than 20 rows splits windows of 7 days, whose sum equals an un
   expect(split.map(({ period }) => daysOf(period))).toEqual([7, 7, 6]);
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
-
-  const content = '(select * exclude (_load_id) from daily)';
-  const disturbed = await contentOf(scenario, content);
-  await scenario.close();
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  await runNight(scenario, NOW);
-  // A first one, and all other days in one that its answer allows.
-  expect(askedReports(scenario).map(({ period }) => daysOf(period))).toEqual([7, 13]);
-  expect(await contentOf(scenario, content)).toEqual(disturbed);
 });
 
 test('a time-out is taken as too heavy: 7 days that hang are asked for in halves of 4 and 3', async () => {
@@ -195,47 +182,12 @@ async function openHeavy(declared: typeof divided, quirks: Partial<Quirks>): Pro
   });
 }
 
-/** The value that most rows of the 2 days have. */
-function mostFrequent(dimension: string): string {
-  const query = new URLSearchParams({
-    ...divided.parameters,
-    dimensions: divided.dimensions.join(),
-    metrics: 'installs',
-    date_period: TWO_DAYS,
-    format_dates: 'false',
-  });
-  const counts = new Map<string, number>();
-  for (const row of createWorld(world).report(query, NOW)?.rows ?? []) {
-    const value = JSON.stringify(Reflect.get(row, dimension));
-    counts.set(value, (counts.get(value) ?? 0) + 1);
-  }
-  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0].slice(1, -1) ?? '';
-}
-
 const askingForWhole = reports({ dimensions: 'day' });
 
 const wholes = (): string[] =>
   askedReports(scenario).flatMap(({ query, status }) =>
     query.get('dimensions') === 'day' && status === 200 ? [query.get('date_period') ?? ''] : [],
   );
-
-test('2 heavy days with rows whose network or country is NULL fail by name, and nothing of them is loaded', async () => {
-  const nulls = new Map(
-    ['network', 'country_code'].map((name) => [name, [mostFrequent(name)]] as const),
-  );
-  await openHeavy(divided, { nulls });
-  const summary = await runNight(scenario, NOW);
-  expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
-  expect(summary.failures.map(({ window }) => window ?? '').sort()).toEqual([
-    '2026-05-30:2026-05-30',
-    '2026-05-31:2026-05-31',
-  ]);
-  for (const { message } of summary.failures)
-    expect(message).toEqual(textWith('a value may be in neither part'));
-  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
-  expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
-  expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['0']);
-});
 
 test('2 heavy days without NULL load, equal to the truth, and the whole of each is asked for once', async () => {
   await openHeavy(divided, {});
@@ -245,55 +197,6 @@ test('2 heavy days without NULL load, equal to the truth, and the whole of each 
   expect(stored).toEqual(truth);
   expect(wholes().sort()).toEqual(['2026-05-30:2026-05-30', '2026-05-31:2026-05-31']);
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
-});
-
-test('a heavy day with an identical row twice, which all totals count twice, loads one of them, with a warning', async () => {
-  await openHeavy(
-    slice({ ...given, datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } } }),
-    {},
-  );
-  let row: JsonDocument | undefined;
-  const nameOf = (each: JsonDocument | undefined): string =>
-    JSON.stringify([each?.['network'], each?.['country_code']]);
-  const twice = (report: JsonDocument): JsonDocument => {
-    row ??= rowsOf(report).find(({ installs }) => Number(installs) > 0);
-    const at = rowsOf(report).findIndex((each) => nameOf(each) === nameOf(row));
-    const totals = ['installs', 'cost'].map((name) => wrongTotal(name, Number(row?.[name])));
-    // The whole has no such row, but counts it in its totals.
-    const isWhole = rowsOf(report).every((each) => !('network' in each));
-    return at < 0 && !isWhole
-      ? report
-      : combined(...(isWhole ? [] : [duplicatedRow(at)]), ...totals)(report);
-  };
-  scenario.simulator.script({
-    match: reports(),
-    times: Infinity,
-    fault: { kind: 'report', mutate: twice },
-  });
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  expect(wholes()).toEqual(['2026-05-31:2026-05-31']);
-  const { stored, truth } = await storedAndTrue(scenario, divided, '2026-05-31:2026-05-31', NOW);
-  expect(stored).toEqual(truth);
-  expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['DUPLICATE_ROWS']);
-});
-
-test('2 heavy days with a filter of metrics load as unverifiable, and say why: no coarser report has the same rows', async () => {
-  const filtered = slice({ ...given, parameters: { installs__gte: '1' } });
-  await openHeavy(filtered, {});
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  const { stored, truth } = await storedAndTrue(scenario, filtered, TWO_DAYS, NOW);
-  expect(stored.length).toBeGreaterThan(40);
-  expect(stored).toEqual(truth);
-  expect(wholes()).toEqual([]);
-  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual([
-    'unverifiable',
-  ]);
-  expect(
-    await column(
-      scenario,
-      "select distinct message from ripen.warnings where code = 'PARTS_NOT_PROVEN'",
-    ),
-  ).toEqual([textWith('a filter of a metric')]);
 });
 
 test.each([

@@ -119,8 +119,7 @@ test('a hole of 16 days behind yesterday is counted as missing, and filled by th
 });
 
 test.each([
-  ['month', ['2026-03-31', '2026-04-01', '2026-04-02', '2026-05-01'], '2026-03-01:2026-04-30'],
-  ['week', ['2026-03-29', '2026-03-30', '2026-03-31', '2026-04-06'], '2026-03-23:2026-04-05'],
+  ['month', ['2026-03-31', '2026-04-01', '2026-05-01'], '2026-03-01:2026-04-30'],
 ] as const)(
   'from the start of the %s to yesterday, yesterday is loaded on each night of %j, and no day is left out of %s',
   async (bucket, nights, days) => {

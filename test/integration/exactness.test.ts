@@ -45,6 +45,7 @@ async function expectExact(
 
 const period = { first: { daysAgo: 40 }, last: { daysAgo: 1 } };
 const DAYS = '2026-04-22:2026-05-31';
+const TEN_DAYS = '2026-05-22:2026-05-31';
 const metrics = [
   'installs',
   'clicks',
@@ -126,7 +127,7 @@ test('all 8 dimension filters and all 6 metric filters reach the service and com
       name,
       dimensions: ['day', 'os_name', 'country_code'],
       metrics: ['installs', 'cost'],
-      datePeriod: period,
+      datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } },
       parameters,
     });
   await expectExact(
@@ -138,7 +139,7 @@ test('all 8 dimension filters and all 6 metric filters reach the service and com
         filtered(`m_${suffix}`, { [`installs__${suffix}`]: metricThreshold }),
       ),
     ],
-    DAYS,
+    TEN_DAYS,
   );
 });
 
@@ -148,7 +149,7 @@ async function someInstalls(): Promise<string> {
   const query = new URLSearchParams({
     dimensions: 'day,os_name,country_code',
     metrics: 'installs',
-    date_period: DAYS,
+    date_period: TEN_DAYS,
     attribution_type: 'all',
     format_dates: 'false',
   });

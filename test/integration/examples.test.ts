@@ -203,7 +203,6 @@ test('the status has spend and revenue of the newest 60 days, what is final of t
 
 test.each([
   ['+14:00', '2026-05-31T10:30:00Z', '2026-06-01T10:30:00Z'],
-  ['+00:00', '2026-06-01T02:30:00Z', '2026-06-02T02:30:00Z'],
   ['-12:00', '2026-06-01T12:30:00Z', '2026-06-02T12:30:00Z'],
 ] as const)(
   'totals of days in %s that a second night moved, from %s to %s, are those of full days after their end: the youngest of 1',
@@ -212,7 +211,8 @@ test.each([
       name: 'network_daily',
       dimensions: ['day', 'app_token'],
       metrics: ['installs', 'cost'],
-    };
+      datePeriod: { first: { daysAgo: 12 }, last: { daysAgo: 1 } },
+    } as const;
     const moved = slice({ ...given, utcOffset: utcOffset(offset), refresh: 'nightly' });
     const scenario = await openScenario([moved], { simulator: { world: smallWorld } });
     for (const night of [first, second]) await scenario.night(new Date(night));

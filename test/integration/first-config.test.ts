@@ -7,6 +7,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { check, init, plan, readConfig, sync, type Config } from '../../src/index.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { startAccount } from '../support/grown-account.ts';
+import { smallWorld } from '../support/night.ts';
 import { openInstallation, TOKEN, type Installation } from '../support/installation.ts';
 
 let installation: Installation;
@@ -46,7 +47,7 @@ async function complaintsAbout(config: Config): Promise<string[]> {
 }
 
 test('of the simulator it names apps, currency, cohort ages and events; check finds nothing, plan and sync work', async () => {
-  const simulator = await startSimulator({ token: TOKEN });
+  const simulator = await startSimulator({ token: TOKEN, world: smallWorld });
   const { config } = await written(simulator.url);
   expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
     ['network_daily', 'day'],

@@ -8,7 +8,6 @@ import { sortedRows } from '../support/delta-reader.ts';
 import { changeRows, empty, reload } from '../support/ledger-fixtures.ts';
 import { textWith } from '../support/matching.ts';
 import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
-import { compilePublisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 /** So many that a week is the longest unit for a file. */
@@ -229,24 +228,5 @@ describe('publishing to a bucket refuses', () => {
       message: textWith('was not requested over plain http'),
     };
     await expect(sample.publish([elsewhere])).rejects.toMatchObject(failure);
-  });
-
-  test('to work without the package of the S3 client, and says what to install; a lake on a disk needs it not', async () => {
-    const bare = await compilePublisher({ without: ['@aws-sdk'] });
-    onTestFinished(async () => bare.remove());
-    const local = { kind: 'parquet', path: sample.path('lake'), mode: 0o644 } as const;
-    const printed: unknown = JSON.parse(await bare.publish(sample, [store.lake(PREFIX), local]));
-    expect(printed).toMatchObject({
-      published: [{ path: sample.path('lake') }],
-      failures: [
-        {
-          code: 'USAGE_INVALID',
-          message:
-            'The lake s3://example-bucket was not opened: @aws-sdk/client-s3 is not installed.',
-          hint: 'Install it beside ripen: npm install @aws-sdk/client-s3',
-        },
-      ],
-    });
-    expect(store.requests).toEqual([]);
   });
 });
