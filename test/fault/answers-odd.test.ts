@@ -7,22 +7,24 @@ import type { Slice } from '../../src/model/slice.ts';
 import {
   type Aim,
   type AnsweringWorld,
-  bareObject,
   batchesAsked,
-  beside,
   type Change,
   gridOf,
   inBatches,
-  noContent,
-  nullRows,
   openAnswering,
-  refused,
-  short,
-  slow,
   type TrueRow,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
+import {
+  bareObject,
+  beside,
+  noContent,
+  nullRows,
+  refused,
+  short,
+  slow,
+} from '../support/odd-answers.ts';
 import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 

@@ -14,17 +14,12 @@ import {
   type Change,
   copyOf,
   countAsked,
-  cut,
   gridOf,
   inBatches,
-  noContent,
-  noRows,
-  noRowsButTotals,
   openAnswering,
-  refused,
-  short,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
+import { cut, noContent, noRows, noRowsButTotals, refused, short } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
 const DAYS = ['2026-05-30', '2026-05-31'];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day } from '../../src/model/calendar.ts';
 import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { type Change, gridOf, noContent, openAnswering } from '../support/answering.ts';
+import { type Change, gridOf, openAnswering } from '../support/answering.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
 import { type Cases, loadCases, tableOf } from '../support/cases.ts';
@@ -13,6 +13,7 @@ import { column, lastRun, query, storedAndTrue, contentOf } from '../support/con
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, askedReports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import { noContent } from '../support/odd-answers.ts';
 import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
@@ -400,7 +401,9 @@ test('204 twice for a report without a date dimension over 50 days, or a month o
   const periods = askedReports(scenario).map(({ period }) => period);
   expect(periods.sort()).toEqual([whole, whole, month, month]);
   expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
-  expect(summary.failures.map(({ slice: name }) => name).sort()).toEqual(['long', 'monthly']);
+  expect(new Set(summary.failures.map(({ slice: name }) => name))).toEqual(
+    new Set(['long', 'monthly']),
+  );
   expect(await lastRun(scenario)).toMatchObject({ exit_code: 65 });
   expect(await stored()).toEqual(before);
 });

@@ -6,22 +6,24 @@ import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import {
   type AnsweringWorld,
-  beside,
   type Change,
   countAsked,
-  cut,
   gridOf,
   inBatches,
-  noContent,
-  noRows,
-  nullRows,
   openAnswering,
   type Pages,
-  refused,
-  short,
   withCells,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
+import {
+  beside,
+  cut,
+  noContent,
+  noRows,
+  nullRows,
+  refused,
+  short,
+} from '../support/odd-answers.ts';
 import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 

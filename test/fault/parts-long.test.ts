@@ -10,13 +10,12 @@ import {
   type Asking,
   gridOf,
   inBatches,
-  noContent,
   openAnswering,
-  refused,
   type TrueRow,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
+import { noContent, refused } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
 const metrics = ['installs', 'clicks', 'cost', 'sessions'];

@@ -19,17 +19,15 @@ import {
   countAsked,
   gridOf,
   inBatches,
-  noContent,
-  noRows,
   openAnswering,
   type Pages,
-  short,
   type TrueRow,
   withCells,
 } from '../support/answering.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { lastRun, query } from '../support/contents.ts';
 import { randomFrom } from '../support/kill-moments.ts';
+import { noContent, noRows, short } from '../support/odd-answers.ts';
 import {
   aimNames,
   completed,

@@ -8,11 +8,11 @@ import {
   type AnsweringWorld,
   countAsked,
   gridOf,
-  noContent,
   openAnswering,
   withCells,
 } from '../support/answering.ts';
 import { column, query } from '../support/contents.ts';
+import { noContent } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
 let world: AnsweringWorld;
