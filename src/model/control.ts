@@ -5,7 +5,16 @@
 
 import * as z from 'zod';
 
-import { bucketOf, day, dayAt, type DayInterval, MS_PER_DAY, spanOf } from './calendar.ts';
+import {
+  bucketOf,
+  type Day,
+  day,
+  dayAt,
+  type DayInterval,
+  lastDay,
+  MS_PER_DAY,
+  spanOf,
+} from './calendar.ts';
 import type { Metric } from './metric.ts';
 import { bucketFor, coverageOf, daysEarlier, type Period } from './period.ts';
 import { fingerprintOf, MAX_URL_BYTES, type Slice } from './slice.ts';
@@ -96,11 +105,14 @@ export function controlledDays(
     const changingMs = metrics.map(({ horizonMs }) => horizonMs ?? slice.lifetimeMs);
     const backMs = Math.max(controlMs, ...changingMs) + slice.settleMs;
     const { grain, utcOffset, weekStartsOn } = slice;
-    const oldest = daysEarlier(dayAt(planAt, utcOffset), Math.ceil(backMs / MS_PER_DAY) + 1);
-    // A part of a bucket would look like a total that has fallen.
-    const whole = bucketOf(oldest, bucketFor(grain ?? 'day'), weekStartsOn).start;
-    const start = whole > covered.start ? whole : covered.start;
-    return start < covered.end ? [{ start, end: covered.end }] : [];
+    const today = dayAt(planAt, utcOffset);
+    const oldest = daysEarlier(today, Math.ceil(backMs / MS_PER_DAY) + 1);
+    if (oldest >= covered.end) return [];
+    // A part of a bucket would look like a total that has fallen, to a slice that covers all of it.
+    const bucketAt = (of: Day) => bucketOf(of, bucketFor(grain ?? 'day'), weekStartsOn);
+    const { start } = bucketAt(oldest > covered.start ? oldest : covered.start);
+    const { end } = bucketAt(lastDay(covered));
+    return [{ start, end: end > today ? covered.end : end }];
   });
   return first === undefined ? null : spanOf(first, ...others);
 }
