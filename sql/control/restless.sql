@@ -1,19 +1,23 @@
 -- Metrics most of whose final totals moved in each of the last nights in which they were read: the service changes its history every
--- night, as by converting money at the rate of the day. Control totals may be read in several windows and runs a night.
+-- night, as by converting money at the rate of the day. Control totals may be read in several windows and runs a night. Those of
+-- periods that are too old to be read cannot move.
 -- $1 how many nights
 -- Returns one row per slice and metric: slice, metric.
 with nights as (
     select
         control,
         metric,
-        night
+        night,
+        min(start_day) as first_day
     from (
-        select distinct
+        select
             control,
             unnest(metrics) as metric,
-            read_at::date as night
+            read_at::date as night,
+            start_day
         from ripen.control_readings
     )
+    group by control, metric, night
     qualify row_number() over (partition by control, metric order by night desc) <= $1
 ),
 
@@ -48,7 +52,7 @@ counted as (
         count(*) as cells,
         count(m.control) as moved
     from cells as c
-    join nights as n on n.control = c.control and n.metric = c.metric
+    join nights as n on n.control = c.control and n.metric = c.metric and n.first_day <= c.period
     left join moves as m on m.control = c.control and m.metric = c.metric and m.period = c.period and m.night = n.night
     group by c.slice, c.metric, n.night
 )

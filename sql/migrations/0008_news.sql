@@ -155,6 +155,7 @@ with since as (
 ),
 
 -- Metrics most of whose final totals moved in several nights. They are told only once, so that one which came to rest stays among them.
+-- Final totals of periods that are too old to be read cannot move.
 restless as (
     select
         w.slice,
@@ -167,7 +168,16 @@ restless as (
         from ripen.warnings
         where code = 'METRIC_RESTLESS'
     ) as w
-    left join ripen.finality as f on f.slice = w.slice and f.metric = w.metric
+    join ripen.slice_tables as t on t.slice = w.slice and t.state = 'live'
+    join (
+        select
+            control,
+            min(start_day) as first_day
+        from ripen.control_readings
+        where read_at > (select since from since)
+        group by control
+    ) as r on r.control = t.control
+    left join ripen.finality as f on f.slice = w.slice and f.metric = w.metric and f.period >= r.first_day
     group by w.slice, w.metric
 ),
 

@@ -82,6 +82,18 @@ test('money that drifts by a millionth for every day, every night, costs at most
   expect(world.warnings().filter((text) => text.startsWith('METRIC_RESTLESS'))).toHaveLength(1);
 }, 300_000);
 
+test('a metric is restless although most of the final days are too old to be watched', async () => {
+  world = await openAnswering([daily], []);
+  for (const night of [1, 2, 3, 4, 5]) {
+    world.rows = rowsOn(night, 1e-6);
+    await world.night(night, {
+      config: { controlMs: 40 * MS_PER_DAY },
+      slices: [{ ...daily, metrics: ['installs', 'cost'] }],
+    });
+  }
+  expect(world.warnings().filter((text) => text.startsWith('METRIC_RESTLESS'))).toHaveLength(1);
+}, 60_000);
+
 test('a slice with a lifetime value asks for no more rows than without it', async () => {
   const growing = (night: number): TrueRow[] =>
     rowsOn(night, 0).map((row, at) => withCells(row, { cohort_revenue: `${1000 * night + at}` }));
@@ -181,4 +193,15 @@ test('control totals of a slice that is dropped, or of its oldest periods, go wi
   expect(await oldest()).toEqual({ first: '2026-03-11', totals: 4 * (days - 10), readings: 1 });
   await drop(scenario.config, { slice: 'other', agree: true });
   expect(await oldest()).toEqual({ first: null, totals: 0, readings: 0 });
+});
+
+test('a day that is dropped and loaded again has not moved', async () => {
+  world = await openAnswering([daily], rowsOn(1, 0));
+  for (const night of [1, 2]) await world.night(night, { config });
+  await drop(world.scenario.config, { slice: 'daily', before: day('2026-03-11'), agree: true });
+  const summary = await world.night(3, { config });
+  expect(summary.slices[0]?.periods['new']).toBeGreaterThan(0);
+  const moved = `select name from ripen.news where kind like '%moved'
+    union all select metric from ripen_internal.horizon_evidence where final_moved > 0`;
+  expect(await query(world.scenario, moved)).toEqual([]);
 });

@@ -173,6 +173,9 @@ describe('a total', () => {
     const periods = days.map((day) => ({ slice: 'old', start_day: day }));
     await storeRows(warehouse, 'ripen.periods', ...periods);
     expect(await moved()).toEqual(['2026-02-14 final total moved old installs 1 5 4']);
+    // Most of those that are read: older ones cannot move.
+    await warehouse.run(`update ripen.control_readings set start_day = '2026-02-01'`);
+    expect(await moved()).toEqual(['2026-02-14 restless total moved old  1 5 4']);
   });
 });
 
@@ -329,6 +332,14 @@ test('a second run of the night tells the news of the first one too, and so does
   await storeRows(warehouse, 'ripen.runs', backfill);
   const evening = await readStatus(config, warehouse, new Date('2026-02-14T21:00:00Z'));
   expect(evening.news.items).toHaveLength(1);
+});
+
+test('the night after a killed run tells the news of both', async () => {
+  await read('2026-02-12', { 'installs@2026-02-10': 6 });
+  await read('2026-02-13', { 'installs@2026-02-10': 8 });
+  await read('2026-02-14', {});
+  await warehouse.run(`update ripen.runs set status = 'running' where run_id = '2026-02-13'`);
+  expect(await moved()).toEqual(['2026-02-13 total moved daily installs 1 6 8']);
 });
 
 describe('the text', () => {
