@@ -66,7 +66,7 @@ export async function deleteSlice(
     await warehouse.alter(`drop view main.${identifier(view)}`);
   for (const { name } of tables) await warehouse.alter(`drop table if exists ${name}`);
   await warehouse.run(statement('drop/delete_control_totals'), [slice, null]);
-  await warehouse.run(statement('drop/delete_control_readings'), [slice]);
+  await warehouse.run(statement('drop/delete_control_readings'), [slice, null]);
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow))
     await warehouse.run(`delete from ${ledger.table_name} where slice = $1`, [slice]);
   await warehouse.run(statement('drop/delete_schema_changes'), [slice]);
@@ -83,6 +83,7 @@ export async function deletePeriods(
     await warehouse.run(`delete from ${table.name} where ${isDeleted(table)}`);
   const endDay = tables[0]?.endDay ?? before;
   await warehouse.run(statement('drop/delete_control_totals'), [slice, endDay]);
+  await warehouse.run(statement('drop/delete_control_readings'), [slice, endDay]);
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
     if (ledger.table_name === 'ripen.loads') continue;
     const ofSlice = `delete from ${ledger.table_name} where slice = $1`;
