@@ -75,7 +75,12 @@ function fateOf(period: Period, slice: Slice, how: Judging): Fate {
   if (rows > 0 || how.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
   const isStatedThere = isStated(how.totals, start);
   // The totals of a period that the slice cuts may be of other days.
-  if (isStatedThere === true && isWhole(period)) return how.isConfirmation ? 'refuse' : 'doubt';
+  if (isStatedThere === true && isWhole(period)) {
+    if (!how.isConfirmation) return 'doubt';
+    // An empty period is told once, and stays due until it has rows.
+    if (before?.rows === 0) return 'keep';
+    return before === undefined ? 'load' : 'refuse';
+  }
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
   const isNewlyEmpty = isStatedThere !== false && (before === undefined || before.rows > 0);
   return isNewlyEmpty && !how.isConfirmation ? 'doubt' : 'load';
@@ -177,7 +182,14 @@ export function guard(
       const recorded = share === first ? (rejects?.recorded ?? []) : [];
       const warnings = share === first ? warningsOf(answered, proven) : [];
       if (empty.length > 0) {
-        const message = `The service had no rows for ${empty.join(', ')}; loaded as empty; final once two runs agree.`;
+        const isRefuted = window.periods.some(
+          ({ period: { bucket } }) =>
+            !rows.get(bucket.start) && isStated(policy.totals, bucket.start) === true,
+        );
+        const end = isRefuted
+          ? 'control totals state values, so that it stays due'
+          : 'final once two runs agree';
+        const message = `The service had no rows for ${empty.join(', ')}; loaded as empty; ${end}.`;
         warnings.push({ code: 'EMPTY_PERIODS', message });
       }
       const what = { ...proven, ...policy, answered, window, empty, warnings };
