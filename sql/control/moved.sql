@@ -39,6 +39,8 @@ with cells as (
         t.control is not null
         and not coalesce(p.state = 'final' and p.load_id <= k.protected_load, false)
         and p.whole
+        -- One without rows that is not confirmed is due anyway.
+        and p.state <> 'empty'
         and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
 ),
 

@@ -40,7 +40,10 @@ compared as (
     where
         t.state = 'live'
         and p.whole
-        and p.fetched_at >= n.first_read_at
+        -- One that is not confirmed has no rows, whatever the service states.
+        and p.state <> 'empty'
+        -- Of a period that was loaded before, the first ones stand for those that it was loaded with.
+        and (p.fetched_at >= n.first_read_at or n.read_at > n.first_read_at)
         and p.ends_at + to_seconds(m.comparable_seconds) <= least(n.read_at, $1::timestamp)
     group by p.slice, p.start_day, m.metric
 )

@@ -182,8 +182,8 @@ describe('a total', () => {
 describe('how far the totals agree', () => {
   const agreement = async (): Promise<unknown[]> => {
     const report = await readStatus(config, warehouse, new Date('2026-02-14T12:00:00Z'));
-    const controls = report.slices.map(({ control }) =>
-      [control?.totals, control?.moved, control?.read_at.slice(11)].join(' '),
+    const controls = report.slices.map(
+      ({ control }) => `${control?.totals} ${control?.moved} ${control?.read_at.slice(11)}`,
     );
     return [...controls, newsText(report).lines.at(-1)];
   };
@@ -253,6 +253,20 @@ describe('how far the totals agree', () => {
     await read('2026-02-15', {}, ['revenue_d3']);
     const [again] = (await readStatus(config, warehouse, at)).slices;
     expect(again?.control).toMatchObject({ totals: 1, moved: 1 });
+  });
+
+  test('counts a total that was loaded before any were read, once it was read again', async () => {
+    configure(['daily', 'day', 'installs']);
+    await holdMeaning();
+    await warehouse.run(`update ripen.periods set fetched_at = '2026-02-11 06:00:00'`);
+    await read('2026-02-12', { 'installs@2026-02-10': 1 });
+    expect((await agreement())[0]).toBe('0 0 06:00:00Z');
+    await read('2026-02-14', { 'installs@2026-02-10': 3 });
+    expect((await agreement())[0]).toBe('1 1 06:00:00Z');
+    await warehouse.run(`update ripen.periods set state = 'empty'`);
+    expect((await agreement())[0]).toMatch(/^0 /);
+    config = { ...config, controlMs: null };
+    expect((await agreement())[0]).toBe('undefined undefined undefined');
   });
 
   test('counts a day of hours once, however many of these moved', async () => {

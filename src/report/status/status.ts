@@ -110,6 +110,7 @@ async function readControls(
   slices: readonly Slice[],
   planAt: Date,
 ): Promise<(slice: Slice) => SliceStatus['control'] | string> {
+  if (controlMs === null) return () => '`control` is off';
   const asOf = [timestamp(planAt)];
   const rows = (await warehouse?.rows(statement('status/control'), asOf, comparedTotals)) ?? [];
   // A value that still grew when its total was read has not moved.
@@ -133,7 +134,6 @@ async function readControls(
       const finals = moved.filter(({ isFinal }) => isFinal);
       return { read_at, totals, moved: cellsOf(moved), moved_final: cellsOf(finals) };
     }
-    if (controlMs === null) return '`control` is off';
     if (slice.grain === null) return 'the slice has no date dimension';
     return controlName(slice) === null ? 'its filters allow none' : 'none could be read yet';
   };
