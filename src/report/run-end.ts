@@ -13,7 +13,7 @@ import { auditText, isFailedAudit } from '../publish/audits.ts';
 import { writeOutput } from '../publish/places/replacement.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
 import type { RunSteps } from '../run/execute-run.ts';
-import type { SyncSummary } from '../run/summary.ts';
+import { failuresIn, type SyncSummary } from '../run/summary.ts';
 import { keepFailedStart, readFailedStart } from './status/failed-start.ts';
 import type { StatusReport } from './status/status-report.ts';
 import { readStatus, statusOf } from './status/status.ts';
@@ -209,7 +209,7 @@ function endText(
     return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
   const { failures, audits, status, as_of: asOf, run_id: runId, published } = summary;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
-  const count = failures.reduce((sum, { count: times = 1 }) => sum + times, 0);
+  const count = failuresIn(failures);
   let failed = count === 0 ? '' : `; ${countText(count, 'failure')}`;
   failed = exitCode === 0 ? '' : `${failed} (exit ${exitCode})`;
   const lines = [

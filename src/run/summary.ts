@@ -30,6 +30,9 @@ export interface FailureSummary {
   readonly count?: number;
 }
 
+export const failuresIn = (summarized: readonly Pick<FailureSummary, 'count'>[]): number =>
+  summarized.reduce((sum, { count = 1 }) => sum + count, 0);
+
 export interface SyncSummary {
   readonly run_id: string;
   readonly status: 'succeeded' | 'partial' | 'failed' | 'interrupted';

@@ -12,6 +12,7 @@ import {
 } from '../../src/report/terminal/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
 import { JsonLine, oneLine, printable } from '../../src/report/terminal/printable.ts';
+import { metricsText } from '../../src/report/terminal/metrics-text.ts';
 import { summaryText } from '../../src/report/terminal/summary-text.ts';
 import { columnsOf, tableText, textWidth } from '../../src/report/terminal/table.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
@@ -185,6 +186,15 @@ test('a summary shows windows, rows, reasons and how the run ended', () => {
       'partial in 1 min 05 s with 1 failure, as of 2026-02-14 02:30 UTC (run r1)',
     ].join('\n'),
   );
+});
+
+test('a merged failure counts as often as it happened, in the summary as in the metrics', () => {
+  const failures = summary.failures.map((failure) => ({ ...failure, count: 3 }));
+  expect(summaryText({ ...summary, failures })).toContain(' with 3 failures, ');
+  const end = { command: 'sync', endedAt: new Date(0), durationMs: 0, exitCode: 75 };
+  const text = metricsText({ ...end, summary: { ...summary, failures }, failure: null }, null);
+  for (const code of ['all', 'SOURCE_TIMEOUT'])
+    expect(text).toContain(`ripen_run_failures{command="sync",code="${code}"} 3\n`);
 });
 
 test('a summary without rejected rows has no column for them, and none of links that were not requested', () => {

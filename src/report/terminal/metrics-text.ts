@@ -1,7 +1,7 @@
 /** A run and its results as Prometheus metrics in a text file (exposition format 0.0.4); pure. */
 
 import type { Failure } from '../../errors.ts';
-import type { SyncSummary } from '../../run/summary.ts';
+import { failuresIn, type FailureSummary, type SyncSummary } from '../../run/summary.ts';
 import {
   healthStates,
   periodStates,
@@ -28,7 +28,8 @@ type Sample = readonly [labels: Readonly<Record<string, string>>, value: number 
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
   const { command, summary, failure } = end;
   const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
-  const codes = summary === null ? [failure.code] : summary.failures.map(({ code }) => code);
+  const failures: readonly Pick<FailureSummary, 'code' | 'count'>[] =
+    summary === null ? [{ code: failure.code }] : summary.failures;
   const one = (value: number): Sample[] => [[{ command }, value]];
   const loaded = summary?.slices ?? [];
   const metrics: (readonly [name: string, help: string, samples: readonly Sample[]])[] = [
@@ -51,9 +52,9 @@ export function metricsText(end: RunEnd, report: StatusReport | null): string {
     [
       'run_failures',
       'Failures by code; all is their number.',
-      ['all', ...new Set(codes)].map((code) => [
+      ['all', ...new Set(failures.map(({ code }) => code))].map((code) => [
         { command, code },
-        code === 'all' ? codes.length : codes.filter((each) => each === code).length,
+        failuresIn(failures.filter((each) => code === 'all' || each.code === code)),
       ]),
     ],
     [

@@ -1,7 +1,7 @@
 /** A run's summary for people. Pure. */
 
 import { auditText } from '../../publish/audits.ts';
-import type { SyncSummary } from '../../run/summary.ts';
+import { failuresIn, type SyncSummary } from '../../run/summary.ts';
 import {
   countText,
   elapsedText,
@@ -50,7 +50,7 @@ export function summaryText(summary: SyncSummary): string {
   );
   if (copies.length > 0) lines.push(`published ${copies.join(', ')}`);
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
-  const count = failures.reduce((sum, { count: times = 1 }) => sum + times, 0);
+  const count = failuresIn(failures);
   const failed = count === 0 ? '' : ` with ${countText(count, 'failure')}`;
   lines.push(
     `${summary.status} in ${elapsedText(ms)}${failed}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
