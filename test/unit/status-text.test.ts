@@ -81,7 +81,9 @@ describe('the status as text', () => {
     after: 215.5,
     change: 15.5,
   };
-  const report = sampleReport([{ ...three, restated: [{ ...cost, oldest_period: '2026-02-01' }] }]);
+  const refunds = { ...cost, metric: 'refunds', before: -200, after: -150, change: 50 };
+  const restated = [cost, refunds].map((metric) => ({ ...metric, oldest_period: '2026-02-01' }));
+  const report = sampleReport([{ ...three, restated }]);
 
   test('reads so in 80 columns', () => {
     expect(statusText(report).split('\n')).toStrictEqual([
@@ -111,6 +113,7 @@ describe('the status as text', () => {
       ].join('\n'),
     );
     expect(text).toMatch(/cost +10 +200 +215\.5 +\+15\.5 +\+7\.8 %\n/);
+    expect(text).toMatch(/refunds +10 +-200 +-150 +\+50 +\+25 %\n/);
     expect(text).toContain('█ final  ▒ maturing  · missing\n');
   });
 

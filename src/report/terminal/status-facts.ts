@@ -157,7 +157,9 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
     groupedText(periods),
     ...[before, after].map((amount) => (amount === null ? 'none' : amountText(amount))),
     amountText(change, 'signed'),
-    first > 0 || before === null || before === 0 ? '' : percentText(change, before, 'signed'),
+    first > 0 || before === null || before === 0
+      ? ''
+      : percentText(change, Math.abs(before), 'signed'),
   ]),
 });
 
