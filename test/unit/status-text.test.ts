@@ -80,9 +80,10 @@ describe('the status as text', () => {
     before: 200,
     after: 215.5,
     change: 15.5,
+    oldest_period: '2026-02-01',
   };
   const refunds = { ...cost, metric: 'refunds', before: -200, after: -150, change: 50 };
-  const restated = [cost, refunds].map((metric) => ({ ...metric, oldest_period: '2026-02-01' }));
+  const restated = [cost, refunds];
   const report = sampleReport([{ ...three, restated }]);
 
   test('reads so in 80 columns', () => {
