@@ -137,11 +137,12 @@ from read_parquet([${files.map(([page]) => literal(page?.file ?? '')).join(', ')
 
 /**
  * One row per key of a window, with the values of every batch of metrics that has the key. Copies of a row become one: those
- * with different values fail their window before its rows are used.
+ * with different values fail their window before its rows are used. No `attr_dependency` is the same as an empty one.
  */
 export function joinedRows({ dimensions, metrics }: Columns, rows: string): string {
-  const key = [WINDOW, ...dimensions.map(identifier), '"attr_dependency"'].join(', ');
-  const values = metrics.map(({ id }) => `any_value(${identifier(id)}) as ${identifier(id)}`);
+  const key = [WINDOW, ...dimensions.map(identifier)].join(', ');
+  const columns = ['attr_dependency', ...metrics.map(({ id }) => id)].map(identifier);
+  const values = columns.map((column) => `any_value(${column}) as ${column}`);
   const extra = identifier(EXTRA);
   return `select
     ${key},
@@ -149,7 +150,7 @@ export function joinedRows({ dimensions, metrics }: Columns, rows: string): stri
     list_reduce(list(${extra}) filter (where ${extra} is not null), lambda one, other: json_merge_patch(one, other)) as ${extra},
     string_agg(distinct ${REJECTED}, ',') as ${REJECTED}
 from ${rows}
-group by ${key}`;
+group by ${key}, coalesce("attr_dependency", '{}')`;
 }
 
 /** Groups values by a text, in the order of the first value of each group. */

@@ -149,6 +149,24 @@ test('of first loads of 2 days in batches, those with an odd answer once or twic
   }
 });
 
+test('rows whose attr_dependency is empty, null or left out, from batch to batch, are one row each', async () => {
+  const world = await openAnswering([batched], rows);
+  for (const [metric, dependency] of [
+    ['clicks', { attr_dependency: null }],
+    [LAST, {}],
+  ] as const)
+    world.rewrite({ metric }, (report) => ({
+      status: 200,
+      body: JSON.stringify({
+        ...report,
+        rows: report.rows.map(({ attr_dependency: _, ...row }) => ({ ...row, ...dependency })),
+      }),
+    }));
+  expect((await world.night(1)).failures).toEqual([]);
+  await expectTrue(world, batched);
+  expect(await column(world.scenario, 'select count(*) from daily')).toEqual([String(rows.length)]);
+});
+
 test('a batch of 1 day that is answered 204 for a whole night is asked for at most 3 times, and loaded by the next night', async () => {
   const first = { day: day('2026-05-30') };
   const oneDay: Slice = { ...batched, datePeriod: { first, last: first } };
