@@ -16,7 +16,13 @@ import {
   wholeOf,
 } from '../model/window.ts';
 import { MAX_DOUBTS } from '../extract/spool.ts';
-import { type Answered, type AnswerFacts, isBatched, type PeriodSum } from './answered.ts';
+import {
+  type Answered,
+  type AnswerFacts,
+  isBatched,
+  type PeriodSum,
+  sharedMetric,
+} from './answered.ts';
 import { isSettled } from './fate.ts';
 import type { NightTotals } from './outcome.ts';
 import { type AnswerProof, clauseOf, halfUnit, proveAnswer, SUM_ROUNDOFF } from './proof.ts';
@@ -91,13 +97,12 @@ const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows
 
 /** The batches of metrics of a part must have rows together, and the same sums of the metric they share, else the same keys. */
 function betweenBatches(answered: Answered): Disagreement[] {
-  const { answers, spooled, copies, periodRows } = answered;
+  const { answers, spooled, copies, periodRows, sharedSums } = answered;
   if (!isBatched(answered)) return [];
   const disagreements: Disagreement[] = [];
-  const [first] = answers;
-  const shared = first?.box.metrics.find((id) =>
-    answers.every(({ box }) => box.batchNo === first.box.batchNo || box.metrics.includes(id)),
-  );
+  const shared = sharedMetric(answered);
+  /** By first day of the period: the sum of the shared metric over the parts. */
+  const partSums = new Map<Day, number>();
   for (const partNo of spooled.window.parts.keys()) {
     const batches = answers.filter(({ box }) => box.partNo === partNo);
     const boxes = batches.map(({ box }) => box);
@@ -117,6 +122,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
       const most = Math.max(...sums.map((sum) => Math.abs(Number(sum?.distinctSum ?? 0))));
       const isLess = (sum: PeriodSum | undefined): boolean =>
         most - Math.abs(Number(sum?.distinctSum ?? 0)) > most * SUM_ROUNDOFF;
+      partSums.set(start, (partSums.get(start) ?? 0) + most);
       const suspects = boxes.filter((_, at) => isLess(sums[at]));
       if (suspects.length === 0) continue;
       const texts = [...new Set(sums.map((sum) => sum?.distinctSum ?? '0'))];
@@ -125,7 +131,18 @@ function betweenBatches(answered: Answered): Disagreement[] {
       disagreements.push({ clause, suspects, boxes, acceptedAfter });
     }
   }
-  if (shared !== undefined) return disagreements;
+  if (shared !== undefined) {
+    // A key that comes in several forms has several rows, in each of which the shared metric counts.
+    for (const [start, sum] of disagreements.length === 0 ? sharedSums : []) {
+      const once = partSums.get(start) ?? 0;
+      if (Math.abs(sum) - once <= once * SUM_ROUNDOFF) continue;
+      const clause = `the requests for its metrics did not have the same attr_dependency: joined, their rows had ${shared} of ${sum} instead of ${once} in the period of ${start}`;
+      const boxes = answers.map(({ box }) => box);
+      const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
+      disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter });
+    }
+    return disagreements;
+  }
   const keys = [...periodRows.values()].reduce((sum, rows) => sum + rows, 0);
   for (const batchNo of new Set(answers.map(({ box }) => box.batchNo))) {
     const batch = answers.filter(({ box }) => box.batchNo === batchNo);

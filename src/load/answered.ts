@@ -76,10 +76,20 @@ export interface Answered extends Readable {
   readonly periodRows: ReadonlyMap<Day, number>;
   /** The same with identical rows counted once; in a cube, the values other than zero. */
   readonly periodValues: ReadonlyMap<Day, number>;
+  /** Sums of the metric that all batches share, over their joined rows, by first day of the period. */
+  readonly sharedSums: ReadonlyMap<Day, number>;
 }
 
 export const isBatched = ({ answers }: Pick<Readable, 'answers'>): boolean =>
   answers.some(({ box }) => box.batchNo > 0);
+
+/** Returns the metric that the requests for all batches of metrics have in common. */
+export function sharedMetric({ answers }: Pick<Readable, 'answers'>): string | undefined {
+  const [first] = answers;
+  return first?.box.metrics.find((id) =>
+    answers.every(({ box }) => box.batchNo === first.box.batchNo || box.metrics.includes(id)),
+  );
+}
 
 /** Returns the pages of a window that have rows. */
 export const pagesOf = ({ answers }: Pick<Readable, 'answers'>): StagedPage[] =>

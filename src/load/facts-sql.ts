@@ -1,6 +1,7 @@
 /** SQL on the staged rows of a batch: their sums, and what the checks read. Pure: names, types and days in, SQL out. */
 
 import { FAST_DIGITS } from '../model/column-type.ts';
+import type { Metric } from '../model/metric.ts';
 import { BODY } from '../extract/columns/reading.ts';
 import { additiveOf, type Columns, periodOf } from '../warehouse/tables/target.ts';
 import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
@@ -122,15 +123,20 @@ from (
 group by all`;
 }
 
-/** Counts, by window and period, the rows and values of some windows after batches of metrics are joined and copies are one row. */
+/**
+ * Counts, by window and period, the rows and values of some windows after batches of metrics are joined and copies are one row,
+ * and sums the metric that the batches share.
+ */
 export const countJoined = (
   { columns, period, answers }: Staged,
   windowNos: readonly number[],
+  shared: Metric | undefined,
 ): string => `select
     ${WINDOW} as window_no,
     (${period})::varchar as start_day,
     count(*) as rows,
-    ${valuesIn(columns)} as values
+    ${valuesIn(columns)} as values,
+    [${shared === undefined ? '' : sumText(exactSum(identifier(shared.id), shared.type), shared.type)}]::varchar[] as sums
 from (
 ${joinedRows(columns, `(select * from ${answers} where ${WINDOW} in (${windowNos.join(', ')}))`)}
 )

@@ -15,6 +15,7 @@ import {
   type PeriodSum,
   type Readable,
   type ReadableAnswer,
+  sharedMetric,
 } from './answered.ts';
 import {
   countAnswers,
@@ -38,7 +39,13 @@ const countedRow = z.object({
   magnitudes: z.array(z.number().nullable()),
   non_zero: z.array(count.nullable()),
 });
-const joinedRow = countedRow.pick({ window_no: true, start_day: true, rows: true, values: true });
+const joinedRow = countedRow.pick({
+  window_no: true,
+  start_day: true,
+  rows: true,
+  values: true,
+  sums: true,
+});
 const distinctRow = countedRow.pick({ window_no: true, answer_no: true, sums: true }).extend({
   start_day: dayShape,
 });
@@ -79,11 +86,13 @@ async function answeredIn(
   const joinedNos = staged.windows.flatMap((window) =>
     isBatched(window) || copied.includes(window.windowNo) ? [window.windowNo] : [],
   );
+  const metrics = additiveOf(staged.columns);
+  const batched = staged.windows.find(isBatched);
+  const shared = metrics.find(({ id }) => batched !== undefined && id === sharedMetric(batched));
   const joined =
     joinedNos.length === 0
       ? []
-      : await warehouse.rows(countJoined(staged, joinedNos), [], joinedRow);
-  const metrics = additiveOf(staged.columns);
+      : await warehouse.rows(countJoined(staged, joinedNos, shared), [], joinedRow);
   const factsOf = (
     { windowNo }: Readable,
     answer: ReadableAnswer,
@@ -174,6 +183,11 @@ async function answeredIn(
       copies: keys?.copies ?? [],
       periodRows,
       periodValues: countsOf(joinedNos.includes(windowNo) ? joined : ofAnswers, 'values'),
+      sharedSums: new Map(
+        joined.flatMap(({ window_no, start_day: start, sums: [sum] }) =>
+          window_no === windowNo && start !== null ? [[start, Number(sum ?? 0)] as const] : [],
+        ),
+      ),
     });
   }
   return answered;

@@ -20,6 +20,8 @@ import {
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { cut, noContent, noRows, noRowsButTotals, refused, short } from '../support/odd-answers.ts';
+import { textWith } from '../support/matching.ts';
+import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 const DAYS = ['2026-05-30', '2026-05-31'];
@@ -320,4 +322,17 @@ describe('a cube of 6 metrics of one age, in 2 batches', () => {
     );
     expect(world.truth(curve, values)).toHaveLength(72);
   });
+});
+
+test('a batch whose keys have another attr_dependency than those of the others fails with exit code 65, and no cell is loaded', async () => {
+  const world = await openAnswering([batched], rows);
+  world.rewrite({ metric: LAST }, (report) =>
+    json({ ...report, rows: report.rows.map((row) => ({ ...row, attr_dependency: undefined })) }),
+  );
+  const { failures } = await world.night(1);
+  expect(failures.map(({ message }) => message)).toEqual([
+    textWith('did not have the same attr_dependency'),
+  ]);
+  expect(await lastRun(world.scenario)).toEqual({ status: 'failed', exit_code: 65 });
+  expect(await world.cells(batched)).toEqual([]);
 });

@@ -350,6 +350,7 @@ function answered(
     copies,
     periodRows,
     periodValues: periodRows,
+    sharedSums: new Map(),
   };
   return { facts, stored };
 }
