@@ -327,7 +327,10 @@ describe('a cube of 6 metrics of one age, in 2 batches', () => {
 test('a batch whose keys have another attr_dependency than those of the others fails with exit code 65, and no cell is loaded', async () => {
   const world = await openAnswering([batched], rows);
   world.rewrite({ metric: LAST }, (report) =>
-    json({ ...report, rows: report.rows.map((row) => ({ ...row, attr_dependency: undefined })) }),
+    json({
+      ...report,
+      rows: report.rows.map((row) => ({ ...row, attr_dependency: { campaign_id_network: '1' } })),
+    }),
   );
   const { failures } = await world.night(1);
   expect(failures.map(({ message }) => message)).toEqual([
