@@ -174,7 +174,7 @@ export async function auditNight(
     else {
       const facts = { audit: audit.name, rows: audit.rows };
       const hint =
-        'Nothing was published, and readers keep the last good night. Correct the data or the audit, then run `ripen publish`.';
+        'Nothing was published. Correct the data or the audit, then run `ripen publish`.';
       held.push(new Failure('AUDIT_HELD', message, { facts, hint }));
     }
   }

@@ -27,10 +27,10 @@ export async function assertOwnTarget(
   try {
     const origin = await copyAt(target).owner(own, signal);
     if (origin === null || origin.warehouse === own.id) return origin;
-    const message = `The publish target ${target.path} was a copy of the warehouse ${origin.warehouse}, not of ${own.path}, which is ${own.id ?? 'new'}.`;
+    const message = `${target.path} is a copy of another warehouse (${origin.warehouse}), not of ${own.path} (${own.id ?? 'new'}).`;
     throw new Failure('WAREHOUSE_FOREIGN', message, {
       facts: { target: target.path, found: origin.warehouse, expected: own.id },
-      hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to start again.',
+      hint: 'Set another path under publish. If the warehouse was lost, copy the published snapshot to its path, or move the copy away to start again.',
     });
   } catch (error) {
     signal.throwIfAborted();

@@ -107,7 +107,7 @@ async function reportFailedStart(
 
 function unreadBy({ emit }: ReportContext): (error: unknown) => null {
   return (error) => {
-    const message = `The report of the run's end says nothing of the slices, as the status could not be read: ${asFailure(error).message}`;
+    const message = `The status could not be read, so metrics and messages lack the slices: ${asFailure(error).message}`;
     emit(warningEvent('STATUS_UNREAD', message));
     return null;
   };
@@ -186,7 +186,7 @@ async function deliverReport(
     config.notify.length === 0;
   if (isSlip || (summary !== null && summary.status !== 'succeeded')) return;
   await keepFailedStart(config.warehouse, failure, endedAt).catch((error: unknown) => {
-    const message = `Whether a later run has recovered is not known: ${textOf(error)}`;
+    const message = `Whether this run started could not be recorded, so \`ripen status\` does not show it: ${textOf(error)}`;
     emit(warningEvent('NOTIFY_FAILED', message));
   });
 }

@@ -109,7 +109,7 @@ export async function readControls(
     const warned = await warnedSlices(run, 'CONTROL_UNREAD');
     const [first] = names;
     if (first === undefined || names.some((name) => warned.has(name))) continue;
-    const message = `The control totals of ${names.join(', ')} could not be read, so that these are loaded without them: ${failure.message}`;
+    const message = `The control totals of ${names.join(', ')} could not be read, so they are not compared tonight: ${failure.message}`;
     warn({ code: 'CONTROL_UNREAD', message }, first, run);
     await saveWarnings(run);
   }

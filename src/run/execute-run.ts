@@ -133,8 +133,8 @@ function deadlineFailure(
   deadlineMs: number | null,
   { lastSetback = null }: ServiceStatistics,
 ): Failure {
-  const because = lastSetback === null ? '' : `; the latest request failed: ${lastSetback}`;
-  const message = `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded${because}.`;
+  const because = lastSetback === null ? '' : ` The last request failed: ${lastSetback}.`;
+  const message = `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before all windows were loaded.${because}`;
   return new Failure('DEADLINE_PASSED', message, {
     facts: { deadline_ms: deadlineMs, because: lastSetback },
     hint: 'Run again: loaded data is kept, and only the rest is requested.',

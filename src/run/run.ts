@@ -64,7 +64,8 @@ export interface Run {
 export function reportPlan({ slice, windows, storedNewer }: SlicePlan, run: Run): void {
   const { forced } = run.request;
   if (storedNewer > 0) {
-    const message = `${storedNewer} periods were fetched after the as-of instant and were left as they are.`;
+    const periods = storedNewer === 1 ? '1 period' : `${storedNewer} periods`;
+    const message = `${periods} fetched after --as-of ${storedNewer === 1 ? 'was' : 'were'} left unchanged.`;
     warn({ code: 'AS_OF_OLDER', message }, slice.name, run);
   }
   const periods = periodsByReason(windows);

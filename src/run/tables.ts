@@ -213,7 +213,8 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
   );
   for (const { slice, metric, periods, newest, horizon_days: horizon, last_age: age } of changed) {
     const days = newest.join(', ') + (periods > newest.length ? ', …' : '');
-    const message = `${periods} final ${periods === 1 ? 'total' : 'totals'} of ${metric} changed after the horizon of ${horizon}d, as late as age ${age}: ${days}.`;
+    const totals = periods === 1 ? 'total' : 'totals';
+    const message = `${periods} final ${totals} of ${metric} changed after the horizon of ${horizon}d, the last at age ${age} days: ${days}.`;
     warn({ code: 'FINAL_CHANGED', message }, slice, run);
   }
 }
@@ -230,7 +231,7 @@ export async function warnOfLostApps(
       slices.set(app, [...(slices.get(app) ?? []), target.slice.name]);
   }
   for (const [app, names] of slices) {
-    const message = `filters-data no longer lists the app ${app}, and no answer named it: its stored values were kept in ${names.join(', ')}.`;
+    const message = `The app ${app} is no longer listed and has no new rows; its stored values are kept in ${names.join(', ')}.`;
     warn({ code: 'ACCESS_LOST', message }, null, run);
   }
 }

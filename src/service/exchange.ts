@@ -148,15 +148,15 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, error);
   const words = code === NO_HTTP ? textOf(error) : code;
   if (isAnswered)
-    return new Setback('cut', code, `broke off inside the answer: ${words}`, { cause });
+    return new Setback('cut', code, `broke off inside the response: ${words}`, { cause });
   if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
     const way = proxy === '' ? request.origin : `${request.origin} through the proxy ${proxy}`;
     return new Setback('unsent', code, `could not reach ${way}: ${code}`, { cause });
   }
   const met =
     code === NO_HTTP
-      ? 'received something other than an answer'
-      : 'lost its connection before an answer arrived';
+      ? 'received something other than a response'
+      : 'lost its connection before a response arrived';
   return new Setback('unanswered', code, `${met}: ${words}`, { cause });
 }
 

@@ -142,7 +142,7 @@ test.for([
 
     await fillBut(installation, freeKib * KIB);
     const { code, err, out } = await sync(installation, 1);
-    expect(err.match(/STORAGE_FAILED: The disk was full/g)).toHaveLength(1);
+    expect(err.match(/STORAGE_FAILED: The disk of /g)).toHaveLength(1);
     expect(code).toBe(74);
     expect(toldBy(out)).toStrictEqual(summary);
     expect(differences(before, await contentsOf(snapshot))).toStrictEqual([]);

@@ -177,7 +177,7 @@ test('a lake where Delta tables lie, and Delta tables where a lake lies, are ref
     [lakeAt(inside('tables')), 'plain files', 'Delta tables'],
     [tablesAt(inside('lake')), 'Delta tables', 'plain files'],
   ] as const) {
-    const message = `The folder ${target.path}, meant for ${wanted}, held ${held} of an earlier configuration.`;
+    const message = `The folder ${target.path} contains ${held} of an earlier configuration, not ${wanted}.`;
     expect(await refusal({ publish: [target] })).toMatchObject({ code: 'USAGE_INVALID', message });
   }
 });
@@ -196,7 +196,7 @@ test('another warehouse, or its copy, is refused as a target and stays as it was
     [snapshotAt(path('warehouse.duckdb')), path('warehouse.duckdb')],
   ] as const) {
     const before = await readFile(file);
-    const message = `The publish target ${target.path} was a copy of the warehouse ${theirs}, not of ${scenario.config.warehouse}, which is ${own}.`;
+    const message = `${target.path} is a copy of another warehouse (${theirs}), not of ${scenario.config.warehouse} (${own}).`;
     const said = { code: 'WAREHOUSE_FOREIGN', message, hint: textWith('move the copy away') };
     expect(await refusal({ publish: [target] })).toMatchObject(said);
     const { failures, published } = await publishVerb({ ...scenario.config, publish: [target] });

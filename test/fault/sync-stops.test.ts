@@ -82,7 +82,7 @@ test('a token reset after 8 of 20 windows keeps what was committed, fails once, 
 
 test.each<[string, Fault, string]>([
   ['hang', { kind: 'silence' }, '2.5 s'],
-  ['are answered 503', { kind: 'status', status: 503 }, '; the latest request failed: '],
+  ['are answered 503', { kind: 'status', status: 503 }, '. The last request failed: '],
 ])(
   'a deadline that passes while 19 of 20 windows %s keeps the 1 that loaded and says so',
   async (_, fault, says) => {

@@ -172,7 +172,15 @@ const summary: SyncSummary = {
   published: [{ kind: 'parquet', path: '/lake', files_written: 15 }],
   audits: [],
   failures: [
-    { code: 'SOURCE_TIMEOUT', slice: 'network_daily', window: null, message: 'm', hint: null },
+    {
+      code: 'SOURCE_TIMEOUT',
+      slice: 'network_daily',
+      window: null,
+      message: 'm',
+      hint: null,
+      // As grouped: a night has one number of failures in every form.
+      count: 5,
+    },
   ],
 };
 
@@ -183,7 +191,7 @@ test('a summary shows windows, rows, reasons and how the run ended', () => {
       'network_daily      8/9  18,234         2         6  1 new, 14 maturing',
       'service: 12 partners; 340 links, 0 no longer listed; 31 requests, 2 retried, at most 14 at once, 1.2 MB',
       'published parquet /lake (15 files)',
-      'partial in 1 min 05 s with 1 failure, as of 2026-02-14 02:30 UTC (run r1)',
+      'partial in 1 min 05 s with 5 failures, as of 2026-02-14 02:30 UTC (run r1)',
     ].join('\n'),
   );
 });

@@ -278,7 +278,7 @@ describe('at the top, before the slices', () => {
       sampleSlice({ name: `slice_${index}`, days: 20, metrics: [], missing: [index] }),
     );
     expect(wordsOfPage(sampleReport(slices))).toMatch(
-      /slice_4: 1 period never loaded, the oldest \S+ Run [^;]*; if it fails, the failure says why. and 2 more slice_5: /,
+      /slice_4: 1 period never loaded, the oldest \S+ Run [^;]*. and 2 more slice_5: /,
     );
   });
 });

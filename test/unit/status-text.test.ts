@@ -90,7 +90,7 @@ describe('the status as text', () => {
     expect(statusText(report).split('\n')).toStrictEqual([
       'The last sync, as of 2026-02-14 02:30 UTC, succeeded, but something needs attention.',
       '  daily: 1 period never loaded, the oldest 2026-01-29.',
-      '    hint: Run `ripen sync --slice daily`; if it fails, the failure says why.',
+      '    hint: Run `ripen sync --slice daily`.',
       '',
       '/srv/warehouse.duckdb, as of 2026-02-14 03:00 UTC',
       '',
@@ -128,7 +128,7 @@ describe('the status as text', () => {
     const text = statusText(sampleReport([never], { runs: [] }));
     expect(text).toMatch(/daily +0 % +0\/3 +\S+ +never loaded/);
     expect(text).toMatch(
-      /^There is no run yet\.\n {2}Nothing was loaded yet\.\n {4}hint: Run `ripen sync`\./,
+      /^There is no run yet\.\n {2}Nothing is loaded yet\.\n {4}hint: Run `ripen sync`\./,
     );
     expect(text).not.toContain('fetched');
   });
@@ -172,6 +172,12 @@ describe('whether all is well', () => {
       message: 'It was killed, its machine stopped, or the disk was full.',
       hint: 'Run `ripen sync` again; loaded data is kept.',
     });
+    const publishing = { ...killed, refreshed: 'partial', failures: [timeOut] };
+    const late = sampleReport([sound], { runs: [sampleRun(publishing)] }).health.findings;
+    expect(late.map(({ message }) => message)).toStrictEqual([
+      'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.',
+      'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s',
+    ]);
   });
 
   test.each([
@@ -306,7 +312,7 @@ describe('how a slice ripens', () => {
 
   test('names the metrics of which it is not known how values mature, and says nothing where it was not asked for', () => {
     expect(textOf({ horizons: [seen] })).toContain(
-      'maturation of installs not known yet: 8 periods read at one age have to become final',
+      'the maturation of installs is not known yet: it needs 8 final periods that were read at the same age',
     );
     expect(
       statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }])),
@@ -388,7 +394,7 @@ describe('how a slice ripens', () => {
     expect(healthOf(sampleReport(slices), null).findings).toEqual([
       {
         message: 'daily and 2 other slices: 1 period never loaded, the oldest 2026-01-29.',
-        hint: 'Run `ripen sync`; if it fails, the failure says why.',
+        hint: 'Run `ripen sync`.',
       },
       {
         message:

@@ -84,7 +84,7 @@ export function parquetCopy(target: TargetOf<'parquet'>): Copy {
 
 /** Returns the failure for a folder of the other kind: readers would read both. */
 export function otherKind(root: string, wanted: string, stored: string): Failure {
-  const message = `The folder ${root}, meant for ${wanted}, held ${stored} of an earlier configuration.`;
+  const message = `The folder ${root} contains ${stored} of an earlier configuration, not ${wanted}.`;
   return new Failure('USAGE_INVALID', message, {
     facts: { path: root },
     hint: 'Publish to a folder of its own, or remove this one.',

@@ -45,12 +45,14 @@ export function healthOf(
   const judged = newest === undefined || online === undefined ? [] : [...new Set([newest, online])];
   const failedStart = start !== null && !runs.some(({ started_at: at }) => at > start.at) && start;
   if (failedStart) add('failed', `${failedStart.code}: ${failedStart.message}`, failedStart.hint);
-  if (online === undefined) add('watch', 'Nothing was loaded yet.', 'Run `ripen sync`.');
-  for (const { status, failures } of judged) {
+  if (online === undefined) add('watch', 'Nothing is loaded yet.', 'Run `ripen sync`.');
+  for (const { status, refreshed, failures } of judged) {
     if (status === 'running') {
-      const message = `It was killed, its machine stopped, or the disk was full.`;
+      const message =
+        refreshed === null
+          ? 'It was killed, its machine stopped, or the disk was full.'
+          : 'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
       add('failed', message, RUN_AGAIN);
-      continue;
     }
     const groups = groupedFailures(failures).map(({ code, message, hint }): Finding => {
       return { state: 'failed', message: `${code}: ${message}`, hint };
@@ -147,7 +149,7 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
   if (latest === undefined || agoMs <= LATE_MS)
     return alikeSlices(lacks).map(({ slices: names, first: { slice, lack }, count }): Finding => {
       const command = count === 1 ? `ripen sync --slice ${slice}` : 'ripen sync';
-      const hint = `Run \`${command}\`; if it fails, the failure says why.`;
+      const hint = `Run \`${command}\`.`;
       return { state: 'watch', message: `${names ?? ''}: ${lack}.`, hint };
     });
   const periods = counts.reduce((sum, number) => sum + number, 0);

@@ -147,13 +147,13 @@ export async function withRemedy<F extends PrintedFailure>(failure: F, config: C
   if (failure.code !== 'STORAGE_FAILED' || !failure.message.includes(FULL_DISK)) return failure;
   const folder = dirname(warehouse);
   const disk = await statfs(folder).catch(() => null);
-  const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} of it is free`;
+  const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} free,`;
   return {
     ...failure,
     // The disk was full for all of them.
     slice: null,
     window: null,
-    message: `The disk was full when a run wrote below ${folder} or a copy:${free}, and a run needs ${sizeText(MIN_FREE_BYTES)}`,
-    hint: `Delete what is not needed on that disk, such as ${warehouse}.archive (raw answers) or copies that no longer are targets, and run it again.`,
+    message: `The disk of ${folder} or of a copy is full:${free} and a run needs ${sizeText(MIN_FREE_BYTES)}`,
+    hint: `Free space on that disk, for example ${warehouse}.archive (raw responses) or copies that are no longer published, then run again.`,
   };
 }

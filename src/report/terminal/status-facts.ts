@@ -266,7 +266,7 @@ export function unknownMaturation({
     .map(({ metric }) => metric);
   if (unknown.length === 0 || noControl !== null) return [];
   return [
-    `maturation of ${namesText(unknown)} not known yet: ${MIN_PERIODS} periods read at one age have to become final`,
+    `the maturation of ${namesText(unknown)} is not known yet: it needs ${MIN_PERIODS} final periods that were read at the same age`,
   ];
 }
 
