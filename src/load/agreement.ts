@@ -4,7 +4,7 @@
  * doubted. What is not over yet may move between two requests. Pure.
  */
 
-import type { Day } from '../model/calendar.ts';
+import { type Day, isWithin } from '../model/calendar.ts';
 import { endOf, isWhole } from '../model/period.ts';
 import {
   type Box,
@@ -26,7 +26,6 @@ import {
 import { isSettled } from './fate.ts';
 import type { NightTotals } from './outcome.ts';
 import { type AnswerProof, clauseOf, halfUnit, proveAnswer, SUM_ROUNDOFF } from './proof.ts';
-import { isWithin } from './window-checks.ts';
 
 interface Disagreement {
   /** As the end of a sentence about the window. */

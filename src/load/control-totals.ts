@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { addDays, type Day, type DayInterval } from '../model/calendar.ts';
+import { addDays, type Day, type DayInterval, isWithin } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import {
   asScript,
@@ -129,8 +129,8 @@ export async function readNightTotals(
   for (const { slice, control, starts } of periods) {
     const read = new Map<Day, Map<string, number>>();
     totals.set(slice.name, read);
-    for (const start of control === null ? [] : starts) {
-      if (!control?.days.some((days) => days.start <= start && start < days.end)) continue;
+    for (const start of starts) {
+      if (control === null || !control.days.some((days) => isWithin(start, days))) continue;
       read.set(start, new Map());
       const { name } = control;
       const request = requests.get(name) ?? { start, end: addDays(start, 1), metrics: [] };

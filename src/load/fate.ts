@@ -8,6 +8,7 @@ import {
   addDays,
   type Day,
   daysBetween,
+  isWithin,
   lastDay,
   MS_PER_DAY,
   startOfDayAt,
@@ -26,7 +27,6 @@ import type {
   Replacement,
   StoredPeriod,
 } from './outcome.ts';
-import { isWithin } from './window-checks.ts';
 
 /** Younger periods may lose rows to late rejections. */
 const SETTLED_AFTER_MS = 7 * MS_PER_DAY;

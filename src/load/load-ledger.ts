@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
+import { type Day, isWithin, startOfDayAt, unionOf } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { PeriodRecord } from '../model/ledger.ts';
 import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY } from '../model/maturity.ts';
@@ -21,7 +21,6 @@ import type { Answered, Reject } from './answered.ts';
 import { isStated } from './fate.ts';
 import type { Load, StoredPeriod } from './outcome.ts';
 import type { Replaced } from './table-sql.ts';
-import { isWithin } from './window-checks.ts';
 
 const storedRow = z.object({ slice: z.string(), periods: periodsShape });
 
@@ -187,7 +186,7 @@ function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
   const byAge = metricsByAge(slice, columns.metrics);
   const ages = slice.cube === undefined ? null : JSON.stringify([...byAge.keys()]);
   const periods = loads.flatMap((load) => periodsOf(load, slice, byAge, counted));
-  const deletions = joined(loads.map(({ window }) => window.replaced)).map((days) =>
+  const deletions = unionOf(loads.map(({ window }) => window.replaced)).map((days) =>
     bound('load/delete_periods', [
       slice.name,
       fingerprint,
@@ -253,18 +252,6 @@ function periodsOf(
       return recordOf({ ...fetched, age, rows: loaded + kept }, metrics, slice);
     });
   });
-}
-
-/** The intervals in order of time; those that touch or overlap become one. */
-export function joined(intervals: readonly DayInterval[]): DayInterval[] {
-  const ranges: { start: Day; end: Day }[] = [];
-  for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
-    const last = ranges.at(-1);
-    if (last !== undefined && next.start <= last.end)
-      last.end = next.end > last.end ? next.end : last.end;
-    else ranges.push({ ...next });
-  }
-  return ranges;
 }
 
 /** Returns a statement that records rejected rows, if there are any. */

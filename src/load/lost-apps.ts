@@ -5,14 +5,13 @@
 
 import * as z from 'zod';
 
-import type { Day } from '../model/calendar.ts';
+import { type Day, unionOf } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
 import { appColumn, lostIn, type LostApps } from '../warehouse/tables/lost-apps.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { count, dayShape, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { joined } from './load-ledger.ts';
 import type { Staged } from './staged-sql.ts';
 import { countReplaced } from './table-sql.ts';
 
@@ -59,7 +58,7 @@ export async function rowsWithout(
   { target, staged }: { readonly target: Target; readonly staged: Staged },
   warehouse: Warehouse,
 ): Promise<ReadonlyMap<Day, number>> {
-  const counts = joined(staged.windows.map(({ spooled }) => spooled.window.replaced)).map((days) =>
+  const counts = unionOf(staged.windows.map(({ spooled }) => spooled.window.replaced)).map((days) =>
     countReplaced(target, days, lost),
   );
   const rows = await warehouse.rows(counts.join('\nunion all\n'), [], countRow);

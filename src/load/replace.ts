@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import type { Day } from '../model/calendar.ts';
+import { type Day, unionOf } from '../model/calendar.ts';
 import { describeTables } from '../warehouse/tables/describing.ts';
 import { alterTypes } from '../warehouse/tables/slice-table.ts';
 import { tableColumns, type Target, valueType } from '../warehouse/tables/target.ts';
@@ -10,7 +10,7 @@ import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pagesOf } from './answered.ts';
-import { type AgeCounts, joined, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
+import { type AgeCounts, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
 import type { Load, Loaded, Replacement } from './outcome.ts';
 import { columnsFor } from './read-pages.ts';
 import type { Staged } from './staged-sql.ts';
@@ -31,9 +31,9 @@ const storedRow = z.object({
   start_day: dayShape,
   age: z.string(),
   rows: count,
-  non_zero: count,
+  values: count,
 });
-const keptRow = storedRow.omit({ slice: true, non_zero: true });
+const keptRow = storedRow.omit({ slice: true, rows: true });
 
 /** Replaces the rows of windows, all or none. Returns per table their results, and the target with columns as wide as needed. */
 export async function replaceWindows(
@@ -71,7 +71,7 @@ export async function replaceWindows(
           ...staged,
           pages: staged.pages.filter(({ windowNo }) => windowNos.has(windowNo)),
         },
-        ranges: joined(loads.map(({ window }) => window.replaced)),
+        ranges: unionOf(loads.map(({ window }) => window.replaced)),
         rows: rowsOf(replacements),
         hasCopies,
         // Pages are only known to be in order in themselves.
@@ -105,17 +105,16 @@ export async function replaceWindows(
         keptSql.length === 0
           ? []
           : await warehouse.rows(keptSql.join('\nunion all\n'), [], keptRow);
-      const ofSlice = stored.filter(({ slice }) => slice === name);
+      const ofSlice = isCounted ? [] : stored.filter(({ slice }) => slice === name);
       const rows = new Map<Day, number>(
         isCounted ? loads.flatMap(({ answered }) => [...answered.periodRows]) : [],
       );
-      for (const { start_day: start, rows: more } of isCounted ? [] : ofSlice)
+      for (const { start_day: start, rows: more } of ofSlice)
         rows.set(start, (rows.get(start) ?? 0) + more);
-      const ages = byAge(ofSlice, ({ non_zero: values }) => values);
       slices.push({
         target,
         loads,
-        counted: { rows, ages, kept: byAge(kept, (row) => row.rows) },
+        counted: { rows, ages: byAge(ofSlice), kept: byAge(kept) },
         isKnown,
       });
     }
@@ -143,15 +142,10 @@ export async function replaceWindows(
   });
 }
 
-function byAge<Row extends z.infer<typeof keptRow>>(
-  counts: readonly Row[],
-  countOf: (row: Row) => number,
-): AgeCounts {
+function byAge(counts: readonly z.infer<typeof keptRow>[]): AgeCounts {
   const ages = new Map<string, Map<Day, number>>();
-  for (const row of counts) {
-    const starts = ages.get(row.age) ?? new Map<Day, number>();
-    ages.set(row.age, starts.set(row.start_day, countOf(row)));
-  }
+  for (const { age, start_day: start, values } of counts)
+    ages.set(age, (ages.get(age) ?? new Map<Day, number>()).set(start, values));
   return ages;
 }
 

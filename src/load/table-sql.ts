@@ -61,7 +61,7 @@ group by 1`;
 
 /** Counts the rows that stay in any case, also by age of a cube. */
 export const countKept = (target: Target, days: DayInterval, lost: string): string =>
-  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.value === undefined ? "''" : 'age'} as age, ${counted(target)} as rows
+  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.value === undefined ? "''" : 'age'} as age, ${counted(target)} as values
 ${replacedRows(target, days, null)} and (${lost})
 group by 1, 2`;
 

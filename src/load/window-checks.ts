@@ -3,16 +3,13 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { type Day, type DayInterval, weekdayNames, weekdayOf } from '../model/calendar.ts';
+import { type Day, isWithin, weekdayNames, weekdayOf } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Rejects } from './answered.ts';
 import { duplicateKeys, rejectedRows } from './facts-sql.ts';
 import { beginsInWeek, type Staged } from './staged-sql.ts';
-
-export const isWithin = (day: Day, { start, end }: DayInterval): boolean =>
-  start <= day && day < end;
 
 /** Returns the failure of a window with rows of days outside it, or of weeks that begin on another day than `week_starts_on`. */
 export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {

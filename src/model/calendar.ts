@@ -41,6 +41,20 @@ export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): D
     first,
   );
 
+export const isWithin = (of: Day, { start, end }: DayInterval): boolean => start <= of && of < end;
+
+/** Returns the union of intervals, in order of time: those that touch or overlap become one. */
+export function unionOf(intervals: readonly DayInterval[]): DayInterval[] {
+  const ranges: { start: Day; end: Day }[] = [];
+  for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
+    const last = ranges.at(-1);
+    if (last !== undefined && next.start <= last.end)
+      last.end = next.end > last.end ? next.end : last.end;
+    else ranges.push({ ...next });
+  }
+  return ranges;
+}
+
 export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
 /** By number. */
 export const weekdayNames = [

@@ -5,9 +5,8 @@
 
 import * as z from 'zod';
 
-import { joined } from '../load/load-ledger.ts';
 import type { NightControl } from '../load/control-totals.ts';
-import { type DayInterval, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
+import { type DayInterval, daysBetween, MS_PER_DAY, unionOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import {
   type Control,
@@ -70,7 +69,7 @@ export async function readControls(
     const maxDays = sizes.find((size) => size.control === name)?.max_days ?? null;
     const plan = await planControl(run, targets, control, maxDays);
     // What another run read as of this instant or later stays.
-    const read = joined(daysRead(tonight, name, metrics));
+    const read = unionOf(daysRead(tonight, name, metrics));
     const isRead = ({ requested }: Window): boolean =>
       read.some(({ start, end }) => start <= requested.start && requested.end <= end);
     const windows = plan?.windows.filter((window) => !isRead(window)) ?? [];
