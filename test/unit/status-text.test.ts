@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { Failure } from '../../src/errors.ts';
 import { healthOf } from '../../src/report/status/health.ts';
 import { statusText } from '../../src/report/terminal/status-text.ts';
 import { textWidth } from '../../src/report/terminal/table.ts';
@@ -157,6 +158,13 @@ describe('whether all is well', () => {
         },
       ],
     });
+  });
+
+  test('a clock behind the fetches on record is one finding, whatever seems late by it', () => {
+    const clock = new Failure('FETCH_IN_FUTURE', 'fetched tomorrow', { hint: 'Set the clock.' });
+    const { headline, findings } = healthOf(sampleReport([three]), clock);
+    expect(headline).toMatch(/, succeeded, but something needs attention\.$/);
+    expect(findings).toEqual([{ message: 'fetched tomorrow', hint: 'Set the clock.' }]);
   });
 
   test('a run that was killed is failed, and running again is the remedy', () => {

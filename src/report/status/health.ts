@@ -60,7 +60,8 @@ export function healthOf(
     findings.push(...gravest(groups));
     if (status === 'interrupted') add('watch', 'A signal stopped the run.', RUN_AGAIN);
   }
-  if (online !== undefined) findings.push(...lateFindings(report));
+  // By a wrong clock nothing can be called late.
+  if (online !== undefined && future === null) findings.push(...lateFindings(report));
   for (const { code, message } of warnings) if (code === 'AUDIT_FAILED') add('watch', message);
   if (future !== null) add('failed', future.message, future.hint);
   const rejected = rejectedRows.reduce((sum, { rows }) => sum + rows, 0);
@@ -87,7 +88,7 @@ export function healthOf(
       // The failures of audits are left out once something was published.
       end = `was held back by an audit${failures.length === 0 ? ', and published later' : ''}`;
     const run = `The last ${command}, as of ${minuteOf(asOf)}, ${end}`;
-    const isDoubtful = state === 'watch' && status === 'succeeded';
+    const isDoubtful = state !== 'well' && status === 'succeeded';
     headline = `${run}${isDoubtful ? ', but something needs attention' : ''}.`;
     if (state === 'well') headline = `All is well. ${run}.`;
   }
