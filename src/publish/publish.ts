@@ -8,6 +8,7 @@ import type { Failure } from '../errors.ts';
 import { failedEvent, warningEvent, type Emit } from '../events.ts';
 import { insertRows, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { auditNight } from './audits.ts';
 import { Contents } from './contents.ts';
 import { asPublishFailure, assertOwnTarget, copyAt } from './copies.ts';
 import { publisherOf } from './places/database.ts';
@@ -84,6 +85,18 @@ export async function publish(
       await session.run(statement('publish/record_copies'), [current.number]);
   });
   return { published, failures };
+}
+
+/** Publishes a night, and tells which audits hold it back. Throws as `auditNight` and `publish` do. */
+export async function publishAudited(
+  config: Pick<Config, 'audits' | 'slices' | 'publish'>,
+  warehouse: Warehouse,
+  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
+): Promise<Publication> {
+  const { held } = await auditNight(config, warehouse, { emit, signal });
+  for (const failure of held) emit(failedEvent(failure));
+  if (held.length > 0) return { published: [], failures: held };
+  return publish(config, warehouse, { emit, signal });
 }
 
 /** Returns an instant to the minute. */

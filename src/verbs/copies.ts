@@ -2,7 +2,6 @@
 
 import type { Config } from '../config/config.ts';
 import type { DropOptions, Dropped, Loss } from './drop.ts';
-import { failedEvent } from '../events.ts';
 import type { AccountLakes } from '../publish/words/ddl.ts';
 import type { Engine } from '../publish/words/engines.ts';
 import type { Exported, ExportOptions } from '../publish/export.ts';
@@ -18,8 +17,7 @@ import {
 /** Updates all copies. A target that fails does not stop the others, but one that cannot be written at all does. */
 export const publish = verb(
   async (config: Config, options: Circumstances = {}): Promise<Publication> => {
-    const { publish: publishCopies } = await import('../publish/publish.ts');
-    const { auditNight } = await import('../publish/audits.ts');
+    const { publishAudited } = await import('../publish/publish.ts');
     const { refreshJoins } = await import('../account/joins.ts');
     const { assertWritable } = await import('../publish/places/destinations.ts');
     const { assertNoFutureFetch } = await import('../warehouse/ledger.ts');
@@ -28,10 +26,7 @@ export const publish = verb(
     return onWarehouse(config, 'write', resolved, async (warehouse) => {
       await assertNoFutureFetch(warehouse, config.slices, resolved.planAt);
       await refreshJoins(warehouse);
-      const { held } = await auditNight(config, warehouse, resolved);
-      for (const failure of held) resolved.emit(failedEvent(failure));
-      if (held.length > 0) return { published: [], failures: held };
-      return publishCopies(config, warehouse, resolved);
+      return publishAudited(config, warehouse, resolved);
     });
   },
 );

@@ -9,13 +9,11 @@ import { randomUUID } from 'node:crypto';
 import { dropEntries, entriesToDrop } from '../extract/archive.ts';
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { failedEvent } from '../events.ts';
 import { refreshJoins } from '../account/joins.ts';
 import type { Day } from '../model/calendar.ts';
 import { SLICE_NAME } from '../model/slice.ts';
-import { auditNight } from '../publish/audits.ts';
 import { assertOwnCopies } from '../publish/copies.ts';
-import { publish, type Publication } from '../publish/publish.ts';
+import { type Publication, publishAudited } from '../publish/publish.ts';
 import { assertWritable } from '../publish/places/destinations.ts';
 import type { Circumstances } from '../run/circumstances.ts';
 import { deletePeriods, deleteSlice, tablesOfSlice } from '../warehouse/deleting.ts';
@@ -77,13 +75,7 @@ export async function dropSlice(
     });
     if (SLICE_NAME.test(slice)) await dropEntries(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
-    const { held } = await auditNight(config, warehouse, { emit, signal });
-    for (const failure of held) emit(failedEvent(failure));
-    if (held.length > 0) return { dropped: loss, published: [], failures: held };
-    return {
-      dropped: loss,
-      ...(await publish({ publish: config.publish }, warehouse, { emit, signal })),
-    };
+    return { dropped: loss, ...(await publishAudited(config, warehouse, { emit, signal })) };
   });
 }
 
