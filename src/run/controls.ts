@@ -86,25 +86,25 @@ export async function readControls(
   const failures = await readPlans(plans);
   // A metric that the service refuses must not cost the others their control totals.
   const refused = failures.filter(({ failure }) => failure.code === 'SOURCE_REFUSED');
-  const alone = [...new Set(refused.map(({ slice }) => slice.name))].flatMap((name) => {
-    const control = controls.find(({ slice }) => slice.name === name);
-    const plan = plans.find(({ slice }) => slice.name === name);
-    if (plan === undefined || control === undefined || control.members.length < 2) return [];
-    return control.members.map((member) => planAlone(plan, member));
-  });
+  const membersOf = new Map(controls.map(({ slice, members }) => [slice.name, members]));
+  const alone: SlicePlan[] = [];
+  for (const plan of plans) {
+    const members = membersOf.get(plan.slice.name) ?? [];
+    if (members.length < 2 || !refused.some(({ slice }) => slice.name === plan.slice.name))
+      continue;
+    for (const member of members) {
+      const planned = planAlone(plan, member);
+      membersOf.set(planned.slice.name, [member]);
+      alone.push(planned);
+    }
+  }
   const unread = failures.filter(
     ({ slice }) => !alone.some((plan) => plan.slice.control === slice.control),
   );
   if (alone.length > 0) unread.push(...(await readPlans(alone)));
   for (const { failure, slice } of unread) {
     if (failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage') throw failure;
-    const names = slices
-      .filter(
-        (member) =>
-          controlName(member) === slice.control &&
-          (slice.name === slice.control || slice.name === memberName(slice.control, member)),
-      )
-      .map(({ name }) => name);
+    const names = (membersOf.get(slice.name) ?? []).map(({ name }) => name);
     const warned = await warnedSlices(run, 'CONTROL_UNREAD');
     const [first] = names;
     if (first === undefined || names.some((name) => warned.has(name))) continue;
@@ -176,12 +176,10 @@ async function planControl(
 /** The same for the metrics of one member alone. */
 function planAlone(plan: SlicePlan, member: Slice): SlicePlan {
   const { metrics } = member;
-  const slice = { ...plan.slice, name: memberName(plan.slice.name, member), metrics };
+  const slice = { ...plan.slice, name: `${plan.slice.name}-${member.name}`, metrics };
   const windows = plan.windows.map((window) => windowOf(slice, window.fingerprint, window.periods));
   return { ...plan, slice, windows };
 }
-
-const memberName = (control: string | undefined, { name }: Slice): string => `${control}-${name}`;
 
 /** A metric that does not add up in one of the slices is not summed. */
 function controlTargets(plans: readonly SlicePlan[], catalog: Catalog, members: Targets): Targets {
