@@ -108,7 +108,14 @@ function openSource(run: Run, service: Service): Source {
     discard,
     async finish() {
       await crawled;
-      await refreshNamed({ ...run, service, clock }, failedApps);
+      const { links } = config;
+      if (request.command === 'sync' && links !== null && !run.signal.aborted) {
+        await orReport(run, async () => {
+          const crawl = { ...run, service, clock };
+          for (const failure of await refreshNamedLinks(crawl, links, failedApps))
+            fail(failure, null, run);
+        });
+      }
       // With a wrong clock, answers that must be kept would be removed.
       const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
       if (config.archiveMs === null || !isTimeKnown) return;
@@ -207,17 +214,6 @@ async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>): Promis
       fail(failure, null, crawl);
       failedApps.add(failure.facts['app_token']);
     }
-  });
-}
-
-/** Crawls the apps whose loaded rows name unknown links. Fails as `refreshDimensions` does. */
-async function refreshNamed(crawl: Crawl, failedApps: ReadonlySet<unknown>): Promise<void> {
-  const { config, request, signal } = crawl;
-  const { links } = config;
-  if (request.command !== 'sync' || links === null || signal.aborted) return;
-  await orReport(crawl, async () => {
-    for (const failure of await refreshNamedLinks(crawl, links, failedApps))
-      fail(failure, null, crawl);
   });
 }
 

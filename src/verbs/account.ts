@@ -65,7 +65,7 @@ export const catalog = verb(
     const { word = '', section = null } = options;
     const request =
       section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-    const items = await connected(config, options, async ({ service, signal }) =>
+    const items = await onService(config, options, async ({ service, signal }) =>
       service.filtersData(request, signal),
     );
     const searched = word.toLowerCase();
@@ -79,14 +79,14 @@ export const catalog = verb(
 /** Every partner, in the service's order. */
 export const partners = verb(
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> =>
-    connected(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
+    onService(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
 );
 
 /** Returns the network links of an app or, with `parent`, that link's children. */
 export const links = verb(
   async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
     const { app, parent = null } = options;
-    return connected(config, options, async ({ service, signal }) =>
+    return onService(config, options, async ({ service, signal }) =>
       allPages(service.links(app, parent, signal)),
     );
   },
@@ -99,7 +99,7 @@ export const links = verb(
 export const createLink = verb(
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
     const { app, name, parent = null } = options;
-    return connected(config, options, async (writing) =>
+    return onService(config, options, async (writing) =>
       create(writing, { appToken: app, name, parent }),
     );
   },
@@ -113,7 +113,7 @@ export const updateLink = verb(
       ...(partner === undefined ? {} : { partnerId: partner }),
       ...(costData === undefined ? {} : { costDataEnabled: costData }),
     };
-    return connected(config, options, async (writing) => update(writing, app, link, change));
+    return onService(config, options, async (writing) => update(writing, app, link, change));
   },
 );
 
@@ -141,7 +141,7 @@ export const sendSpend = verb(
   },
 );
 
-async function connected<T>(
+async function onService<T>(
   config: Config,
   options: Circumstances,
   use: (writing: LinkWriting) => Promise<T>,

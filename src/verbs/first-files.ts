@@ -35,7 +35,7 @@ data/
 analytics/
 `;
 
-/** The path is the same from `src/start/`, `dist/start/` and `dist/bundle/`. */
+/** The path is the same from `src/verbs/`, `dist/verbs/` and `dist/bundle/`. */
 const bundled = async (name: string): Promise<string> =>
   readFile(new URL(`../../config/${name}`, import.meta.url), 'utf8');
 

@@ -61,8 +61,8 @@ export async function readStatus(
       return withStars(stated, listed, loaded);
     }),
   );
-  const controls = await readControls(config, warehouse, configured, planAt);
-  const slices = await readSlices(warehouse, configured, planAt, controls);
+  const agreement = await readAgreement(config, warehouse, configured, planAt);
+  const slices = await readSlices(warehouse, configured, planAt, agreement);
   const names = new Set(config.slices.map(({ name }) => name));
   const stored = await read('publish/slices', [], sliceRow);
   const runs = await read('status/runs', [RUNS, snapshot !== null], runStatus);
@@ -104,7 +104,7 @@ const crawlRow = z.object({
 });
 
 /** Returns a function from a slice to how far its totals agree with the service's, or why that is not known. */
-async function readControls(
+async function readAgreement(
   { controlMs }: Config,
   warehouse: Warehouse | null,
   slices: readonly Slice[],
