@@ -50,8 +50,7 @@ const policy = (
   ...rest,
 });
 
-const CORRECT =
-  'Correct what the service names; `ripen check` finds every unknown name of a slice.';
+const CORRECT = 'Remove or correct what the service refused; `ripen check` lists unknown names.';
 const CHECK_SERVER = 'Check which server answers at the configured address.';
 const CONFIGURE = 'Configure the address the service answers at; redirects are not followed.';
 

@@ -175,7 +175,7 @@ export async function futureFetch(
   if (future === undefined) return null;
   const { slice, periods, start_day: start, end_day: end, fetched_at: fetchedAt } = future;
   const at = fetchedAt.toISOString();
-  const message = `slice ${slice}: ${periods} of its periods were recorded as fetched up to ${at}, but this machine's clock says ${now.toISOString()}.`;
+  const message = `slice ${slice}: ${periods} ${periods === 1 ? 'period was' : 'periods were'} fetched in the future (up to ${at}; this machine's clock is at ${now.toISOString()}).`;
   const isDated = slices.some(({ name, grain }) => name === slice && grain !== null);
   const days = `--from ${start} --to ${lastDay({ start, end })}`;
   const backfill = isDated ? `, then \`ripen backfill --slice ${slice} ${days}\`` : '';

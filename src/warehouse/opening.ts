@@ -156,7 +156,7 @@ async function acquire(
       const message = `The warehouse ${file} is in use by ${holder}.`;
       throw new Failure('WAREHOUSE_LOCKED', message, {
         facts: { warehouse: file, holder, waited_ms: lockWaitMs },
-        hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
+        hint: 'Wait for the other run, or close the session that has the file open. Analysts should open a published copy.',
       });
     }
     if (!isReported) emit({ type: 'lock_waiting', warehouse: file, holder, waitMs: lockWaitMs });

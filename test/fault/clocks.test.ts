@@ -95,7 +95,7 @@ test('periods fetched 60 days ahead are refused before any request, a backfill a
   scenario.simulator.requested.reset();
   const naming = {
     ...refused,
-    message: textWith('of its periods were recorded as fetched up to '),
+    message: textWith('fetched in the future (up to '),
   };
   await expect(runWith(0)).rejects.toMatchObject(naming);
   await expect(plan(scenario.config)).rejects.toMatchObject(naming);

@@ -183,5 +183,5 @@ export function unreadableNames(target: string, tables: readonly LakeTable[]): s
     return [`${name} (${first.name}${others.length === 0 ? '' : ` and ${others.length} more`})`];
   });
   if (unreadable.length === 0) return null;
-  return `Spark, Databricks and Fabric cannot read Delta tables in ${target} for blanks or any of ,;{}()= in names of columns: ${unreadable.join(', ')}. Other engines can; column_mapping: true on the target maps them.`;
+  return `Spark, Databricks and Fabric cannot read column names with blanks or any of ,;{}()=: ${unreadable.join(', ')}. Set column_mapping: true on ${target}.`;
 }
