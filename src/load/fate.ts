@@ -77,9 +77,8 @@ function fateOf(period: Period, slice: Slice, how: Judging): Fate {
   // The totals of a period that the slice cuts may be of other days.
   if (isStatedThere === true && isWhole(period)) {
     if (!how.isConfirmation) return 'doubt';
-    // An empty period is told once, and stays due until it has rows.
-    if (before?.rows === 0) return 'keep';
-    return before === undefined ? 'load' : 'refuse';
+    // One that was accepted as empty stays due until it has rows, and fails no night.
+    return before?.rows === 0 ? 'keep' : 'refuse';
   }
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
   const isNewlyEmpty = isStatedThere !== false && (before === undefined || before.rows > 0);

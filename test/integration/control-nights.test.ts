@@ -149,7 +149,7 @@ test('a hole that the control totals leave out needs no second answer; a value t
   ).toEqual(['final']);
 });
 
-test('a day with a control total that has no rows, in two answers, is told once, and stays due until it has some', async () => {
+test('a day with a control total that has no rows, in two answers, fails until that is accepted, and stays due until it has some', async () => {
   world = await openAnswering([daily], rows);
   const restore = world.rewrite({ part: 'undivided', day: '2026-05-02' }, (report) => ({
     status: 200,
@@ -159,18 +159,30 @@ test('a day with a control total that has no rows, in two answers, is told once,
       totals: {},
     }),
   }));
-  const stored = async (): Promise<unknown> =>
-    column(world.scenario, "select state from ripen.periods where start_day = '2026-05-02'");
-  for (const night of [2, 3, 4]) {
+  for (const night of [2, 3]) {
+    const { failures } = await world.night(night, { config });
+    expect(failures.map(({ code, window }) => `${code} ${window}`)).toEqual([
+      'DATA_SHRUNK 2026-05-02:2026-05-02',
+    ]);
+  }
+  const forced = { slice: 'daily', start: day('2026-05-02'), end: day('2026-05-03') };
+  const request = { command: 'backfill', forced, acceptLoss: true } as const;
+  expect((await world.night(3, { config, request })).failures).toEqual([]);
+  const told = world.warnings().filter((text) => /^EMPTY_PERIODS .*2026-05-02/.test(text));
+  expect(told).toEqual([expect.stringContaining('control totals state values')]);
+  for (const night of [4, 5]) {
     world.asked = [];
     expect((await world.night(night, { config })).failures).toEqual([]);
     expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(2);
-    expect(await stored()).toEqual(['empty']);
+    expect(
+      await column(
+        world.scenario,
+        "select state from ripen.periods where start_day = '2026-05-02'",
+      ),
+    ).toEqual(['empty']);
   }
-  const told = world.warnings().filter((text) => /^EMPTY_PERIODS .*2026-05-02/.test(text));
-  expect(told).toEqual([expect.stringContaining('control totals state values')]);
   restore();
-  expect((await world.night(5, { config })).failures).toEqual([]);
+  expect((await world.night(6, { config })).failures).toEqual([]);
   expect(await world.cells(daily)).toEqual(world.truth(daily));
 });
 
@@ -259,9 +271,9 @@ test('runs of one instant with other metrics read their own control totals', asy
     status: 204,
   }));
   expect((await world.night(2, { config, slices: [daily] })).failures).toEqual([]);
-  expect((await world.night(2, { config, slices: [other] })).failures).toEqual([]);
+  const summary = await world.night(2, { config, slices: [other] });
   // Its control totals have values, which refute the empty answer.
-  expect(world.warnings().join()).toContain('control totals state values');
+  expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_SHRUNK']);
   expect(countAsked(world, { part: 'whole' })).toBe(2);
   world.asked = [];
   await world.night(2, { config, slices: [daily] });
