@@ -237,14 +237,16 @@ async function fetchBox(
 ): Promise<Answer> {
   const isControl = box.control !== null;
   for (let repeats = 0; ; repeats += 1) {
-    const [pages, heads]: [SavedBody[], BodyHead[]] = [[], []];
+    const pages: SavedBody[] = [];
+    /** By path of the page. */
+    const read = new Map<string, BodyHead>();
     const request = {
       parameters: reportParameters(window, box),
       pathFor: () => spool.pathFor(window),
       readPage: async (page: SavedBody) => {
         pages.push(page);
         const head = await readPage(window, box, page);
-        heads.push(head);
+        read.set(page.path, head);
         return { ...head, pagination: paginationIn(head.members) };
       },
     };
@@ -253,13 +255,15 @@ async function fetchBox(
     try {
       const report = await service.report(request, signal);
       count(report.requests);
+      // Without pages that were requested again.
+      const heads = report.pages.flatMap(({ path }) => read.get(path) ?? []);
       // The parts of a window usually have rows, so that its totals do.
       const isEmpty = isControl && heads.every(({ rows }) => rows === 0);
       const reason = unusable(heads) ?? (isEmpty ? 'it had no rows' : null);
       if (reason === null || repeats >= MAX_REPEATS)
         return { ...report, box, requestedAt, receivedAt: new Date() };
       because = `${subjectOf(window)}: the answer was unusable: ${reason}.`;
-      await spool.discard([report]);
+      await spool.discard([{ pages }]);
     } catch (error) {
       await spool.discard([{ pages }]);
       const failure = asFailure(error);
