@@ -410,6 +410,11 @@ describe('how a slice ripens', () => {
         hint: null,
       },
     ]);
+    const changed = { window: null, code: 'FINAL_CHANGED', message: '1 final total changed.' };
+    const warnings = slices.map(({ name: slice }) => Object.assign({ slice }, changed));
+    expect(statusText(sampleReport(slices, { warnings })).match(/FINAL_CHANGED .*/g)).toEqual([
+      expect.stringMatching(/ daily and 2 other slices +1 final total changed\.$/),
+    ]);
   });
 
   test('proposes shorter horizons of a slice together', () => {

@@ -1,6 +1,7 @@
 /** The facts of a status report, as sentences and tables for both the text and the page. Pure. */
 
 import { MIN_PERIODS } from '../../insight/ripening.ts';
+import { alikeSlices } from '../status/failure-groups.ts';
 import type {
   CellState,
   MetricStatus,
@@ -293,9 +294,9 @@ export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusRepor
   title: 'Warnings of the last run',
   columns: columnsOf('code', 'slice', 'window', '~what'),
   rows: [
-    ...warnings.map(({ code, slice, window, message }) => [
+    ...alikeSlices(warnings).map(({ slices, first: { code, window, message } }) => [
       code,
-      slice ?? '',
+      slices ?? '',
       window ?? '',
       message,
     ]),
