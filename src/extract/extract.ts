@@ -137,6 +137,8 @@ const MAX_SHARED_BYTES = 2_000_000;
 function takeBatch(waiting: Spooled[]): Spooled[] {
   const taken = takeOfOneSlice(waiting, MAX_BATCH_BYTES);
   const names = new Set(taken.map(({ window }) => window.slice.name));
+  const bytesOf = (spooled: readonly Spooled[]): number =>
+    plainBytesOf(spooled.flatMap(({ answers }) => answers));
   let room = MAX_SHARED_BYTES - bytesOf(taken);
   for (const next of waiting.slice()) {
     const { name } = next.window.slice;
@@ -149,9 +151,6 @@ function takeBatch(waiting: Spooled[]): Spooled[] {
   }
   return taken;
 }
-
-const bytesOf = (answers: readonly Spooled[]): number =>
-  answers.reduce((sum, each) => sum + plainBytesOf(each.answers), 0);
 
 /** Takes a batch of waiting answers with the slice and metrics of the first; no two of them replace the same rows. */
 function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting): Spooled[] {

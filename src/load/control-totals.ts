@@ -19,12 +19,12 @@ import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
 /** Records the totals of each slice that changed since they were last read. */
 export async function recordTotals(
-  read: readonly { readonly staged: Staged; readonly replacements: readonly Replacement[] }[],
+  tables: readonly { readonly staged: Staged; readonly replacements: readonly Replacement[] }[],
   { warehouse, runId }: { readonly warehouse: Warehouse; readonly runId: string },
 ): Promise<readonly (readonly Loaded[])[]> {
   const statements: string[] = [];
   const readings: object[] = [];
-  for (const { staged, replacements } of read) {
+  for (const { staged, replacements } of tables) {
     const { slice, columns } = staged;
     for (const { window, answered } of replacements) {
       // An answer without rows shows nothing.
@@ -45,7 +45,7 @@ export async function recordTotals(
     statements.push(await insertion(warehouse, 'ripen.control_readings', readings));
     await warehouse.transact(() => warehouse.run(asScript(statements)));
   }
-  return read.map(({ replacements }) =>
+  return tables.map(({ replacements }) =>
     replacements.map(({ window, answered }): Loaded => {
       const rows = [...answered.periodRows.values()].reduce((sum, each) => sum + each, 0);
       const none = { rejected: 0, restated: [], empty: [], warnings: [] };

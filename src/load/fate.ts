@@ -63,26 +63,26 @@ export interface Judging extends Policy {
 /** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it is protected. */
 type Fate = 'load' | 'doubt' | 'refuse' | 'keep';
 
-function fateOf(period: Period, slice: Slice, how: Judging): Fate {
+function fateOf(period: Period, slice: Slice, facts: Judging): Fate {
   const { start } = period.bucket;
-  const [rows, before] = [how.answered.get(start) ?? 0, how.stored.get(start)];
-  if (before !== undefined && (before.fetchedAt > how.fetchedAt || before.isProtected))
+  const [rows, before] = [facts.answered.get(start) ?? 0, facts.stored.get(start)];
+  if (before !== undefined && (before.fetchedAt > facts.fetchedAt || before.isProtected))
     return 'keep';
-  if (how.acceptLoss) return 'load';
-  const storable = rows - (how.rejected?.get(start) ?? 0);
-  if (before !== undefined && storable < leastRows(period, slice, before, how))
-    return how.isConfirmation ? 'refuse' : 'doubt';
-  if (rows > 0 || how.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
-  const isStatedThere = isStated(how.totals, start);
+  if (facts.acceptLoss) return 'load';
+  const storable = rows - (facts.rejected?.get(start) ?? 0);
+  if (before !== undefined && storable < leastRows(period, slice, before, facts))
+    return facts.isConfirmation ? 'refuse' : 'doubt';
+  if (rows > 0 || facts.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
+  const isStatedThere = isStated(facts.totals, start);
   // The totals of a period that the slice cuts may be of other days.
   if (isStatedThere === true && isWhole(period)) {
-    if (!how.isConfirmation) return 'doubt';
+    if (!facts.isConfirmation) return 'doubt';
     // One that was accepted as empty stays due until it has rows, and fails no night.
     return before?.rows === 0 ? 'keep' : 'refuse';
   }
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
   const isNewlyEmpty = isStatedThere !== false && (before === undefined || before.rows > 0);
-  return isNewlyEmpty && !how.isConfirmation ? 'doubt' : 'load';
+  return isNewlyEmpty && !facts.isConfirmation ? 'doubt' : 'load';
 }
 
 /**
@@ -115,15 +115,15 @@ function leastRows(
 /** Returns the runs of neighbouring periods of a window with one fate, as windows; the window itself if all have the same. */
 export function sharesOf(
   window: Window,
-  how: Judging,
+  facts: Judging,
 ): { readonly fate: Fate; readonly window: Window }[] {
   const { slice, fingerprint, periods, parts, requested } = window;
   const isEmptied = ({ bucket: { start } }: Period): boolean =>
-    (how.answered.get(start) ?? 0) === 0 && (how.stored.get(start)?.rows ?? 0) > 0;
+    (facts.answered.get(start) ?? 0) === 0 && (facts.stored.get(start)?.rows ?? 0) > 0;
   const fates = periods.map(({ period, reason }): Fate => {
-    const fate = fateOf(period, slice, how);
+    const fate = fateOf(period, slice, facts);
     // A period that was only requested along needs nothing better than what is stored.
-    const isWorse = fate !== 'load' || !how.isProven || isEmptied(period);
+    const isWorse = fate !== 'load' || !facts.isProven || isEmptied(period);
     return reason === 'between' && isWorse ? 'keep' : fate;
   });
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
@@ -159,9 +159,9 @@ export function guard(
   const { isConfirmation } = spooled;
   const { rows, rejected } = answeredRows(answered);
   const isProven = proven.verdict === 'proven';
-  const how = { ...policy, answered: rows, rejected, fetchedAt, isConfirmation, isProven };
+  const judging = { ...policy, answered: rows, rejected, fetchedAt, isConfirmation, isProven };
   const storedRows = (start: Day): number => policy.stored.get(start)?.rows ?? 0;
-  const shares = sharesOf(spooled.window, how);
+  const shares = sharesOf(spooled.window, judging);
   const first = shares.find(({ fate }) => fate === 'load');
   // Holes are requested together, periods that lose rows each by themselves.
   const holes = shares.filter(

@@ -12,7 +12,7 @@
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { partId, subjectOf } from '../model/window.ts';
-import { plainBytesOf, requestedAtOf, type Spooled } from '../extract/spool.ts';
+import { type Answer, plainBytesOf, requestedAtOf, type Spooled } from '../extract/spool.ts';
 import { type LostApps, protectedLoadOf } from '../warehouse/tables/lost-apps.ts';
 import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { Target } from '../warehouse/tables/target.ts';
@@ -236,22 +236,18 @@ async function load(
 
 function readableOf(spooled: Spooled, windowNo: number, { fetchedAt, read }: Loading): Readable {
   const { window } = spooled;
-  const numbers = { rows: 0, controls: 0 };
-  const judged = spooled.answers.map(({ box, unfollowed, ...answer }): ReadableAnswer => {
-    const kind = box.control === null ? 'rows' : 'controls';
-    const answerNo = numbers[kind];
-    numbers[kind] += 1;
+  const readable = ({ box, unfollowed, ...answer }: Answer, answerNo: number): ReadableAnswer => {
     const pages = answer.pages.map((page) => Object.assign({ windowNo, answerNo }, read.of(page)));
     const bodies = pages.map(({ body }) => body);
     return { ...judgePages(window, box, bodies), box, unfollowed, pages };
-  });
-  const answers = judged.filter(({ box }) => box.control === null);
+  };
+  const answers = spooled.answers.filter(({ box }) => box.control === null).map(readable);
   return {
     spooled,
     windowNo,
     fetchedAt: fetchedAt ?? requestedAtOf(spooled.answers),
     answers,
-    controls: judged.filter(({ box }) => box.control !== null),
+    controls: spooled.answers.filter(({ box }) => box.control !== null).map(readable),
     maturity: maturityOf(
       window,
       answers.flatMap(({ maturity }) => maturity),

@@ -118,7 +118,7 @@ export class ReadPages {
       columns: {
         dimensions: control ?? columns.dimensions,
         metrics,
-        left: [...requested].filter((id) => metrics.every((metric) => metric.id !== id)),
+        dropped: [...requested].filter((id) => metrics.every((metric) => metric.id !== id)),
       },
       to: file,
     });

@@ -26,7 +26,7 @@ export interface SliceColumns {
   readonly dimensions: readonly string[];
   readonly metrics: readonly { readonly id: string; readonly type: ColumnType }[];
   /** Requested keys that no longer have a column, so that their values are left out. */
-  readonly left?: readonly string[];
+  readonly dropped?: readonly string[];
 }
 
 /** What a body states as a whole. */

@@ -62,7 +62,7 @@ interface RowColumns {
   readonly rejected: TextColumn;
   readonly reasons: Reason[];
   /** Requested keys without a column, which are left out. */
-  readonly left: ReadonlySet<string>;
+  readonly dropped: ReadonlySet<string>;
 }
 
 /** Why a row with one key twice is refused. */
@@ -138,7 +138,7 @@ export class RowReader {
   }
 
   #readMembers(body: BodyWindow, at: number, row: number): number {
-    const { columns, extra, left } = this.#into;
+    const { columns, extra, dropped } = this.#into;
     const names = new Set<string>();
     const others: string[] = [];
     for (const column of columns) column.blank(row);
@@ -150,7 +150,7 @@ export class RowReader {
       const behind = skipValue(body, value);
       const text = behind === STOPPED ? null : textIn(body, value, behind);
       if (text === null) return STOPPED;
-      if (!left.has(name)) others.push(`${JSON.stringify(name)}:${text}`);
+      if (!dropped.has(name)) others.push(`${JSON.stringify(name)}:${text}`);
       return behind;
     });
     if (end === STOPPED) return STOPPED;

@@ -69,7 +69,7 @@ export class SliceReading {
       extra,
       rejected,
       reasons,
-      left: new Set(columns.left),
+      dropped: new Set(columns.dropped),
     });
     const bodies = {
       name: BODY,
