@@ -84,8 +84,7 @@ export async function* extract(
     const left = boxes.filter((box) => !answers.has(boxId(box))).length;
     extraction.emit({ type: 'window_asked', ...names, requests: left });
     let requests = 0;
-    const count = (sent: number): void => void (requests += sent);
-    const result = await fetchWindow(pending, { ...extraction, count });
+    const result = await fetchWindow(pending, extraction, (sent) => void (requests += sent));
     if ('failure' in result) {
       const because = result.failure.message;
       extraction.emit({ type: 'window_missed', ...names, requests, because });
@@ -117,15 +116,10 @@ export async function* extract(
   };
   for (;;) {
     fill();
-    if (spooled.length > 0 || missed.length > 0) {
-      yield {
-        spooled: takeBatch(spooled),
-        missed: missed.splice(0),
-      };
-      continue;
-    }
-    if (underWay.size === 0) return;
-    await Promise.race(underWay);
+    if (spooled.length > 0 || missed.length > 0)
+      yield { spooled: takeBatch(spooled), missed: missed.splice(0) };
+    else if (underWay.size > 0) await Promise.race(underWay);
+    else return;
   }
 }
 
@@ -171,14 +165,13 @@ function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting)
   return taken;
 }
 
-interface WindowExtraction extends Extraction {
-  readonly count: (requests: number) => void;
-}
+type Count = (requests: number) => void;
 
 /** Requests all boxes of a window that have no answer yet. Returns the answers, or why some are missing. */
 async function fetchWindow(
   pending: PendingWindow,
-  extraction: WindowExtraction,
+  extraction: Extraction,
+  count: Count,
 ): Promise<Spooled | Missed> {
   const { window } = pending;
   const giveUp = new AbortController();
@@ -189,7 +182,7 @@ async function fetchWindow(
   const fetch = async (box: Box): Promise<void> => {
     if (answers.has(boxId(box))) return;
     try {
-      answers.set(boxId(box), await fetchBox(window, box, { ...extraction, signal }));
+      answers.set(boxId(box), await fetchBox(window, box, { ...extraction, signal }, count));
     } catch (error) {
       const failure = asFailure(error);
       // Other parts are needed however a heavy one is divided, and rows may be proven without totals of the whole window.
@@ -232,12 +225,12 @@ const hasSums = (window: Window): boolean =>
 async function fetchBox(
   window: Window,
   box: Box,
-  { service, spool, readPage, emit, signal, count }: WindowExtraction,
+  { service, spool, readPage, emit, signal }: Extraction,
+  count: Count,
 ): Promise<Answer> {
-  const isControl = box.control !== null;
   for (let repeats = 0; ; repeats += 1) {
     const pages: SavedBody[] = [];
-    /** By path of the page. */
+    /** By path. */
     const read = new Map<string, BodyHead>();
     const request = {
       parameters: reportParameters(window, box),
@@ -254,10 +247,10 @@ async function fetchBox(
     try {
       const report = await service.report(request, signal);
       count(report.requests);
-      // Without pages that were requested again.
+      // Without those that were requested again.
       const heads = report.pages.flatMap(({ path }) => read.get(path) ?? []);
       // The parts of a window usually have rows, so that its totals do.
-      const isEmpty = isControl && heads.every(({ rows }) => rows === 0);
+      const isEmpty = box.control !== null && heads.every(({ rows }) => rows === 0);
       const reason = unusable(heads) ?? (isEmpty ? 'it had no rows' : null);
       if (reason === null || repeats >= MAX_REPEATS)
         return { ...report, box, requestedAt, receivedAt: new Date() };
