@@ -202,12 +202,12 @@ export function guard(
       ),
       before: starts.reduce((sum, start) => sum + storedRows(start), 0),
     };
-    const message =
-      facts.before === 0
-        ? `${subjectOf(window)}: the answer had no rows.`
-        : `${subjectOf(window)}: the service answered ${facts.rows} rows where ${facts.before} were loaded before.`;
+    let what = `the service answered ${facts.rows} rows where ${facts.before} were loaded before`;
+    if (facts.before === 0) what = 'the answer had no rows';
+    if (facts.before === 0 && fate === 'refuse')
+      what = 'two answers had no rows, but control totals state values';
     const { start, end } = window.requested;
-    const failure = new Failure('DATA_SHRUNK', message, {
+    const failure = new Failure('DATA_SHRUNK', `${subjectOf(window)}: ${what}.`, {
       facts,
       hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
     });

@@ -164,6 +164,9 @@ test('a day with a control total that has no rows, in two answers, fails until t
     expect(failures.map(({ code, window }) => `${code} ${window}`)).toEqual([
       'DATA_SHRUNK 2026-05-02:2026-05-02',
     ]);
+    expect(failures[0]?.message).toContain(
+      'two answers had no rows, but control totals state values',
+    );
   }
   const forced = { slice: 'daily', start: day('2026-05-02'), end: day('2026-05-03') };
   const request = { command: 'backfill', forced, acceptLoss: true } as const;
