@@ -211,7 +211,8 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompa
   const boxes: Box[] = [];
   for (const { whole, dividing } of wholes.values()) {
     const control = (dimensions: readonly string[], metrics: readonly string[]): void => {
-      const batches = metricBatches(metrics, bytesForMetrics(slice, whole));
+      // Without it, a batch of metrics that are all zero may have no rows.
+      const batches = metricBatches(metrics, bytesForMetrics(slice, whole), certain[0]);
       for (const [batchNo, batch] of batches.entries())
         boxes.push({ part: whole, partNo: 0, metrics: batch, batchNo, control: dimensions });
     };

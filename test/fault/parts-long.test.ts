@@ -11,11 +11,14 @@ import {
   gridOf,
   inBatches,
   openAnswering,
+  type Report,
   type TrueRow,
+  withCells,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { noContent, refused } from '../support/odd-answers.ts';
+import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 const metrics = ['installs', 'clicks', 'cost', 'sessions'];
@@ -67,6 +70,20 @@ describe('a day that is too heavy for one request', () => {
       [...query.keys()].filter((name) => name.includes('__')),
     );
     expect(new Set(filters)).toEqual(new Set(['network__in', 'network__not_in']));
+  });
+
+  test('is loaded if a metric is zero everywhere, so that a request for it alone would have no rows', async () => {
+    const of = inBatches({ ...daily, metrics: [...metrics, 'ecpi'] }, 44);
+    const zero = gridOf([FIRST], places, of.metrics).map((row) => withCells(row, { ecpi: '0' }));
+    const world = await openShort(of, zero, 3);
+    const omitZeros = (report: Report, { metrics: names }: Asking) => {
+      const filled = report.rows.filter((row) => names.some((name) => Number(row[name]) !== 0));
+      return filled.length === 0 ? { status: 204 } : json({ ...report, rows: filled });
+    };
+    world.rewrite({ day: FIRST }, omitZeros);
+    expect((await world.night(1)).failures).toEqual([]);
+    expect(world.asked.some(({ dimensions }) => dimensions.length === 2)).toBe(true);
+    expect(await world.cells(of)).toEqual(world.truth(of));
   });
 
   test('fails by name with exit code 75 if no filter leaves room for it', async () => {
