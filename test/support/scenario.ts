@@ -63,7 +63,9 @@ export async function openScenario(
   } = {},
 ): Promise<Scenario> {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-'));
-  const simulator = await startSimulator({ token: TOKEN, ...options.simulator });
+  const listed = slices.flatMap(({ metrics }) => metrics);
+  const world = { listed, ...options.simulator?.world };
+  const simulator = await startSimulator({ token: TOKEN, ...options.simulator, world });
   const config: Config = {
     file: join(directory, 'ripen.yaml'),
     service: httpService(simulator, options.service),

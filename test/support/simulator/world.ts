@@ -30,16 +30,26 @@ export {
 export interface WorldOptions extends PlainOptions {
   /** How the world disagrees with what its caller expects; all off by default. */
   readonly quirks: Partial<Quirks>;
+  /**
+   * The metrics that filters-data lists besides those without an age and those of the usual ages; null lists all of some 4,000,
+   * which costs a night most of its time.
+   */
+  readonly listed: readonly string[] | null;
 }
 
 export interface World extends PlainWorld {
   readonly quirks: Quirks;
 }
 
-export const defaultWorld: WorldOptions = { ...defaultPlainWorld, names: awkwardNames, quirks: {} };
+export const defaultWorld: WorldOptions = {
+  ...defaultPlainWorld,
+  names: awkwardNames,
+  quirks: {},
+  listed: null,
+};
 
 export function createWorld(options: Partial<WorldOptions> = {}): World {
-  const { quirks: some, ...chosen } = { ...defaultWorld, ...options };
+  const { quirks: some, listed, ...chosen } = { ...defaultWorld, ...options };
   const quirks: Quirks = { ...noQuirks, ...some };
   const world = createPlainWorld({
     ...chosen,
@@ -55,10 +65,22 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
         const change = quirks.catalog.find(({ id, during }) => id === item.id && during(now));
         return { ...item, formatting: change?.formatting ?? item.formatting };
       };
+      const others = listed === null ? null : new Set(listed);
+      const isListed = ({ id }: FilterItem): boolean =>
+        others === null || isUsual(id) || others.has(id);
       const lists = Object.entries(world.filtersData(query, now));
-      return Object.fromEntries(lists.map(([list, items]) => [list, items.map(altered)]));
+      return Object.fromEntries(
+        lists.map(([list, items]) => [list, items.filter(isListed).map(altered)]),
+      );
     },
   };
+}
+
+/** Whether a name has no age, or one of the first month and the quarters after it. */
+function isUsual(id: string): boolean {
+  const [, unit, age] = /_([dwm])(\d+)(?:_|$)/.exec(id) ?? [];
+  if (unit === undefined) return true;
+  return unit === 'd' && (Number(age) <= 14 || [30, 60, 90, 120].includes(Number(age)));
 }
 
 function made({ id, formatting, kind, listed }: StrangeMetric): WorldMetric[] {
