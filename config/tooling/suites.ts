@@ -15,17 +15,23 @@ export const every = [
   'test/fuzz/*.fuzz.ts',
 ];
 
-/** What takes longer than a change can wait for: kills and failures at every step, chaos, many worlds and nights, fuzz. */
+/**
+ * What takes longer than a change can wait for: kills and failures at every step, chaos, many worlds and nights, fuzz; and what
+ * daily work seldom touches: several accounts, hosts of other zones, Delta tables in a store that fails.
+ */
 export const nightly = [
-  'test/fault/{failing-steps,publish-kills,sync-chaos}.test.ts',
+  'test/fault/{failing-steps,publish-delta-store,publish-kills,sync-chaos}.test.ts',
   'test/fault/{answers-odd,copies,pages-totals}.test.ts',
-  'test/integration/{agreement-nights,control-watch,cube-half-year,insight-nights,wide-worlds}.test.ts',
+  'test/integration/{agreement-nights,control-watch,cube-half-year,empty-history}.test.ts',
+  'test/integration/{insight-nights,publish-accounts,wide-worlds}.test.ts',
+  'test/e2e/hosts.test.ts',
   'test/fuzz/nights.fuzz.ts',
 ];
 
 /** What the nightly run repeats in a longer form, as `npm run test:nightly` sets it. */
 export const longer = [
-  'test/fault/{publish-delta-store,publish-delta-steps,publish-sequences}.test.ts',
+  'test/fault/{publish-delta-steps,publish-sequences}.test.ts',
+  'test/fuzz/pairs.fuzz.ts',
 ];
 
 /** What all suites share. */

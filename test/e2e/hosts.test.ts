@@ -51,7 +51,7 @@ let early: Simulator;
 let late: Simulator;
 
 beforeAll(async () => {
-  const world = { seed: 9, apps: 1, partners: 2, links: 6, rowsPerDay: 20 };
+  const world = { seed: 9, listed: [], apps: 1, partners: 2, links: 6, rowsPerDay: 20 };
   early = await startSimulator({ token: TOKEN, world, now: new Date(first) });
   late = await startSimulator({ token: TOKEN, world, now: new Date(second) });
 });

@@ -24,7 +24,7 @@ let simulator: Simulator;
 let installation: Installation;
 
 beforeEach(async () => {
-  const world = { seed: 3, apps: 1, partners: 2, links: 4, rowsPerDay: 12 };
+  const world = { seed: 3, listed: [], apps: 1, partners: 2, links: 4, rowsPerDay: 12 };
   simulator = await startSimulator({ token: TOKEN, world, now: new Date('2026-02-14T02:30:00Z') });
   installation = await openInstallation();
 });

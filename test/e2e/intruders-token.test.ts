@@ -94,7 +94,7 @@ let simulator: Simulator;
 let installation: Installation;
 
 beforeEach(async () => {
-  const world = { seed: 3, apps: 1, partners: 2, links: 4, rowsPerDay: 12 };
+  const world = { seed: 3, listed: [], apps: 1, partners: 2, links: 4, rowsPerDay: 12 };
   const costCredential = `Partner ${COST_KEY}`;
   simulator = await startSimulator({
     token: TOKEN,

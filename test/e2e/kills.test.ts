@@ -98,7 +98,7 @@ const undisturbed: Night[] = [];
 
 beforeAll(async () => {
   for (const asOf of nights) {
-    const world = { seed: 5, apps: 2, partners: 3, links: 12, rowsPerDay: 40 };
+    const world = { seed: 5, listed: [], apps: 2, partners: 3, links: 12, rowsPerDay: 40 };
     simulators.push(await startSimulator({ token: TOKEN, world, now: new Date(asOf) }));
   }
   const installation = await installed();

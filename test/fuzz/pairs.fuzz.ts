@@ -42,7 +42,7 @@ import {
 import { slice } from '../support/slice.ts';
 import { wireForms } from '../support/wire-forms.ts';
 
-const worlds = Number(process.env['RIPEN_PAIRS_WORLDS'] ?? 12);
+const worlds = Number(process.env['RIPEN_PAIRS_WORLDS'] ?? 8);
 const firstSeed = Number(process.env['RIPEN_PAIRS_SEED'] ?? 1);
 const repeated = process.env['RIPEN_PAIRS_WORLD'] ?? '';
 
