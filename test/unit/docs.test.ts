@@ -243,7 +243,9 @@ test('every failure code stands in the page of troubleshooting, with its exit co
     [...row.matchAll(/`([A-Z_]+)`/g)].map(([, code = '']) => [code, Number(exitCode)] as const),
   );
   const codes = Object.entries(failureCodes).map(([code, kind]) => [code, exitCodes[kind]]);
-  expect(named.toSorted()).toStrictEqual(codes.toSorted());
+  const texts = (pairs: readonly (readonly unknown[])[]): string[] =>
+    pairs.map((pair) => pair.join(' ')).toSorted();
+  expect(texts(named)).toStrictEqual(texts(codes));
 });
 
 test('the warnings of the page of troubleshooting are those there are, in their order', () => {
