@@ -5,6 +5,7 @@ import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { Failure } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
 import { ageIn } from '../model/cube.ts';
 import { storedAt, type SliceTable } from '../model/ledger.ts';
@@ -129,6 +130,8 @@ function spooledFrom(
     isIndivisible: true,
     round: null,
     answers,
-    controlFailure: null,
+    controlFailure: entry.isUnproven
+      ? new Failure('DATA_INCOMPLETE', 'they were not proven complete when they were loaded')
+      : null,
   };
 }

@@ -70,6 +70,8 @@ const entryShape = z.object({
   receivedAt: instantShape,
   /** The instant that counts as the fetch (default: `requestedAt`). */
   asOf: instantShape.nullable(),
+  /** Whether it was loaded as unproven: the totals of the whole that spoke against it are not archived. */
+  isUnproven: z.boolean().default(false),
   /** One per request: one body per page (none for a 204), and why further pages were not followed, else null. */
   answers: z.array(
     z.object({
@@ -122,7 +124,7 @@ const sliceFolder = (warehousePath: string, slice: string): string =>
 /** Stores a loaded window's answer. `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
 export async function archiveWindow(
   warehousePath: string,
-  { window, answers }: Spooled,
+  { window, answers, isUnproven }: Spooled & Pick<ArchiveEntry, 'isUnproven'>,
   asOf: Date | null,
 ): Promise<void> {
   const { slice, fingerprint, requested, replaced, periods, parts } = window;
@@ -157,6 +159,7 @@ export async function archiveWindow(
         requestedAt,
         receivedAt: receivedAtOf(answers),
         asOf,
+        isUnproven,
         answers: archived,
       });
     } catch (error) {

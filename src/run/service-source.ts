@@ -170,12 +170,20 @@ async function archiveLoaded(
   const loaded = new Set(
     outcomes.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods),
   );
+  const unproven = new Set(
+    outcomes.flatMap((outcome) =>
+      outcome.kind === 'loaded' && outcome.warnings.some(({ code }) => code === 'UNPROVEN')
+        ? outcome.window.periods
+        : [],
+    ),
+  );
   for (const answered of batch) {
     // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.
     const periods = answered.window.periods.filter((due) => loaded.has(due));
     // Control totals are of the night they were stated in, and no replay reads them.
     if (periods.length === 0 || answered.window.slice.control !== undefined) continue;
-    const spooled = { ...answered, window: { ...answered.window, periods } };
+    const isUnproven = periods.some((due) => unproven.has(due));
+    const spooled = { ...answered, window: { ...answered.window, periods }, isUnproven };
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () =>
       archiveWindow(warehouse.path, spooled, request.asOf),

@@ -15,10 +15,12 @@ import {
   loseWarehouse,
   replayInto,
 } from '../support/archive-scene.ts';
+import { gridOf, openAnswering } from '../support/answering.ts';
 import { column, contentOf, lastRun } from '../support/contents.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { nullRows } from '../support/report-mutations.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 import { drop } from '../../src/index.ts';
 
@@ -222,4 +224,25 @@ test('days before a drop come back neither into the warehouse nor into a new one
     Array.from({ length: 7 }, (_, at) => `2026-05-${25 + at}`),
   );
   expect((await loadedState(scenario, ['other']))[0]).toEqual(before[1]);
+});
+
+test('parts that were loaded although the whole disagreed are unproven after a replay too, and stay due', async () => {
+  const daily = slice({
+    name: 'daily',
+    dimensions: ['day', 'app_token', 'network'],
+    metrics: ['installs', 'clicks'],
+    completeness: 'warn',
+    datePeriod: { first: { day: day('2026-05-10') }, last: { day: day('2026-05-10') } },
+  });
+  const places = { app_token: ['a', 'b'], network: ['x', 'y'] };
+  const rows = gridOf(['2026-05-10'], places, daily.metrics);
+  const world = await openAnswering([daily], rows, { maxRows: 3, listed: ['a', 'b'] });
+  world.rewrite({ part: 'whole' }, (report) =>
+    json({ rows: report.rows.map((row) => ({ ...row, installs: '9999' })), totals: {} }),
+  );
+  await world.night(1, { config: archived });
+  await loseWarehouse(world.scenario);
+  expect((await replayInto(world.scenario, archived)).failures).toEqual([]);
+  const periods = "select verdict || ' ' || state || ' ' || rows from ripen.periods";
+  expect(await column(world.scenario, periods)).toEqual(['unproven maturing 4']);
 });
