@@ -2,7 +2,7 @@
 
 import { readFile, readdir, stat } from 'node:fs/promises';
 
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { hold } from '../support/lock-holder.ts';
@@ -55,7 +55,7 @@ async function metricsIn(path: string): Promise<Map<string, number>> {
   );
 }
 
-test('ripen sync --metrics-file writes freshness, finality, rows, requests, failures, unproven and restated, whole, for others to read', async () => {
+test('ripen sync --metrics-file writes freshness, finality, rows, requests, failures, unproven and restated, for others to read; status answers from the snapshot while another process writes the warehouse', async () => {
   await installation.configure(settings);
   const { code, out } = await installation.run(['sync', '--json', '--metrics-file', 'm.prom']);
   expect(code).toBe(0);
@@ -89,9 +89,32 @@ test('ripen sync --metrics-file writes freshness, finality, rows, requests, fail
   expect(
     (await readdir(installation.directory)).filter((name) => name.includes('unfinished')),
   ).toStrictEqual([]);
+
+  const holder = await hold(installation.path('data', 'w.duckdb'), 'READ_WRITE');
+  try {
+    const startedAt = performance.now();
+    const text = await installation.run(['status']);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect([
+      text.code,
+      text.out.includes('a.duckdb, the published copy, as a run holds'),
+    ]).toStrictEqual([0, true]);
+    const json: unknown = JSON.parse((await installation.run(['status', '--json'])).out);
+    expect(json).toMatchObject({
+      snapshot: installation.path('analytics', 'a.duckdb'),
+      slices: [{ periods: { loaded: 9 } }],
+      // The run that made the copy had loaded everything, and was not over.
+      runs: [{ status: 'succeeded', finished_at: null, failures: [] }],
+      health: { state: 'well' },
+    });
+    await installation.configure({ ...settings, publish: [] });
+    expect((await installation.run(['status', '--lock-wait', '0s'])).code).toBe(75);
+  } finally {
+    await holder.release();
+  }
 });
 
-test('notify tells success and failure to whom they are for, recovery once, and no address or token to anybody', async () => {
+test('notify tells success and failure to whom they are for, recovery once, and no address or token to anybody; `status --fail-on` is the gate beside', async () => {
   const { origin, received } = await startScriptedServer(() => ({ status: 200, body: 'ok' }));
   const notify = [
     { url: `${origin}/ping/0a1b2c3d4e`, on: ['succeeded'] },
@@ -99,6 +122,9 @@ test('notify tells success and failure to whom they are for, recovery once, and 
   ];
   const told = (): string[] => received.map(({ target }) => target);
   await installation.configure({ ...failing, notify });
+  const gate = async (state: string): Promise<number | null> =>
+    (await installation.run(['status', '--fail-on', state])).code;
+  expect([await gate('watch'), await gate('failed')]).toStrictEqual([65, 0]);
   const failed = await installation.run(['sync']);
   expect([failed.code, told()]).toStrictEqual([78, ['/hook/0a1b2c3d4e?x=1']]);
   const [first] = received;
@@ -106,53 +132,15 @@ test('notify tells success and failure to whom they are for, recovery once, and 
   expect(textOf(first ?? { body: '' })).toMatch(
     /^ripen sync on .*, as of .*: partial, \d+ rows; \d+ failures? \(exit 78\), run [\w-]+\n[A-Z_]+: /,
   );
+  const shown = await installation.run(['status', '--fail-on', 'failed', '--json']);
+  expect(shown.code).toBe(65);
+  expect(JSON.parse(shown.out)).toMatchObject({ health: { state: 'failed' } });
   await installation.configure({ ...settings, notify });
   await installation.run(['sync']);
+  expect(await gate('watch')).toBe(0);
   expect(told().slice(1).sort()).toStrictEqual(['/hook/0a1b2c3d4e?x=1', '/ping/0a1b2c3d4e']);
   const again = await installation.run(['sync', '--log', 'json']);
   expect(told().slice(3)).toStrictEqual(['/ping/0a1b2c3d4e']);
   for (const { out, err } of [failed, again]) expect(out + err).not.toContain('0a1b2c3d4e');
   expect(received.map(({ body }) => body).join('')).not.toMatch(/0a1b2c3d4e|mark3d/);
-});
-
-describe('ripen status', () => {
-  test('--fail-on ends with 65 before the first run if it is watch, after a failed one also if it is failed, and else with 0', async () => {
-    await installation.configure(failing);
-    expect((await installation.run(['status', '--fail-on', 'watch'])).code).toBe(65);
-    expect((await installation.run(['status', '--fail-on', 'failed'])).code).toBe(0);
-    await installation.run(['sync', '--quiet']);
-    const gate = await installation.run(['status', '--fail-on', 'failed', '--json']);
-    expect(gate.code).toBe(65);
-    expect(JSON.parse(gate.out)).toMatchObject({ health: { state: 'failed' } });
-    await installation.configure(settings);
-    await installation.run(['sync', '--quiet']);
-    expect((await installation.run(['status', '--fail-on', 'watch'])).code).toBe(0);
-  });
-
-  test('answers from the published snapshot at once while another process writes the warehouse, and says so', async () => {
-    await installation.configure(settings);
-    await installation.run(['sync', '--quiet']);
-    const holder = await hold(installation.path('data', 'w.duckdb'), 'READ_WRITE');
-    try {
-      const startedAt = performance.now();
-      const text = await installation.run(['status']);
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
-      expect([
-        text.code,
-        text.out.includes('a.duckdb, the published copy, as a run holds'),
-      ]).toStrictEqual([0, true]);
-      const json: unknown = JSON.parse((await installation.run(['status', '--json'])).out);
-      expect(json).toMatchObject({
-        snapshot: installation.path('analytics', 'a.duckdb'),
-        slices: [{ periods: { loaded: 9 } }],
-        // The run that made the copy had loaded everything, and was not over.
-        runs: [{ status: 'succeeded', finished_at: null, failures: [] }],
-        health: { state: 'well' },
-      });
-      await installation.configure({ ...settings, publish: [] });
-      expect((await installation.run(['status', '--lock-wait', '0s'])).code).toBe(75);
-    } finally {
-      await holder.release();
-    }
-  });
 });

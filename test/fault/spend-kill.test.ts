@@ -12,7 +12,13 @@ import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { cli, type Running, serviceAt, startProcess } from '../support/installation.ts';
-import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
+import {
+  csvOf,
+  goodLine,
+  NOW,
+  openSpendFixture,
+  type SpendFixture,
+} from '../support/spend-fixture.ts';
 
 const LINES = 600;
 const KILLS = 3;
@@ -29,11 +35,11 @@ const summaryShape = z.object({
   failures: z.array(z.object({ code: z.string() })),
 });
 
-let desk: SpendDesk;
+let fixture: SpendFixture;
 let simulator: Simulator;
 
 beforeEach(async () => {
-  desk = await openDesk();
+  fixture = await openSpendFixture();
   simulator = await startSimulator({
     world: { apps: 1, partners: 1, links: 2, rowsPerDay: 1 },
     answerDelayMs: 2,
@@ -45,7 +51,7 @@ beforeEach(async () => {
   const slices = [
     { name: 's', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' },
   ];
-  await desk.write(
+  await fixture.write(
     'ripen.yaml',
     JSON.stringify({ service, warehouse: 'warehouse.duckdb', slices }),
   );
@@ -62,7 +68,7 @@ function start(...more: readonly string[]): Running {
     NOW.toISOString(),
     ...more,
   ];
-  return startProcess(process.execPath, [cli, ...argv], desk.directory);
+  return startProcess(process.execPath, [cli, ...argv], fixture.directory);
 }
 
 async function finish(...more: readonly string[]): Promise<z.infer<typeof summaryShape>> {
@@ -97,7 +103,7 @@ test(
   '600 lines, 24 of them bad, through 3 kills: what is told as accepted was accepted once, the rest is told as unknown',
   { timeout: 240_000 },
   async () => {
-    await desk.write('f.csv', csvOf(lines()));
+    await fixture.write('f.csv', csvOf(lines()));
     const good = lines().flatMap((_, index) => (isBad(index) ? [] : [costIdOf(index)]));
     for (let kill = 1; kill <= KILLS; kill += 1) await killAt(kill * 150, kill % 4);
 
@@ -105,14 +111,14 @@ test(
     expect(summary.rejected).toBe(LINES / BAD_ONE_IN);
     expect(summary.accepted + summary.already_accepted + summary.unknown).toBe(good.length);
     expect(summary.failures.map(({ code }) => code)).toEqual(['SPEND_REJECTED', 'SPEND_UNKNOWN']);
-    expect(await desk.rejects(`${desk.directory}/f.csv`)).toHaveLength(LINES / BAD_ONE_IN);
+    expect(await fixture.rejects(`${fixture.directory}/f.csv`)).toHaveLength(LINES / BAD_ONE_IN);
 
     // Nothing was sent twice, and nothing bad was sent.
     const counts = simulator.acceptedSpend;
     expect([...counts].filter(([, times]) => times !== 1)).toEqual([]);
     expect([...counts.keys()].filter((costId) => !good.includes(costId))).toEqual([]);
 
-    const ledger = await desk.ledger();
+    const ledger = await fixture.ledger();
     const withOutcome = (outcome: string): string[] =>
       ledger.filter((row) => row.outcome === outcome).map((row) => row.cost_id);
     const [accepted, unknown] = [withOutcome('accepted'), withOutcome('unknown')];

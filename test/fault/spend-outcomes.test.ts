@@ -16,16 +16,22 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
-import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
+import {
+  csvOf,
+  goodLine,
+  NOW,
+  openSpendFixture,
+  type SpendFixture,
+} from '../support/spend-fixture.ts';
 
-let desk: SpendDesk;
+let fixture: SpendFixture;
 let server: ScriptedServer;
 let connection: Connection;
 /** What the server answers at the moment. */
 let reply: (request: Received, costId: string) => ReturnType<Script>;
 
 beforeEach(async () => {
-  desk = await openDesk();
+  fixture = await openSpendFixture();
   reply = () => ({ status: 200 });
   server = await startScriptedServer((request) => reply(request, costIdOf(request)));
   connection = connectTo(server.origin, { requestTimeoutMs: 2000 });
@@ -36,9 +42,9 @@ const received = (): string[] => server.received.map(costIdOf);
 const ids = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `sender-${String(index + 1).padStart(6, '0')}`);
 const fileOf = async (costIds: readonly string[]): Promise<string> =>
-  desk.write('f.csv', csvOf(costIds.map((costId) => ({ ...goodLine, cost_id: costId }))));
+  fixture.write('f.csv', csvOf(costIds.map((costId) => ({ ...goodLine, cost_id: costId }))));
 const send = async (file: string, change: object = {}, signal?: AbortSignal) =>
-  desk.send(file, connection.service, change, signal);
+  fixture.send(file, connection.service, change, signal);
 const codes = ({
   failures,
 }: {
@@ -66,7 +72,10 @@ describe('an outcome that nobody knows', () => {
       const first = await send(file);
       expect(first).toMatchObject({ sent: 2, accepted: 1, unknown: 1 });
       expect(codes(first)).toEqual(['SPEND_UNKNOWN']);
-      expect(await desk.ledger()).toMatchObject([{ outcome: 'unknown' }, { outcome: 'accepted' }]);
+      expect(await fixture.ledger()).toMatchObject([
+        { outcome: 'unknown' },
+        { outcome: 'accepted' },
+      ]);
 
       reply = () => ({ status: 200 });
       const second = await send(file);
@@ -95,23 +104,23 @@ test.each([400, 403])(
     const summary = await send(file);
     expect(summary).toMatchObject({ rejected: 1, sent: 2, accepted: 1, refused: 1 });
     expect(codes(summary)).toEqual(['SPEND_REJECTED']);
-    expect((await desk.rejects(file))?.map(({ line, reasons }) => [line, reasons])).toEqual([
+    expect((await fixture.rejects(file))?.map(({ line, reasons }) => [line, reasons])).toEqual([
       [3, [`the service: ${status} not yours`]],
       [4, ['cost_id had 5 characters, not 12 to 256']],
     ]);
-    expect(await desk.ledger()).toMatchObject([
+    expect(await fixture.ledger()).toMatchObject([
       { outcome: 'accepted' },
       { outcome: 'rejected', status },
     ]);
 
     reply = () => ({ status: 200 });
-    const mended = await desk.write(
+    const mended = await fixture.write(
       'f.csv',
       csvOf([{ ...goodLine, cost_id: two, cost_amount: '7' }]),
     );
     await reconnect('http://127.0.0.1:9');
     expect(codes(await send(mended))).toEqual(['SOURCE_UNAVAILABLE']);
-    expect(await desk.ledger()).toMatchObject([
+    expect(await fixture.ledger()).toMatchObject([
       { outcome: 'accepted' },
       { outcome: 'rejected', status },
     ]);
@@ -130,7 +139,7 @@ describe('what stops everything', () => {
     expect(summary).toMatchObject({ accepted: 20, sent: 20, to_send: 60, unknown: 0, refused: 0 });
     expect(codes(summary)).toEqual(['CREDENTIALS_REFUSED']);
     expect(received().length).toBeLessThanOrEqual(28);
-    expect(await desk.ledger()).toHaveLength(20);
+    expect(await fixture.ledger()).toHaveLength(20);
 
     reply = () => ({ status: 200 });
     const before = received().slice(0, 20);
@@ -170,7 +179,7 @@ describe('what stops everything', () => {
     });
     expect(codes(summary)).toEqual(['SPEND_UNKNOWN']);
     expect(summary.failures[0]?.message).toContain('8 lines in a row');
-    expect(await desk.ledger()).toHaveLength(summary.unknown);
+    expect(await fixture.ledger()).toHaveLength(summary.unknown);
 
     reply = () => ({ status: 200 });
     await reconnect();
@@ -191,7 +200,7 @@ describe('what stops everything', () => {
     expect(
       exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message))),
     ).toBe(78);
-    expect(new Set((await desk.ledger()).map(({ outcome }) => outcome))).toEqual(
+    expect(new Set((await fixture.ledger()).map(({ outcome }) => outcome))).toEqual(
       new Set(['unknown']),
     );
   });
@@ -202,8 +211,8 @@ describe('what stops everything', () => {
     const summary = await send(file);
     expect(summary).toMatchObject({ sent: 0, unknown: 0, to_send: 5 });
     expect(codes(summary)).toEqual(['SOURCE_UNAVAILABLE']);
-    expect(desk.events.filter(({ type }) => type === 'spend_settled')).toEqual([]);
-    expect(await desk.ledger()).toEqual([]);
+    expect(fixture.events.filter(({ type }) => type === 'spend_settled')).toEqual([]);
+    expect(await fixture.ledger()).toEqual([]);
     await reconnect();
     expect(await send(file)).toMatchObject({ accepted: 5, failures: [] });
   });
@@ -237,7 +246,7 @@ describe('what stops everything', () => {
     expect(summary).toMatchObject({ unknown: 0, refused: 0, failures: [{ code: 'INTERRUPTED' }] });
     expect(summary.accepted).toBe(received().length);
     expect(summary.accepted).toBeLessThanOrEqual(28);
-    expect(await desk.ledger()).toHaveLength(summary.accepted);
+    expect(await fixture.ledger()).toHaveLength(summary.accepted);
     expect(await send(file)).toMatchObject({
       accepted: 60 - summary.accepted,
       already_accepted: summary.accepted,
@@ -264,7 +273,7 @@ test('a line is recorded as being sent before its call, and no more than 8 at on
   const file = await fileOf(ids(40));
   const row = z.object({ lines: count, mine: count });
   const seen: z.infer<typeof row>[] = [];
-  await desk.inWarehouse(async (warehouse) => {
+  await fixture.inWarehouse(async (warehouse) => {
     reply = (_request, costId) => (response) => {
       const sql = `select count(*) as lines, count(*) filter (where cost_id = $1) as mine
         from ripen.spend where outcome = 'sending'`;

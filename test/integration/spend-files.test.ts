@@ -6,7 +6,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
 import { textWith } from '../support/matching.ts';
-import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
+import {
+  csvOf,
+  goodLine,
+  ndjsonOf,
+  openSpendFixture,
+  type SpendFixture,
+} from '../support/spend-fixture.ts';
 import {
   type Connection,
   failureFrom,
@@ -14,12 +20,12 @@ import {
   useService,
 } from '../support/scripted-server.ts';
 
-let desk: SpendDesk;
+let fixture: SpendFixture;
 let server: ScriptedServer;
 let connection: Connection;
 
 beforeEach(async () => {
-  desk = await openDesk();
+  fixture = await openSpendFixture();
   ({ server, connection } = await useService(() => ({ status: 200 })));
 });
 
@@ -32,7 +38,7 @@ const sentAmounts = (): Record<string, string> =>
   Object.fromEntries(
     sent().map((fields) => [fields['cost_id'] ?? '', fields['cost_amount'] ?? '']),
   );
-const send = async (file: string) => desk.send(file, connection.service);
+const send = async (file: string) => fixture.send(file, connection.service);
 const line = (number: number, change: object = {}) => ({
   ...goodLine,
   cost_id: `sender-${String(number).padStart(6, '0')}`,
@@ -42,7 +48,7 @@ const refused = async (file: string): Promise<Failure> => failureFrom(send(file)
 describe('CSV', () => {
   test('with a byte order mark, CRLF, blank lines and quoted line breaks is read, each line under its own number', async () => {
     const head = 'cost_id,cost_type,cost_currency,cost_amount,tag';
-    const file = await desk.write(
+    const file = await fixture.write(
       'f.csv',
       `\uFEFF${head}\r\n\r\nsender-000001,cpc,USD,0.10,"two\r\nlines"\r\nshort,cpc,USD,1,x\r\nsender-000002,cpi,EUR,12345678901234567890.000000000000000001,"a ""b"", c"\n\nsender-000003,cpi,EUR,1,5" disk`,
     );
@@ -61,17 +67,17 @@ describe('CSV', () => {
       tag: 'x',
     };
     const reasons = ['cost_id had 5 characters, not 12 to 256'];
-    expect(await desk.rejects(file)).toEqual([{ line: 5, reasons, ...short }]);
+    expect(await fixture.rejects(file)).toEqual([{ line: 5, reasons, ...short }]);
   });
 
   test('lines with 4 or 7 values under 5 columns, and ones with bad quotes, are rejected alone', async () => {
-    const file = await desk.write(
+    const file = await fixture.write(
       'f.csv',
       `${csvOf([line(1)])}sender-000002,cpc,USD,1\nsender-000003,cpc,USD,1,t,u,v\nsender-000004,cpc,USD,1,"t"t\n${csvOf([line(5)]).split('\n')[1]}\n"open,\n`,
     );
     expect(await send(file)).toMatchObject({ lines: 6, valid: 2, rejected: 4, accepted: 2 });
     expect(
-      (await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join('; ')]),
+      (await fixture.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join('; ')]),
     ).toEqual([
       // What the values of a line that fell apart would break besides is not told.
       [3, 'the line had 4 values for 5 columns'],
@@ -83,7 +89,7 @@ describe('CSV', () => {
       ],
     ]);
     const raw = ['sender-000003', 'cpc', 'USD', '1', 't', 'u', 'v'];
-    expect((await desk.rejects(file))?.[1]).toEqual({
+    expect((await fixture.rejects(file))?.[1]).toEqual({
       line: 4,
       reasons: [expect.any(String)],
       raw,
@@ -96,9 +102,9 @@ describe('CSV', () => {
       Buffer.from(`${head}\n${one}\nsender-000002,cpc,USD,1,caf`),
       Buffer.from([0xe9, 0x0a]),
     ]);
-    const file = await desk.write('f.csv', bad);
+    const file = await fixture.write('f.csv', bad);
     expect(await send(file)).toMatchObject({ valid: 1, rejected: 1 });
-    expect((await desk.rejects(file))?.[0]?.reasons).toEqual(['tag was not UTF-8']);
+    expect((await fixture.rejects(file))?.[0]?.reasons).toEqual(['tag was not UTF-8']);
   });
 
   test.each([
@@ -106,19 +112,19 @@ describe('CSV', () => {
     [' cost_id', 'it had no cost_id.'],
     ['tag,cost_id', 'it had "tag" twice'],
   ])('whose first column is %j is refused as a whole: %s', async (name, said) => {
-    const file = await desk.write('f.csv', csvOf([line(1)]).replace('cost_id', name));
+    const file = await fixture.write('f.csv', csvOf([line(1)]).replace('cost_id', name));
     const failure = await refused(file);
     expect([failure.code, failure.message]).toEqual([
       'SPEND_REJECTED',
       expect.stringContaining(said),
     ]);
-    expect([sent(), await desk.rejects(file), await desk.ledger()]).toEqual([[], null, []]);
+    expect([sent(), await fixture.rejects(file), await fixture.ledger()]).toEqual([[], null, []]);
   });
 });
 
 describe('newline-delimited JSON', () => {
   test('bare numbers keep their digits: 25-digit amounts, trailing zeros and ids beyond 2^53', async () => {
-    const file = await desk.write(
+    const file = await fixture.write(
       'f.ndjson',
       [
         '\uFEFF{"cost_id": 900719925474099312345, "cost_type":"cpc","cost_currency":"USD","cost_amount": 0.1234567890123456789012345 ,"tag":"t"}',
@@ -137,12 +143,12 @@ describe('newline-delimited JSON', () => {
   });
 
   test('what is no object or has a number for a key, a bare 1e-7 and a list in place of a text are rejected under their line numbers', async () => {
-    const file = await desk.write(
+    const file = await fixture.write(
       'f.ndjson',
       `${ndjsonOf([line(1)])}\nnot json\n{1:2}\n{"cost_amount":01}\n${ndjsonOf([line(2)]).replace('"0.25"', '1e-7')}${ndjsonOf([line(3, { tag: ['x'] }), line(4, { tag: null })])}`,
     );
     expect(await send(file)).toMatchObject({ lines: 7, valid: 1, rejected: 6 });
-    const rejects = await desk.rejects(file);
+    const rejects = await fixture.rejects(file);
     expect(rejects?.map(({ line: at }) => at)).toEqual([3, 4, 5, 6, 7, 8]);
     expect(rejects?.map(({ reasons }) => reasons[0])).toEqual([
       'the line is not a JSON object',
@@ -166,13 +172,13 @@ describe('newline-delimited JSON', () => {
       '{',
       '{"list":[{"it":1}],',
     );
-    const file = await desk.write(
+    const file = await fixture.write(
       'f.ndjson',
       `${ndjsonOf([line(1)])}${twice}\n${unknown}\n${fine}\n`,
     );
     expect(await send(file)).toMatchObject({ lines: 4, valid: 2, rejected: 2, accepted: 2 });
     expect(sent().map((fields) => fields['cost_id'])).toEqual(['sender-000001', 'sender-000004']);
-    expect(await desk.rejects(file)).toEqual([
+    expect(await fixture.rejects(file)).toEqual([
       { line: 2, reasons: ['the line had the key "cost_amount" twice'], raw: twice },
       { line: 3, reasons: ['the line had the key "note" twice'], raw: unknown },
     ]);
@@ -191,10 +197,10 @@ test.each([
       line(2, { cost_id: `sender-${nul}000002` }),
       line(3),
     ];
-    const file = await desk.write(name, textOf(lines));
+    const file = await fixture.write(name, textOf(lines));
     expect(await send(file)).toMatchObject({ lines: 3, rejected: 2, accepted: 1 });
     expect(
-      (await desk.rejects(file))?.map(({ line: at, reasons, ...given }) => [
+      (await fixture.rejects(file))?.map(({ line: at, reasons, ...given }) => [
         at,
         reasons,
         given['tag'],
@@ -210,8 +216,8 @@ test.each([
   ['f.parquet', 'does not end in .csv or .ndjson'],
   ['missing.csv', 'was not found'],
 ])('%s is refused before anything is sent', async (name, problem) => {
-  await desk.write('f.parquet', 'PAR1');
-  const failure = await refused(`${desk.directory}/${name}`);
+  await fixture.write('f.parquet', 'PAR1');
+  const failure = await refused(`${fixture.directory}/${name}`);
   expect(failure).toMatchObject({
     code: 'USAGE_INVALID',
     message: textWith(problem),
@@ -220,11 +226,11 @@ test.each([
 });
 
 test('the rejects file is private, and vanishes when nothing is rejected any more', async () => {
-  const file = await desk.write('f.csv', csvOf([line(1, { tag: '' })]));
+  const file = await fixture.write('f.csv', csvOf([line(1, { tag: '' })]));
   const { rejects_file: path } = await send(file);
   expect(path).toBe(`${file}.rejects.ndjson`);
   expect((await stat(`${file}.rejects.ndjson`)).mode & 0o777).toBe(0o600);
-  await desk.write('f.csv', csvOf([line(1)]));
+  await fixture.write('f.csv', csvOf([line(1)]));
   expect(await send(file)).toMatchObject({ rejects_file: null, accepted: 1 });
-  expect(await desk.rejects(file)).toBeNull();
+  expect(await fixture.rejects(file)).toBeNull();
 });

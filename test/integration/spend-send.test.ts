@@ -11,18 +11,18 @@ import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { httpService } from '../support/scenario.ts';
-import { csvOf, goodLine, openDesk, type SpendDesk } from '../support/spend-fixture.ts';
+import { csvOf, goodLine, openSpendFixture, type SpendFixture } from '../support/spend-fixture.ts';
 import { carriedOut, recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
-let desk: SpendDesk;
+let fixture: SpendFixture;
 let simulator: Simulator;
 let service: Service;
 
 beforeEach(async () => {
-  desk = await openDesk();
+  fixture = await openSpendFixture();
   simulator = await startSimulator({ world: { apps: 1, partners: 1, links: 2, rowsPerDay: 1 } });
   const costHeaders = { Authorization: new Secret('Partner simulator') };
-  service = connect(httpService(simulator, { costHeaders }), (event) => desk.events.push(event));
+  service = connect(httpService(simulator, { costHeaders }), (event) => fixture.events.push(event));
 });
 
 afterEach(async () => {
@@ -35,7 +35,8 @@ const line = (id: string, change: object = {}) => ({
   ...change,
 });
 const accepted = () => Object.fromEntries(simulator.acceptedSpend);
-const outcomes = async () => (await desk.ledger()).map(({ cost_id: id, outcome }) => [id, outcome]);
+const outcomes = async () =>
+  (await fixture.ledger()).map(({ cost_id: id, outcome }) => [id, outcome]);
 
 describe('a file', () => {
   test('is sent but for its 2 bad lines, and the exit is that of SPEND_REJECTED', async () => {
@@ -45,8 +46,8 @@ describe('a file', () => {
       line('x'),
       line('000004'),
     ];
-    const file = await desk.write('f.csv', csvOf(lines));
-    expect(await desk.send(file, service)).toEqual({
+    const file = await fixture.write('f.csv', csvOf(lines));
+    expect(await fixture.send(file, service)).toEqual({
       lines: 4,
       valid: 2,
       rejected: 2,
@@ -60,7 +61,7 @@ describe('a file', () => {
       failures: [expect.objectContaining({ code: 'SPEND_REJECTED' })],
     });
     expect(accepted()).toEqual({ 'sender-000001': 1, 'sender-000004': 1 });
-    expect((await desk.rejects(file))?.map(({ line: at }) => at)).toEqual([3, 4]);
+    expect((await fixture.rejects(file))?.map(({ line: at }) => at)).toEqual([3, 4]);
   });
 
   test('with equal copies sends the first; with different ones none, and names the first line', async () => {
@@ -71,11 +72,11 @@ describe('a file', () => {
       line('equal-1'),
       line('other-1', { cost_amount: '2' }),
     ];
-    const file = await desk.write('f.csv', csvOf(lines));
-    expect(await desk.send(file, service)).toMatchObject({ rejected: 4, accepted: 1 });
+    const file = await fixture.write('f.csv', csvOf(lines));
+    expect(await fixture.send(file, service)).toMatchObject({ rejected: 4, accepted: 1 });
     expect(accepted()).toEqual({ 'sender-equal-1': 1 });
     expect(
-      (await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join()]),
+      (await fixture.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join()]),
     ).toEqual([
       [3, 'cost_id repeats line 2, with the same content'],
       [4, 'cost_id is on 2 lines with different content, first on line 4'],
@@ -85,8 +86,8 @@ describe('a file', () => {
   });
 
   test('sent twice is accepted once; a second file may hold the same lines', async () => {
-    const file = await desk.write('f.csv', csvOf([line('000001'), line('000002')]));
-    await desk.send(file, service);
+    const file = await fixture.write('f.csv', csvOf([line('000001'), line('000002')]));
+    await fixture.send(file, service);
     const summary = {
       sent: 0,
       to_send: 0,
@@ -95,12 +96,12 @@ describe('a file', () => {
       rejected: 0,
       failures: [],
     };
-    expect(await desk.send(file, service)).toMatchObject(summary);
-    const other = await desk.write(
+    expect(await fixture.send(file, service)).toMatchObject(summary);
+    const other = await fixture.write(
       'g.csv',
       csvOf([line('000002', { cost_amount: '0.2500' }), line('000003')]),
     );
-    expect(await desk.send(other, service)).toMatchObject({
+    expect(await fixture.send(other, service)).toMatchObject({
       sent: 1,
       already_accepted: 1,
       rejected: 0,
@@ -116,10 +117,10 @@ describe('a file', () => {
   ])(
     'whose %s differs from what was accepted under its Cost ID is rejected',
     async (column, value) => {
-      await desk.send(await desk.write('f.csv', csvOf([line('000001')])), service);
-      const file = await desk.write('g.csv', csvOf([line('000001', { [column]: value })]));
-      expect(await desk.send(file, service)).toMatchObject({ rejected: 1, sent: 0 });
-      expect((await desk.rejects(file))?.[0]?.reasons).toEqual([
+      await fixture.send(await fixture.write('f.csv', csvOf([line('000001')])), service);
+      const file = await fixture.write('g.csv', csvOf([line('000001', { [column]: value })]));
+      expect(await fixture.send(file, service)).toMatchObject({ rejected: 1, sent: 0 });
+      expect((await fixture.rejects(file))?.[0]?.reasons).toEqual([
         'cost_id was sent before with different content: cost_type cpc, cost_amount 0.25 USD, tag spring, and accepted',
       ]);
     },
@@ -127,43 +128,43 @@ describe('a file', () => {
 
   test('of lines accepted in time may be sent again 8 days later; a new line of then may not', async () => {
     const change = { engaged_at: '2026-02-13' };
-    const file = await desk.write('f.csv', csvOf([line('000001', change)]));
-    await desk.send(file, service);
+    const file = await fixture.write('f.csv', csvOf([line('000001', change)]));
+    await fixture.send(file, service);
     const later = { now: new Date('2026-02-22T12:00:00Z') };
-    expect(await desk.send(file, service, later)).toMatchObject({
+    expect(await fixture.send(file, service, later)).toMatchObject({
       already_accepted: 1,
       rejected: 0,
       failures: [],
     });
-    const other = await desk.write('g.csv', csvOf([line('000002', change)]));
-    expect(await desk.send(other, service, later)).toMatchObject({ rejected: 1, sent: 0 });
+    const other = await fixture.write('g.csv', csvOf([line('000002', change)]));
+    expect(await fixture.send(other, service, later)).toMatchObject({ rejected: 1, sent: 0 });
   });
 
   test('under --dry-run is judged and its rejects written; nothing is sent and nothing recorded', async () => {
-    const file = await desk.write('f.csv', csvOf([line('000001'), line('x')]));
-    const summary = await desk.send(file, service, { dryRun: true });
+    const file = await fixture.write('f.csv', csvOf([line('000001'), line('x')]));
+    const summary = await fixture.send(file, service, { dryRun: true });
     expect(summary).toMatchObject({ valid: 1, rejected: 1, to_send: 1, sent: 0 });
     expect(summary.rejects_file).toBe(`${file}.dry-run.rejects.ndjson`);
-    expect(await desk.rejects(file, true)).toHaveLength(1);
-    expect([accepted(), await desk.ledger()]).toEqual([{}, []]);
+    expect(await fixture.rejects(file, true)).toHaveLength(1);
+    expect([accepted(), await fixture.ledger()]).toEqual([{}, []]);
   });
 });
 
 describe('a line that was being sent when its run was killed', () => {
   const abandoned = async (file: string): Promise<void> => {
-    await desk.send(file, service);
-    await desk.inWarehouse(async (warehouse) =>
+    await fixture.send(file, service);
+    await fixture.inWarehouse(async (warehouse) =>
       warehouse.run("update ripen.spend set outcome = 'sending'"),
     );
   };
 
   test('is unknown to the next run, and not sent again', async () => {
-    const file = await desk.write('f.csv', csvOf([line('000001')]));
+    const file = await fixture.write('f.csv', csvOf([line('000001')]));
     await abandoned(file);
-    const summary = await desk.send(file, service);
+    const summary = await fixture.send(file, service);
     expect(summary).toMatchObject({ unknown: 1, sent: 0, failures: [{ code: 'SPEND_UNKNOWN' }] });
     expect(accepted()).toEqual({ 'sender-000001': 1 });
-    const [row] = await desk.ledger();
+    const [row] = await fixture.ledger();
     expect([row?.outcome, row?.reason]).toEqual([
       'unknown',
       expect.stringContaining('ended before'),
@@ -171,14 +172,14 @@ describe('a line that was being sent when its run was killed', () => {
   });
 
   test('is sent again with --resend-unknown, but never with other content', async () => {
-    const file = await desk.write('f.csv', csvOf([line('000001')]));
+    const file = await fixture.write('f.csv', csvOf([line('000001')]));
     await abandoned(file);
-    const other = await desk.write('g.csv', csvOf([line('000001', { cost_amount: '9' })]));
-    expect(await desk.send(other, service, { resendUnknown: true })).toMatchObject({
+    const other = await fixture.write('g.csv', csvOf([line('000001', { cost_amount: '9' })]));
+    expect(await fixture.send(other, service, { resendUnknown: true })).toMatchObject({
       rejected: 1,
       sent: 0,
     });
-    expect(await desk.send(file, service, { resendUnknown: true })).toMatchObject({
+    expect(await fixture.send(file, service, { resendUnknown: true })).toMatchObject({
       accepted: 1,
       unknown: 0,
     });
@@ -190,7 +191,7 @@ describe('a line that was being sent when its run was killed', () => {
 describe('the command', () => {
   test('prints counts and failures, or one JSON object, and exits 65 when a line was rejected, else 0', async () => {
     await writeFile(
-      join(desk.directory, 'ripen.yaml'),
+      join(fixture.directory, 'ripen.yaml'),
       `service:
   base_url: ${simulator.url}
   reports_url: ${simulator.url}
@@ -201,14 +202,14 @@ warehouse: warehouse.duckdb
 slices: [{ name: s, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday" }]
 `,
     );
-    await desk.write('f.csv', csvOf([line('000001'), line('x')]));
-    await desk.write('g.csv', csvOf([line('000002')]));
-    const shell = recordedShell({ directory: desk.directory });
+    await fixture.write('f.csv', csvOf([line('000001'), line('x')]));
+    await fixture.write('g.csv', csvOf([line('000002')]));
+    const shell = recordedShell({ directory: fixture.directory });
     const send = (on: RecordedShell, ...words: string[]): Promise<number> =>
       carriedOut(on, 'spend', 'send', '--quiet', '--lock-wait', '0s', ...words);
     expect(await send(shell, '--file', 'f.csv', '--dry-run')).toBe(65);
     expect(shell.printed.join('\n')).toContain('Nothing was sent and nothing recorded.');
-    expect(existsSync(join(desk.directory, 'warehouse.duckdb'))).toBe(false);
+    expect(existsSync(join(fixture.directory, 'warehouse.duckdb'))).toBe(false);
     expect(await send(shell, '--file', 'f.csv')).toBe(65);
     expect(shell.printed.join('\n')).toMatch(
       /^sent +1\naccepted +1\nalready accepted +0\nrefused +0\n/m,
@@ -216,7 +217,7 @@ slices: [{ name: s, dimensions: [day], metrics: [installs], date_period: "2026-0
     expect(shell.told.at(-1)).toMatch(
       /^SPEND_REJECTED: 1 of 2 lines of f\.csv broke a rule and were not sent; .*\n {2}hint: /,
     );
-    const logged = recordedShell({ directory: desk.directory });
+    const logged = recordedShell({ directory: fixture.directory });
     expect(await send(logged, '--file', 'f.csv', '--log', 'json')).toBe(65);
     expect(logged.told.map((text): unknown => JSON.parse(text))).toMatchObject([
       { code: 'SPEND_REJECTED' },

@@ -33,7 +33,7 @@ import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { reportDocument, slices } from '../support/report-documents.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 
-const DOCUMENTS = Number(process.env['RIPEN_COLUMNS_DOCUMENTS'] ?? 1200);
+const DOCUMENTS = Number(process.env['RIPEN_COLUMNS_DOCUMENTS'] ?? 800);
 const SEED = Number(process.env['RIPEN_COLUMNS_SEED'] ?? 1);
 const BATCH = 400;
 

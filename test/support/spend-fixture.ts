@@ -36,7 +36,7 @@ const spendRow = z.object({
 
 export type SpendRow = z.infer<typeof spendRow>;
 
-export interface SpendDesk {
+export interface SpendFixture {
   readonly directory: string;
   readonly events: RunEvent[];
   /** Writes a file; returns its path. */
@@ -55,11 +55,11 @@ export interface SpendDesk {
   close(): Promise<void>;
 }
 
-export async function openDesk(): Promise<SpendDesk> {
+export async function openSpendFixture(): Promise<SpendFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-spend-'));
   const events: RunEvent[] = [];
   const emit = (event: RunEvent): void => void events.push(event);
-  const inWarehouse: SpendDesk['inWarehouse'] = async (use) => {
+  const inWarehouse: SpendFixture['inWarehouse'] = async (use) => {
     const warehouse = await openWarehouse(join(directory, 'warehouse.duckdb'), {
       mode: 'write',
       lockWaitMs: 0,

@@ -1,15 +1,8 @@
-/** What a run asks for, and why: reasons, sizes and week starts as tables. The laws are in test/property/plan.test.ts. */
+/** What a run asks for, and why: reasons and sizes as tables. The laws are in test/property/plan.test.ts. */
 
 import { describe, expect, test } from 'vitest';
 
-import {
-  MS_PER_DAY,
-  addDays,
-  day,
-  type DayInterval,
-  daysBetween,
-  type WeekStart,
-} from '../../src/model/calendar.ts';
+import { addDays, day, type DayInterval, daysBetween } from '../../src/model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import { type PeriodRecord, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
@@ -22,7 +15,6 @@ import {
   swapBlockedBy,
   windowDays,
 } from '../../src/plan/plan.ts';
-import { rowsPerDay } from '../../src/model/ledger.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -106,79 +98,6 @@ describe('the reasons of a plan', () => {
     const sparse = livingIn(table(daysLoaded(['2026-01-02', '2026-01-04'], { rows: 100 })));
     expect(planned(january, sparse, JUNE)).toEqual(['2026-01-01:2026-01-05 missing, between, new']);
   });
-
-  test('final periods are asked for no more, and rejected rows or an added metric bring them back', () => {
-    const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
-    expect(planned(january, livingIn(table(daysLoaded(days))), JUNE)).toEqual([]);
-    const [first = loaded(interval('2026-01-01', '2026-01-02')), ...others] = daysLoaded(days);
-    const partial = [...others, { ...first, rejected: 1 }];
-    expect(planned(january, livingIn(table(partial)), JUNE)).toEqual([
-      '2026-01-01:2026-01-01 missing',
-    ]);
-    const more = { ...january, metrics: ['installs', 'clicks'] };
-    expect(planned(more, livingIn(table(daysLoaded(days))), JUNE)).toEqual([
-      '2026-01-01:2026-01-05 metric added',
-    ]);
-  });
-
-  test('a changed meaning asks for everything again, beside the live table, and goes on where it was cut', () => {
-    const changed = {
-      ...january,
-      parameters: { ...january.parameters, attribution_type: 'click' },
-    };
-    const live = table(
-      daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']),
-    );
-    expect(planned(changed, livingIn(live), JUNE)).toEqual([
-      '2026-01-01:2026-01-05 meaning changed',
-    ]);
-    const building = table(daysLoaded(['2026-01-01', '2026-01-03'], { rows: 1000 }), {
-      state: 'building',
-      fingerprint: fingerprintOf(changed),
-    });
-    expect(planned(changed, { live, building }, JUNE)).toEqual([
-      '2026-01-02:2026-01-02 meaning changed',
-      '2026-01-04:2026-01-05 meaning changed',
-    ]);
-  });
-
-  test('a meaning changed back is planned for the live table, whatever is being built', () => {
-    const live = table(
-      daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']),
-    );
-    const building = table([], { state: 'building', fingerprint: 'another' });
-    expect(planned(january, { live, building }, JUNE)).toEqual([]);
-  });
-});
-
-describe('a slice without a date dimension', () => {
-  const total = slice({ ...daily, name: 'total', dimensions: ['app'], grain: null });
-  const rolling: Slice = { ...total, datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } } };
-  const fingerprint = fingerprintOf(total);
-
-  test('is one window of the whole date period, longer than any other may be', () => {
-    expect(planned(total, emptyLedger, '2027-12-31T00:00:00Z')).toEqual([
-      '2026-01-01:2027-12-30 new',
-    ]);
-  });
-
-  test('is asked for again when its days moved, and left alone while they did not', () => {
-    const held = table([loaded(interval('2026-05-22', '2026-06-01'))], { fingerprint });
-    expect(planned(rolling, livingIn(held), '2026-06-01T20:00:00Z')).toEqual([]);
-    expect(planned(rolling, livingIn(held), JUNE)).toEqual(['2026-05-23:2026-06-01 new']);
-    const grown = table([loaded(interval('2026-01-01', '2026-06-01'))], { fingerprint });
-    expect(planned(total, livingIn(grown), JUNE)).toEqual(['2026-01-01:2026-06-01 new']);
-  });
-
-  test('is backfilled whole, and only by days it covers', () => {
-    const held = livingIn(table([loaded(interval('2026-05-23', '2026-06-02'))], { fingerprint }));
-    expect(planned(rolling, held, JUNE, interval('2026-05-25', '2026-05-26'))).toEqual([
-      '2026-05-23:2026-06-01 forced',
-    ]);
-    expect(planned(rolling, held, JUNE, interval('2026-01-25', '2026-01-26'))).toEqual([]);
-    expect(planned(rolling, held, JUNE, interval('2026-05-22', '2026-05-23'))).toEqual([]);
-    expect(planned(rolling, held, JUNE, interval('2026-06-02', '2026-06-03'))).toEqual([]);
-  });
 });
 
 describe('a backfill', () => {
@@ -204,25 +123,6 @@ describe('a backfill', () => {
     expect(planned(weekly, livingIn(held), JUNE, interval('2026-01-03', '2026-01-04'))).toEqual([
       '2025-12-29:2026-01-04 forced',
     ]);
-  });
-});
-
-describe('weeks', () => {
-  const weekly = slice({
-    ...daily,
-    name: 'weekly',
-    dimensions: ['week', 'app'],
-    grain: 'week',
-    datePeriod: { first: { day: day('2026-01-04') }, last: { day: day('2026-01-17') } },
-  });
-
-  test.each<[WeekStart, readonly string[]]>([
-    [1, ['2026-01-04', '2026-01-05', '2026-01-12']],
-    [0, ['2026-01-04', '2026-01-11']],
-  ])('that begin on weekday %j are requested from %j on', (weekStartsOn, starts) => {
-    const known = table([], { fingerprint: fingerprintOf(weekly) });
-    const plan = planOf({ ...weekly, weekStartsOn }, livingIn(known));
-    expect(plan.periods.map(({ requested }) => requested.start)).toEqual(starts);
   });
 });
 
@@ -272,20 +172,6 @@ describe('the size of a window', () => {
     );
   });
 
-  test('counts rows a day over the days that had any', () => {
-    expect(rowsPerDay(null)).toBeNull();
-    expect(rowsPerDay(table([]))).toBeNull();
-    const days = [
-      ...daysLoaded(['2026-01-01'], { rows: 90 }),
-      ...daysLoaded(['2026-01-02'], { rows: 0 }),
-      ...daysLoaded(['2026-01-03'], { rows: 10 }),
-    ];
-    expect(rowsPerDay(table(days))).toBe(50);
-    expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(
-      10,
-    );
-  });
-
   test('is smaller where rows are wide: of 1000 rows a day with 199 metrics it is 10 days', () => {
     const wide = {
       ...daily,
@@ -293,37 +179,6 @@ describe('the size of a window', () => {
       dimensions: ['day'],
     };
     expect(windowDays(wide, withRows(1000), new Date(JUNE))).toBe(10);
-  });
-
-  test('never cuts a month, however few days fit', () => {
-    const monthly = slice({
-      ...daily,
-      name: 'monthly',
-      dimensions: ['month', 'app'],
-      grain: 'month',
-    });
-    const known = table([], { fingerprint: fingerprintOf(monthly), size: days(3) });
-    const spring = {
-      ...monthly,
-      datePeriod: { first: { day: day('2026-01-15') }, last: { day: day('2026-03-02') } },
-    };
-    expect(planned(spring, livingIn(known), JUNE)).toEqual([
-      '2026-01-15:2026-01-31 new',
-      '2026-02-01:2026-02-28 new',
-      '2026-03-01:2026-03-02 new',
-    ]);
-  });
-
-  test('a window is requested in the parts that earlier ones had to be divided into, and as a whole 7 days after these were learned', () => {
-    const parts = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
-    const planAt = new Date(JUNE);
-    const requested = (agoMs: number): unknown => {
-      const learnedAt = new Date(planAt.getTime() - agoMs);
-      const ledger = livingIn(table([], { size: { maxDays: null, parts, learnedAt } }));
-      return planOf(january, ledger).windows.map((window) => window.parts);
-    };
-    expect(requested(7 * MS_PER_DAY - 1)).toEqual([parts]);
-    expect(requested(7 * MS_PER_DAY)).toEqual([[{}]]);
   });
 });
 
