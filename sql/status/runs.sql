@@ -2,7 +2,7 @@
 -- $1 how many, $2 whether this is a copy
 -- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
 -- summary covers what it did before it published, null before that; failures is a JSON list, without those of audits that held
--- it back if something was published later; audits, a JSON list, are those that failed or wait for a slice.
+-- it back if something was published later; slices, a JSON list, are those that it was for; audits, a JSON list, are those that failed or wait for a slice.
 select
     run_id,
     command,
@@ -16,6 +16,7 @@ select
         when summary is not null
             then coalesce(list_sum(cast(json_extract_string(summary, '$.slices[*].rows.loaded') as bigint [])), 0)::bigint
     end as rows_loaded,
+    coalesce(to_json(summary ->> '$.slices[*].name'), '[]')::varchar as slices,
     cast(summary ->> '$.service.requests' as bigint) as requests,
     cast(summary ->> '$.service.retries' as bigint) as retries,
     coalesce(

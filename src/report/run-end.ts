@@ -161,8 +161,9 @@ async function deliverReport(
   const runs = report?.runs ?? [];
   const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary?.run_id) + 1);
   const hasRecovered =
-    readFailedStart(config.warehouse) !== null ||
-    (earlier !== undefined && earlier.status !== 'succeeded');
+    report?.health.state !== 'failed' &&
+    (readFailedStart(config.warehouse) !== null ||
+      (earlier !== undefined && earlier.status !== 'succeeded'));
   // A run that did not start, was stopped or loaded only a part has failed.
   const isOutcome: Readonly<Record<RunEnding, boolean>> = {
     failed: summary?.status !== 'succeeded',

@@ -188,6 +188,7 @@ export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {
     refreshed: 'succeeded',
     exit_code: 0,
     rows_loaded: 3494,
+    slices: [],
     requests: 65,
     retries: 2,
     failures: [],

@@ -160,6 +160,30 @@ describe('whether all is well', () => {
     });
   });
 
+  test('a run of 1 slice leaves the failures of the others, and takes its own away', () => {
+    const other = { ...timeOut, slice: 'other', message: 'other: no answer' };
+    const [night, later] = [
+      sampleRun({
+        status: 'partial',
+        exit_code: 75,
+        failures: [timeOut, other],
+        slices: ['daily', 'other'],
+      }),
+      sampleRun({ command: 'backfill', slices: ['daily'] }),
+    ];
+    const slices = [sound, { ...sound, name: 'other' }];
+    const { state, headline, findings } = sampleReport(slices, { runs: [later, night] }).health;
+    expect([state, headline]).toStrictEqual([
+      'failed',
+      'The last backfill, as of 2026-02-14 02:30 UTC, succeeded, but something needs attention.',
+    ]);
+    expect(findings.map(({ message }) => message)).toStrictEqual([
+      'SOURCE_TIMEOUT: other: no answer',
+    ]);
+    const runs = [sampleRun({ slices: ['daily', 'other'] }), later, night];
+    expect(sampleReport(slices, { runs }).health.state).toBe('well');
+  });
+
   test('a clock behind the fetches on record is one finding, whatever seems late by it', () => {
     const clock = new Failure('FETCH_IN_FUTURE', 'fetched tomorrow', { hint: 'Set the clock.' });
     const { headline, findings } = healthOf(sampleReport([three]), clock);

@@ -4,7 +4,13 @@ import type { Failure } from '../../errors.ts';
 import { MS_PER_DAY } from '../../model/calendar.ts';
 import type { FailedStart } from './failed-start.ts';
 import { alikeSlices, groupedFailures } from './failure-groups.ts';
-import { healthStates, type Health, type HealthState, type StatusReport } from './status-report.ts';
+import {
+  healthStates,
+  type Health,
+  type HealthState,
+  type RunFailure,
+  type StatusReport,
+} from './status-report.ts';
 
 /** A nightly run that is later than this has missed a night. */
 const LATE_MS = 1.5 * MS_PER_DAY;
@@ -54,12 +60,24 @@ export function healthOf(
           : 'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
       add('failed', message, RUN_AGAIN);
     }
-    const groups = groupedFailures(failures).map(({ code, message, hint }): Finding => {
-      return { state: 'failed', message: `${code}: ${message}`, hint };
-    });
-    findings.push(...gravest(groups));
+    findings.push(...failedFindings(failures));
     if (status === 'interrupted') add('watch', 'A signal stopped the run.', RUN_AGAIN);
   }
+  // A run of some slices shows nothing of the others: what they failed with before still holds.
+  const judgedSlices = new Set<string>();
+  const configured = new Set(report.slices.map(({ name }) => name));
+  const earlier: RunFailure[] = [];
+  for (const run of runs) {
+    for (const failure of judged.includes(run) ? [] : run.failures)
+      if (
+        failure.slice !== null &&
+        configured.has(failure.slice) &&
+        !judgedSlices.has(failure.slice)
+      )
+        earlier.push(failure);
+    if (run.command !== 'replay') for (const slice of run.slices) judgedSlices.add(slice);
+  }
+  findings.push(...failedFindings(earlier));
   // By a wrong clock nothing can be called late.
   if (online !== undefined && future === null) findings.push(...lateFindings(report));
   for (const { code, message } of warnings) if (code === 'AUDIT_FAILED') add('watch', message);
@@ -103,6 +121,13 @@ const ends = new Map([
 ]);
 
 const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
+
+const failedFindings = (failures: readonly RunFailure[]): Finding[] =>
+  gravest(
+    groupedFailures(failures).map(({ code, message, hint }): Finding => {
+      return { state: 'failed', message: `${code}: ${message}`, hint };
+    }),
+  );
 
 /** Returns the gravest findings first, and how many more there are. */
 function gravest(findings: readonly Finding[]): Finding[] {

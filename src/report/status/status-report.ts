@@ -293,6 +293,8 @@ export const runStatus = z.object({
   /** Also null for a run that a signal stopped. */
   exit_code: z.number().nullable(),
   rows_loaded: count.nullable(),
+  /** Names of the slices that it was for. */
+  slices: jsonOf(z.array(z.string())),
   requests: count.nullable(),
   retries: count.nullable(),
   failures: jsonOf(z.array(runFailure)),
