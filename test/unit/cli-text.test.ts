@@ -1,6 +1,8 @@
+import { tmpdir } from 'node:os';
+
 import { describe, expect, test } from 'vitest';
 
-import { failureLines, failuresText } from '../../src/report/terminal/failure-text.ts';
+import { explained, failureLines, failuresText } from '../../src/report/terminal/failure-text.ts';
 import { findingsText, type Finding } from '../../src/report/check/finding.ts';
 import {
   amountText,
@@ -17,6 +19,8 @@ import { summaryText } from '../../src/report/terminal/summary-text.ts';
 import { columnsOf, tableText, textWidth } from '../../src/report/terminal/table.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
+import { parseConfig } from '../../src/config/read-config.ts';
+import { sampleReport, sampleRun } from '../support/status-sample.ts';
 import { textOf } from './cli-recorded-shell.ts';
 
 describe('text from outside', () => {
@@ -103,6 +107,33 @@ describe('a table', () => {
 });
 
 describe('failures', () => {
+  test('of copies on one full disk are one, and readers keep the night that every copy has', async () => {
+    const text = `service: simulator
+warehouse: /nowhere/w.duckdb
+publish: [{ duckdb: ${tmpdir()}/a.duckdb }, { delta: ${tmpdir()}/tables }]
+slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: today }]`;
+    const config = parseConfig(text, { file: 'ripen.yaml', directory: '/', environment: {} });
+    const full = 'failed: the disk is full (ENOSPC)';
+    const failures = config.publish.map(({ path }) => ({
+      code: 'STORAGE_FAILED' as const,
+      slice: null,
+      window: null,
+      message: `Publishing to ${path} ${full}`,
+      hint: null,
+    }));
+    const own = sampleRun({ run_id: 'own', status: 'partial', failures });
+    const report = sampleReport([], {
+      runs: [own, sampleRun({ as_of: '2026-02-13T02:30:00.000Z' })],
+    });
+    const [told, ...others] = await explained(failures, { config, report, runId: 'own' });
+    expect([others, told?.count]).toEqual([[], 2]);
+    expect(told?.message).toMatch(
+      /^The disk of \S+ was full: \S+ \S+ are free now, and a run needs 1.0 GB\. Readers keep the good data of the night of 2026-02-13\.$/,
+    );
+    expect(told?.message).toContain(` ${tmpdir()} was full`);
+    expect(told?.hint).toBe('Free space on that disk, then run `ripen sync` again.');
+  });
+
   test("are printed gravest first, equals in order, each with its hint, lines of the service's own words indented", () => {
     const text = failuresText([
       new Failure('SOURCE_TIMEOUT', 'slice a: no answer'),

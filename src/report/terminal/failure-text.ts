@@ -1,6 +1,6 @@
 /** Failures as text, gravest first, and as JSON: what each means, what to set or delete, and which data readers still have. */
 
-import { readFile, statfs } from 'node:fs/promises';
+import { readFile, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Config } from '../../config/config.ts';
@@ -46,6 +46,13 @@ export function failuresText(failures: readonly PrintedFailure[], verbose = fals
     })
     .join('\n');
 }
+
+/** What keeps a loaded night from a copy. */
+const UNPUBLISHED: ReadonlySet<string> = new Set<FailureCode>([
+  'AUDIT_HELD',
+  'STORAGE_FAILED',
+  'WAREHOUSE_FOREIGN',
+]);
 
 /** Far deeper than errors are nested in practice. */
 const MAX_CAUSES = 10;
@@ -97,8 +104,9 @@ export async function explained(
 ): Promise<FailureSummary[]> {
   const remedied: FailureSummary[] = [];
   for (const failure of failures) remedied.push(await withRemedy(failure, config));
-  const isHeld = (run: RunStatus): boolean =>
-    run.failures.some(({ code }) => code === 'AUDIT_HELD');
+  // Some copy may not have that night.
+  const isUnpublished = (run: RunStatus): boolean =>
+    run.failures.some(({ code }) => UNPUBLISHED.has(code));
   const readersText = (slice: string | null): string => {
     if (report === null) return '';
     if (slice !== null) {
@@ -109,14 +117,14 @@ export async function explained(
     }
     const good = report.runs.find(
       (run) =>
-        !isHeld(run) &&
+        !isUnpublished(run) &&
         (run.status === 'succeeded' ||
           (run.status === 'partial' && (run.run_id !== runId || (run.rows_loaded ?? 0) > 0))),
     );
     if (good !== undefined)
       return `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
     // The night that readers have may be older than the runs that are read.
-    return report.runs.some(isHeld) ? '' : 'Readers have no data yet.';
+    return report.runs.some(isUnpublished) ? '' : 'Readers have no data yet.';
   };
   return groupedFailures(remedied).map((failure) => {
     const { message, slice } = failure;
@@ -129,7 +137,7 @@ export async function explained(
 
 /** Adds the remedy: the setting of a refused token, or what to delete from a full disk. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
-  const { file, warehouse } = config;
+  const { file, warehouse, publish } = config;
   if (isOfToken(failure)) {
     // The setting, with its line and its variable.
     const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
@@ -145,15 +153,25 @@ export async function withRemedy<F extends PrintedFailure>(failure: F, config: C
     return { ...failure, hint };
   }
   if (failure.code !== 'STORAGE_FAILED' || !failure.message.includes(FULL_DISK)) return failure;
-  const folder = dirname(warehouse);
+  // The copy that is named, else the warehouse; of what is on one disk the first, so that it is told once.
+  const places = [warehouse, ...publish.flatMap((at) => ('store' in at ? [] : at.path))];
+  const place = places.findLast((path) => failure.message.includes(path)) ?? warehouse;
+  const deviceOf = async (path: string): Promise<number | null> =>
+    (await stat(dirname(path)).catch(() => null))?.dev ?? null;
+  const devices = await Promise.all(places.map(deviceOf));
+  const first = devices.indexOf(await deviceOf(place));
+  const folder = dirname(places[first] ?? place);
   const disk = await statfs(folder).catch(() => null);
-  const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} free,`;
+  const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} are free now, and`;
   return {
     ...failure,
     // The disk was full for all of them.
     slice: null,
     window: null,
-    message: `The disk of ${folder} or of a copy is full:${free} and a run needs ${sizeText(MIN_FREE_BYTES)}`,
-    hint: `Free space on that disk, for example ${warehouse}.archive (raw responses) or copies that are no longer published, then run again.`,
+    message: `The disk of ${folder} was full:${free} a run needs ${sizeText(MIN_FREE_BYTES)}`,
+    hint:
+      first === 0
+        ? `Free space on that disk, for example ${warehouse}.archive (raw responses) or copies that are no longer published, then run again.`
+        : 'Free space on that disk, then run `ripen sync` again.',
   };
 }
