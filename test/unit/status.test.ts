@@ -413,6 +413,17 @@ describe('the runs', () => {
     ]);
   });
 
+  test('of a slice that is built anew name the warning that says what its new table lacks', async () => {
+    await holdTable('daily', 'building');
+    await holdPeriod('2026-02-10:2026-02-11', 'final', 10, 'building');
+    await holdRun('run1', '2026-02-14 02:30:00', 'succeeded');
+    const { health } = await readStatus(daily, warehouse, AS_OF);
+    const hints = health.findings.flatMap(({ hint }) => hint ?? []);
+    expect(hints).toContain(
+      'Run `ripen sync --slice daily`. Its warning MEANING_HELD_BACK gives the reason.',
+    );
+  });
+
   test('of a copy say how the newest did that made it, and of an older one that it was killed', async () => {
     await holdRun('run1', '2026-02-12 02:30:00', 'running');
     await holdRun('run2', '2026-02-13 02:30:00', 'running');

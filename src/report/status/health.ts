@@ -153,9 +153,9 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
     .at(-1);
   const agoMs = latest === undefined ? 0 : Date.parse(planAt) - Date.parse(latest);
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
-  const lacks: { slice: string; lack: string }[] = [];
+  const lacks: { slice: string; lack: string; isBuilding: boolean }[] = [];
   const counts: number[] = [];
-  for (const { name, ages } of slices) {
+  for (const { name, ages, building_periods: building } of slices) {
     const due = {
       'never loaded': ages.filter(
         ({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS,
@@ -169,13 +169,15 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
     for (const [what, [oldest, ...others]] of Object.entries(due)) {
       if (oldest === undefined) continue;
       const lack = `${counted(1 + others.length, 'period')} ${what}, the oldest ${oldest.first_day}`;
-      lacks.push({ slice: name, lack });
+      lacks.push({ slice: name, lack, isBuilding: building !== null });
     }
   }
   if (latest === undefined || agoMs <= LATE_MS)
-    return alikeSlices(lacks).map(({ slices: names, first: { slice, lack }, count }): Finding => {
+    return alikeSlices(lacks).map(({ slices: names, first, count }): Finding => {
+      const { slice, lack, isBuilding } = first;
       const command = count === 1 ? `ripen sync --slice ${slice}` : 'ripen sync';
-      const hint = `Run \`${command}\`.`;
+      const reason = isBuilding ? ' Its warning MEANING_HELD_BACK gives the reason.' : '';
+      const hint = `Run \`${command}\`.${reason}`;
       return { state: 'watch', message: `${names ?? ''}: ${lack}.`, hint };
     });
   const periods = counts.reduce((sum, number) => sum + number, 0);
