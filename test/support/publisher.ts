@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,20 +38,11 @@ const PROGRAM = (built: string): string => `
   await warehouse.close();
   console.log(JSON.stringify({ published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) }));`;
 
-/**
- * Compiles the sources aside, as Node 20 runs no TypeScript and the publisher cannot be this process. Packages whose
- * scope is named in `without` are not there.
- */
-export async function compilePublisher({
-  without = [],
-}: { readonly without?: readonly string[] } = {}): Promise<Publisher> {
+/** Compiles the sources aside, as Node 20 runs no TypeScript and the publisher cannot be this process. */
+export async function compilePublisher(): Promise<Publisher> {
   const built = await mkdtemp(join(tmpdir(), 'ripen-built-'));
   symlinkSync(join(repository, 'sql'), join(built, 'sql'));
-  mkdirSync(join(built, 'node_modules'));
-  for (const name of readdirSync(join(repository, 'node_modules'))) {
-    if (!without.includes(name))
-      symlinkSync(join(repository, 'node_modules', name), join(built, 'node_modules', name));
-  }
+  symlinkSync(join(repository, 'node_modules'), join(built, 'node_modules'));
   await cp(join(repository, 'package.json'), join(built, 'package.json'));
   const compiler = join(repository, 'node_modules/typescript/bin/tsc');
   const project = join(repository, 'config/tooling/tsconfig.build.json');
