@@ -358,6 +358,17 @@ describe('the runs', () => {
     );
   });
 
+  test('name the setting of a token that the service refused', async () => {
+    await holdRun('run1', '2026-02-13 02:30:00', 'failed');
+    const refused = { code: 'CREDENTIALS_REFUSED', slice: null, window: null, message: '401' };
+    const summary = { status: 'failed', slices: [], failures: [{ ...refused, hint: 'Check.' }] };
+    await warehouse.run('update ripen.runs set summary = $1::json', [JSON.stringify(summary)]);
+    const { findings } = (await readStatus(daily, warehouse, AS_OF)).health;
+    expect(findings.map(({ hint }) => hint)).toContainEqual(
+      expect.stringMatching(/^Set service\.token to a valid token;/),
+    );
+  });
+
   test('tell rows, requests, retries and failures of their summaries; one that was killed has none', async () => {
     await holdRun('run1', '2026-02-12 02:30:00', 'running');
     await holdRun('run2', '2026-02-13 02:30:00', 'partial');

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import * as z from 'zod';
 
 import type { Config } from '../../config/config.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, isOfToken } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import { LOCK_WAIT_MS } from '../../model/duration.ts';
 import { metricFilterNames } from '../../model/catalog.ts';
@@ -21,6 +21,7 @@ import type { Bindable, Warehouse } from '../../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
 import { readSlices } from './slice-status.ts';
+import { tokenHint } from './token-hint.ts';
 import {
   comparedTotals,
   newsItem,
@@ -66,6 +67,10 @@ export async function readStatus(
   const names = new Set(config.slices.map(({ name }) => name));
   const stored = await read('publish/slices', [], sliceRow);
   const runs = await read('status/runs', [RUNS, snapshot !== null], runStatus);
+  // The service's answer does not name the setting.
+  for (const { failures } of runs)
+    for (const [at, failure] of failures.entries())
+      if (isOfToken(failure)) failures[at] = { ...failure, hint: await tokenHint(config.file) };
   const [newest] = runs;
   // In a copy, which it made, the newest run has not ended: its status is that before publishing.
   if (newest !== undefined && snapshot !== null)

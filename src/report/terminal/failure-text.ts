@@ -1,6 +1,6 @@
 /** Failures as text, gravest first, and as JSON: what each means, what to set or delete, and which data readers still have. */
 
-import { readFile, stat, statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Config } from '../../config/config.ts';
@@ -15,6 +15,7 @@ import {
 import { failedEvent } from '../../events.ts';
 import type { FailureSummary } from '../../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
+import { tokenHint } from '../status/token-hint.ts';
 import type { RunStatus, StatusReport } from '../status/status-report.ts';
 import { sizeText } from './measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';
@@ -139,18 +140,7 @@ export async function explained(
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { file, warehouse, publish } = config;
   if (isOfToken(failure)) {
-    // The setting, with its line and its variable.
-    const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-    const at = lines.findIndex((line) =>
-      /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line),
-    );
-    const line = lines[at] ?? '';
-    const isFile = /token_file/.test(line);
-    const place = `service.token${isFile ? '_file' : ''}${at === -1 ? '' : ` (${file}:${at + 1})`}`;
-    const [, variable] = /token(?:_file)?["']?\s*:\s*["']?\$\{(\w+)/.exec(line) ?? [];
-    const what = variable === undefined ? place : `the variable ${variable}, which ${place} reads,`;
-    const hint = `Set ${what} to ${isFile ? 'a file with a valid token' : 'a valid token'}; a token becomes invalid as soon as it is reset.`;
-    return { ...failure, hint };
+    return { ...failure, hint: await tokenHint(file) };
   }
   if (failure.code !== 'STORAGE_FAILED' || !failure.message.includes(FULL_DISK)) return failure;
   // The copy that is named, else the warehouse; of what is on one disk the first, so that it is told once.
