@@ -140,8 +140,7 @@ export const reportShape = {
     .record(filterKey, filterValue)
     .optional()
     .describe(
-      'Filters, <dimension>__<suffix> or <metric>__<suffix>. Dimensions: in, not_in (lists), contains, exclude, ' +
-        'starts_with, not_starts_with, ends_with, not_ends_with (text). Metrics: lt, lte, gt, gte, eq, ne (numbers).',
+      `Filters, <dimension>__<suffix> or <metric>__<suffix>. Dimensions: ${dimensionFilters.join(', ')} (the first two are lists). Metrics: ${metricFilters.join(', ')} (numbers).`,
     ),
   extra_parameters: z
     .record(extraKey, extraValue)

@@ -95,19 +95,19 @@ function leastRows(
   before: StoredPeriod,
   { fetchedAt }: Judging,
 ): number {
-  const isMoved =
+  const isShifted =
     slice.grain === null &&
     (before.bucket.start !== bucket.start || before.bucket.end !== bucket.end);
   const first = before.bucket.start > requested.start ? before.bucket.start : requested.start;
   const last = before.bucket.end < requested.end ? before.bucket.end : requested.end;
   const daysInCommon = Math.max(0, daysBetween(first, last));
-  if (isMoved && daysInCommon < MIN_SHARE * daysBetween(before.bucket.start, before.bucket.end))
+  if (isShifted && daysInCommon < MIN_SHARE * daysBetween(before.bucket.start, before.bucket.end))
     return 0;
   const sinceMs = (day: Day): number =>
     fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
-  const isSettled = sinceMs(bucket.end) > SETTLED_AFTER_MS;
-  if (!isSettled && sinceMs(requested.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
-  return isMoved || (slice.grain === null && !isSettled)
+  const isBucketSettled = sinceMs(bucket.end) > SETTLED_AFTER_MS;
+  if (!isBucketSettled && sinceMs(requested.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
+  return isShifted || (slice.grain === null && !isBucketSettled)
     ? Math.min(before.rows, 1)
     : before.rows * MIN_SHARE;
 }
@@ -191,8 +191,8 @@ export function guard(
         const message = `The service had no rows for ${empty.join(', ')}; loaded as empty; ${end}.`;
         warnings.push({ code: 'EMPTY_PERIODS', message });
       }
-      const what = { ...proven, ...policy, answered, window, empty, warnings };
-      return [{ kind: 'replace', ...what, rejects: { days, recorded } }];
+      const replacement = { ...proven, ...policy, answered, window, empty, warnings };
+      return [{ kind: 'replace', ...replacement, rejects: { days, recorded } }];
     }
     const starts = window.periods.map(({ period }) => period.bucket.start);
     const facts = {
@@ -202,12 +202,12 @@ export function guard(
       ),
       before: starts.reduce((sum, start) => sum + storedRows(start), 0),
     };
-    let what = `the service answered ${facts.rows} rows where ${facts.before} were loaded before`;
-    if (facts.before === 0) what = 'the answer had no rows';
+    let clause = `the service answered ${facts.rows} rows where ${facts.before} were loaded before`;
+    if (facts.before === 0) clause = 'the answer had no rows';
     if (facts.before === 0 && fate === 'refuse')
-      what = 'two answers had no rows, but control totals state values';
+      clause = 'two answers had no rows, but control totals state values';
     const { start, end } = window.requested;
-    const failure = new Failure('DATA_SHRUNK', `${subjectOf(window)}: ${what}.`, {
+    const failure = new Failure('DATA_SHRUNK', `${subjectOf(window)}: ${clause}.`, {
       facts,
       hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
     });

@@ -64,8 +64,8 @@ export function coverOf(periods: readonly DueAges[], covering: Covering): Group[
   const groups: Group[] = [];
   for (const run of runsOf(periods)) {
     for (const part of divided(run, covering)) {
-      const due = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
-      const names = [...metrics].flatMap(([age, some]) => (due.has(age) ? [some] : []));
+      const dueAges = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
+      const names = [...metrics].flatMap(([age, ofAge]) => (dueAges.has(age) ? [ofAge] : []));
       const requested = part.map(({ period, ages }): DuePeriod => {
         const reason = ages.size === 0 ? 'between' : topReason([...ages.values()]);
         return { period, reason };
@@ -103,35 +103,35 @@ function divided(run: readonly DueAges[], covering: Covering): DueAges[][] {
     }
     rowsBefore.set(age, sums);
   }
-  const due = [...run.keys()].filter((at) => (run[at]?.ages.size ?? 0) > 0);
+  const dueIndexes = [...run.keys()].filter((at) => (run[at]?.ages.size ?? 0) > 0);
   // By number of due periods that are covered: the least cost, and where the last part begins.
-  const best: { readonly cost: number; readonly from: number }[] = [{ cost: 0, from: 0 }];
-  for (let end = 1; end <= due.length; end += 1) {
-    const last = due[end - 1] ?? 0;
+  const cheapest: { readonly cost: number; readonly from: number }[] = [{ cost: 0, from: 0 }];
+  for (let end = 1; end <= dueIndexes.length; end += 1) {
+    const last = dueIndexes[end - 1] ?? 0;
     const ages = new Set<string>();
     let least = { cost: Infinity, from: end - 1 };
     for (let from = end - 1; from >= 0; from -= 1) {
-      const first = due[from] ?? 0;
+      const first = dueIndexes[from] ?? 0;
       const [oldest, newest] = [run[first], run[last]];
       if (oldest === undefined || newest === undefined) break;
       const days = daysBetween(oldest.period.requested.start, newest.period.requested.end);
       if (days > maxDays && from < end - 1) break;
       for (const age of oldest.ages.keys()) ages.add(age);
-      let [rows, names] = [0, 0];
+      let [rows, nameBytes] = [0, 0];
       for (const age of ages) {
         const sums = rowsBefore.get(age);
         rows += (sums?.[last + 1] ?? 0) - (sums?.[first] ?? 0);
-        names += bytes.get(age) ?? 0;
+        nameBytes += bytes.get(age) ?? 0;
       }
-      const requests = Math.max(1, Math.ceil(names / maxBytes));
-      const total = (best[from]?.cost ?? 0) + requests * cost.base + rows * cost.row;
+      const requests = Math.max(1, Math.ceil(nameBytes / maxBytes));
+      const total = (cheapest[from]?.cost ?? 0) + requests * cost.base + rows * cost.row;
       // Of equal costs the longest part: the newest window, which is requested first, is then a full one.
       if (total <= least.cost) least = { cost: total, from };
     }
-    best.push(least);
+    cheapest.push(least);
   }
   const parts: DueAges[][] = [];
-  for (let end = due.length; end > 0; end = best[end]?.from ?? 0)
-    parts.unshift(run.slice(due[best[end]?.from ?? 0], (due[end - 1] ?? 0) + 1));
+  for (let end = dueIndexes.length; end > 0; end = cheapest[end]?.from ?? 0)
+    parts.unshift(run.slice(dueIndexes[cheapest[end]?.from ?? 0], (dueIndexes[end - 1] ?? 0) + 1));
   return parts;
 }

@@ -13,7 +13,7 @@ import {
 } from '../model/link.ts';
 import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
-import { type ListPage, pages, pagingSchema } from './paging.ts';
+import { type ListPage, pages, listPaging } from './paging.ts';
 import type { Service } from './service.ts';
 import { policies, Setback } from './setback.ts';
 
@@ -198,7 +198,7 @@ const statedLink = z
 
 function pageOf<T extends z.ZodType>(item: T) {
   return z
-    .object({ data: z.object({ items: z.array(item), paging: pagingSchema }) })
+    .object({ data: z.object({ items: z.array(item), paging: listPaging }) })
     .transform(({ data: { items, paging } }) => ({ items, paging }));
 }
 

@@ -17,14 +17,11 @@ import { firstWords, originWords } from './error-words.ts';
 export const MAX_PAGES = 10_000;
 
 /** Only the fields of a list that name its next page: the `cursor` of v2 is the position of the page itself. */
-export const pagingSchema = z
-  .object({ next: z.unknown(), cursors: z.unknown() })
-  .partial()
-  .nullish();
+export const listPaging = z.object({ next: z.unknown(), cursors: z.unknown() }).partial().nullish();
 
 export interface ListPage<T> {
   readonly items: readonly T[];
-  readonly paging: z.output<typeof pagingSchema>;
+  readonly paging: z.output<typeof listPaging>;
   /** Path and query that answered, if not the requested ones. The next page is relative to them. */
   readonly target?: string;
 }
@@ -67,7 +64,7 @@ const number = z
   .catch(null);
 /** An invalid flag means that there may be more pages. */
 const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
-const paginationSchema = z.object({
+const reportPagination = z.object({
   next: position,
   cursor: position,
   cursors: z.object({ after: position }).nullish(),
@@ -83,7 +80,7 @@ const paginationSchema = z.object({
   has_more: flag,
   has_next: flag,
 });
-type Pagination = z.output<typeof paginationSchema>;
+type Pagination = z.output<typeof reportPagination>;
 
 /** An address has a scheme or a host, begins with a directory, or has a query. Anything else is a cursor. */
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
@@ -103,7 +100,7 @@ export function nextTarget(
   const isNothing =
     pagination === undefined || ['null', 'false', '[]'].includes(JSON.stringify(pagination));
   if (isNothing || (typeof pagination === 'string' && pagination.trim() === '')) return null;
-  const { data } = paginationSchema.safeParse(pagination);
+  const { data } = reportPagination.safeParse(pagination);
   const { next, cursor, cursors } = data ?? { next: null };
   if (typeof next === 'string' && ADDRESS.test(next)) {
     const base = new URL(target, origin).href;
@@ -131,7 +128,7 @@ export function nextTarget(
 
 /** Whether the pages so far hold as many rows as a pagination states for the whole report, even if it names a next page. */
 export function holdsAllRows(pagination: unknown, rows: number): boolean {
-  const { total_rows: total = null } = paginationSchema.safeParse(pagination).data ?? {};
+  const { total_rows: total = null } = reportPagination.safeParse(pagination).data ?? {};
   return total !== null && rows > 0 && rows === total;
 }
 

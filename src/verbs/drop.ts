@@ -61,7 +61,7 @@ export async function dropSlice(
   const { slice, before, emit, signal } = request;
   return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
     await assertOwnCopies(config, warehouse, signal);
-    const { tables, answers, loss } = await measure(config, warehouse, request);
+    const { tables, answers, loss } = await lossIn(config, warehouse, request);
     if ((await agree(loss)) !== true) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
@@ -82,12 +82,12 @@ export async function dropSlice(
 /** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
 export async function lossOf(config: Config, request: DropRequest): Promise<Loss> {
   return withWarehouse(config.warehouse, { ...request, mode: 'read' }, async (warehouse) => {
-    return (await measure(config, warehouse, request)).loss;
+    return (await lossIn(config, warehouse, request)).loss;
   });
 }
 
 /** Throws `USAGE_INVALID` if there is nothing to drop. */
-async function measure(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
+async function lossIn(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
   const tables = await tablesOfSlice(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
     const message = `The slice ${slice} has no date dimension to drop periods by.`;

@@ -50,8 +50,8 @@ export async function declare(
   if (changed.length === 0) return;
   const names = changed.map(({ name }) => literal(name)).join(', ');
   await warehouse.run(`delete from ripen_internal.declarations where name in (${names})`);
-  for (let from = 0; from < changed.length; from += MAX_TOGETHER) {
-    const chunk = changed.slice(from, from + MAX_TOGETHER);
+  for (let start = 0; start < changed.length; start += MAX_TOGETHER) {
+    const chunk = changed.slice(start, start + MAX_TOGETHER);
     const statements = await Promise.all(
       chunk.map(async (declaration) => declaration.statements()),
     );

@@ -1,4 +1,4 @@
-/** Holds the table of DESIGN §2: which room imports which, where each power lives, how files are named and how long. */
+/** Holds the table of docs/internals/architecture.md: which room imports which, where each power lives, how files are named and how long. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, posix } from 'node:path';
