@@ -59,7 +59,7 @@ export function compareAnswers(
   const { spooled, controls } = answered;
   const { window, doubts } = spooled;
   const isOne = window.parts.length === 1;
-  const latest = window.isCompared === true ? controls.map(totalsIn) : [totals];
+  const latest = window.compared !== undefined ? controls.map(totalsIn) : [totals];
   const [different = null] = isOne
     ? latest.flatMap((each) => differenceFrom(each, answered, proofs) ?? [])
     : [];

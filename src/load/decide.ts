@@ -7,7 +7,15 @@
  */
 
 import { Failure, isPassing } from '../errors.ts';
-import { boxId, partId, subjectOf, type Window, windowOf } from '../model/window.ts';
+import type { Day } from '../model/calendar.ts';
+import {
+  boxId,
+  partId,
+  splitByPeriods,
+  subjectOf,
+  type Window,
+  windowOf,
+} from '../model/window.ts';
 import { MAX_DOUBTS } from '../extract/spool.ts';
 import { compareAnswers } from './agreement.ts';
 import type { LoadWarning } from './answer-pages.ts';
@@ -21,14 +29,17 @@ export function decide(answered: Answered, policy: Policy): (Replacement | Outco
   const { window } = answered.spooled;
   if (answered.failure !== null) return [{ kind: 'failed', window, failure: answered.failure }];
   const proven = prove(answered, policy);
-  return 'kind' in proven ? [proven] : guard(answered, proven, policy);
+  return 'verdict' in proven ? guard(answered, proven, policy) : [...proven];
 }
 
 /** Returns the verdict on a window's completeness, or what to do instead of loading it. */
-function prove(answered: Answered, { totals }: Policy): Proven | Again | Split | Failed {
+function prove(
+  answered: Answered,
+  { totals }: Policy,
+): Proven | readonly (Again | Split | Failed)[] {
   const { answers, controls, spooled } = answered;
   const { window, doubts, controlFailure } = spooled;
-  const { slice, fingerprint, periods, isCompared = false } = window;
+  const { slice, fingerprint, periods, compared } = window;
   const subject = subjectOf(window);
   const proofs = answers.map(proveAnswer);
   const short = proofs.filter(isShort);
@@ -55,9 +66,17 @@ function prove(answered: Answered, { totals }: Policy): Proven | Again | Split |
       ? `its parts could not be compared with the whole: ${words.replace(/\.$/, '')}`
       : null);
   if (clause === null) {
-    if (different !== null && !isCompared && doubts < MAX_DOUBTS) {
+    const { periodRows } = answered;
+    // Of an answer that was cut without a word, smaller ones bring more rows, or as many of fewer periods.
+    const isCut =
+      compared !== undefined &&
+      periods.length > 1 &&
+      (sumOf(periodRows) >= sumOf(compared) ||
+        [...periodRows].some(([start, rows]) => rows > (compared.get(start) ?? 0)));
+    if (different !== null && doubts < MAX_DOUBTS && (compared === undefined || isCut)) {
       const failure = new Failure('DATA_INCOMPLETE', `${subject}: ${different}.`);
-      return again({ ...window, isCompared: true }, failure);
+      const halves = splitByPeriods(window) ?? [window];
+      return halves.map((half) => again({ ...half, compared: periodRows }, failure));
     }
     const proven = loadable(answered, proofs, comparison.unverified);
     if (different !== null) {
@@ -65,7 +84,7 @@ function prove(answered: Answered, { totals }: Policy): Proven | Again | Split |
         proven.verdict === 'proven'
           ? 'as their own totals show'
           : 'although no total of their own shows that they are complete';
-      const message = `The rows do not add up to the control totals${isCompared ? ', in two answers' : ''}: ${different}. They were loaded ${shown}; control totals of the slice are not compared with rows for 7 days.`;
+      const message = `The rows do not add up to the control totals${compared === undefined ? '' : ', in two answers'}: ${different}. They were loaded ${shown}; control totals of the slice are not compared with rows for 7 days.`;
       proven.warnings.push({ code: 'CONTROL_DIFFERS', message });
     }
     const isLess = comparison.isTolerant && proven.verdict === 'proven';
@@ -82,11 +101,11 @@ function prove(answered: Answered, { totals }: Policy): Proven | Again | Split |
       ...(isRepeatable ? short.map(({ answer }) => answer.box) : []),
       ...disagreements.flatMap((each) => (doubts === 0 ? each.suspects : each.boxes)),
     ];
-    if (suspects.length > 0) return again(window, failure, new Set(suspects.map(boxId)));
+    if (suspects.length > 0) return [again(window, failure, new Set(suspects.map(boxId)))];
   }
   // Learned parts may be empty by now. Only the undivided window can show that.
   if (doubts === MAX_DOUBTS && disagreements.some(({ needsWhole }) => needsWhole === true))
-    return again(windowOf(slice, fingerprint, periods), failure);
+    return [again(windowOf(slice, fingerprint, periods), failure)];
   // Fewer rows than the totals count may be all that one request brings.
   const isDivisible = unfollowed === null && !isLast && short.some(lacksRows);
   if (isWarned && !isDivisible) {
@@ -99,11 +118,11 @@ function prove(answered: Answered, { totals }: Policy): Proven | Again | Split |
       warnings: [{ code: 'UNPROVEN', message: text }],
     };
   }
-  const fail = (...details: ConstructorParameters<typeof Failure>): Failed => {
-    return { kind: 'failed', window, failure: new Failure(...details) };
+  const fail = (...details: ConstructorParameters<typeof Failure>): [Failed] => {
+    return [{ kind: 'failed', window, failure: new Failure(...details) }];
   };
   if (unfollowed !== null) return fail('SOURCE_ENDLESS_PAGES', message, { hint: PAGES_HINT });
-  if (short.length > 0) return divisible(answered, proofs, failure);
+  if (short.length > 0) return [divisible(answered, proofs, failure)];
   if (disagreements.length === 0 && controlFailure !== null) {
     const { code, facts } = controlFailure;
     const hint = isPassing(controlFailure) ? (controlFailure.hint ?? PARTS_HINT) : PARTS_HINT;
@@ -111,6 +130,9 @@ function prove(answered: Answered, { totals }: Policy): Proven | Again | Split |
   }
   return fail('DATA_INCOMPLETE', message, { hint: isDivided ? PARTS_HINT : BATCHES_HINT });
 }
+
+const sumOf = (counts: ReadonlyMap<Day, number>): number =>
+  [...counts.values()].reduce((sum, count) => sum + count, 0);
 
 /** The verdict on a window that nothing speaks against, with its warnings. */
 function loadable(

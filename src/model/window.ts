@@ -1,6 +1,6 @@
 /** Windows: immutable values that state what is requested, in one part or several, what is replaced and what is recorded. */
 
-import { type DayInterval, lastDay, meet } from './calendar.ts';
+import { type Day, type DayInterval, lastDay, meet } from './calendar.ts';
 import { filtersMetric } from './dimension.ts';
 import { addsUpCertainly } from './metric.ts';
 import type { Period } from './period.ts';
@@ -41,8 +41,11 @@ export interface Window {
   readonly periods: readonly DuePeriod[];
   /** At least one. Their rows are disjoint and become visible together. */
   readonly parts: readonly Part[];
-  /** Whether its totals by period are requested beside its rows, although it is not divided. */
-  readonly isCompared?: boolean;
+  /**
+   * Set if its totals by period are requested beside its rows, although it is not divided: how many rows its periods, and others
+   * in the same answer, had when they differed from control totals.
+   */
+  readonly compared?: ReadonlyMap<Day, number>;
 }
 
 /** A window over contiguous periods. Throws a RangeError if there are none. */
@@ -68,6 +71,19 @@ export function windowOf(
     periods,
     parts,
   };
+}
+
+/** Returns the halves of a window of several periods, without what was only requested along. */
+export function splitByPeriods(window: Window): readonly Window[] | null {
+  const { slice, fingerprint, periods, parts } = window;
+  if (periods.length < 2) return null;
+  const middle = Math.ceil(periods.length / 2);
+  return [periods.slice(0, middle), periods.slice(middle)].flatMap((half) => {
+    const isDue = ({ reason }: DuePeriod): boolean => reason !== 'between';
+    const first = half.findIndex(isDue);
+    const due = first === -1 ? [] : half.slice(first, half.findLastIndex(isDue) + 1);
+    return due.length === 0 ? [] : [windowOf(slice, fingerprint, due, parts)];
+  });
 }
 
 /** Whether two windows of a slice replace a common row. Without a date dimension, each replaces all rows. */
@@ -194,8 +210,9 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
  * `not in`. If some metrics do not add up, the values of each dividing dimension are compared too. A filter of a metric limits
  * grouped rows, so that no coarser report has the same rows: such a window has no totals to compare.
  */
-export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'isCompared'>): Box[] {
-  const { slice, parts, isCompared = false } = window;
+export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compared'>): Box[] {
+  const { slice, parts } = window;
+  const isCompared = window.compared !== undefined;
   if (isFiltered(window)) return [];
   // A report needs a dimension, and every report can be grouped by year.
   const period = slice.grain ?? 'year';

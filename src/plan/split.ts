@@ -1,7 +1,6 @@
-/** Splits a window that was too heavy into parts that cover exactly the whole. Pure. */
+/** Divides a window that was too heavy into parts that cover exactly the whole. Pure. */
 
 import {
-  type DuePeriod,
   hasRoom,
   type KnownValue,
   type KnownValues,
@@ -12,22 +11,8 @@ import {
   valuesOf,
   wholeOf,
   type Window,
-  windowOf,
 } from '../model/window.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
-
-/** Returns the halves of a window of several periods, without what was only requested along. */
-export function splitByPeriods(window: Window): readonly Window[] | null {
-  const { slice, fingerprint, periods, parts } = window;
-  if (periods.length < 2) return null;
-  const middle = Math.ceil(periods.length / 2);
-  return [periods.slice(0, middle), periods.slice(middle)].flatMap((half) => {
-    const isDue = ({ reason }: DuePeriod): boolean => reason !== 'between';
-    const first = half.findIndex(isDue);
-    const due = first === -1 ? [] : half.slice(first, half.findLastIndex(isDue) + 1);
-    return due.length === 0 ? [] : [windowOf(slice, fingerprint, due, parts)];
-  });
-}
 
 /** If a window still fails in this many parts, splitting cannot help. */
 const MAX_PARTS = 64;

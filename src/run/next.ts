@@ -34,8 +34,12 @@ export function next(outcome: Failed | Again | Split, canRequest: boolean): Next
       because: failure.message,
       pending: {
         window,
-        // A confirmation may be doubted as often as a first answer.
-        doubts: isConfirmation && !spooled.isConfirmation ? 0 : spooled.doubts + 1,
+        // A confirmation may be doubted as often as a first answer, and so may a smaller window.
+        doubts:
+          window.periods.length < spooled.window.periods.length ||
+          (isConfirmation && !spooled.isConfirmation)
+            ? 0
+            : spooled.doubts + 1,
         isConfirmation,
         round: boxes === null ? null : spooled.round,
         answers: new Map(answers.map((answer) => [boxId(answer.box), answer])),

@@ -19,9 +19,17 @@ import type { Emit } from '../events.ts';
 import { withChanges, withMetrics } from '../warehouse/tables/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import { rowsPerDay } from '../model/ledger.ts';
-import { boxesOf, boxId, controlBoxesOf, namesOf, partId, type Window } from '../model/window.ts';
+import {
+  splitByPeriods,
+  boxesOf,
+  boxId,
+  controlBoxesOf,
+  namesOf,
+  partId,
+  type Window,
+} from '../model/window.ts';
 import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
-import { splitByPeriods, splitParts } from '../plan/split.ts';
+import { splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';

@@ -9,8 +9,10 @@ import {
   countAsked,
   gridOf,
   openAnswering,
+  type Report,
   withCells,
 } from '../support/answering.ts';
+import { json } from '../support/scripted-server.ts';
 import { column, query } from '../support/contents.ts';
 import { noContent } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
@@ -219,6 +221,33 @@ test('rows that differ from their control total twice are loaded as their own to
   expect(await world.cells(daily)).toEqual(world.truth(daily));
   expect(world.warnings().filter((text) => text.startsWith('CONTROL_DIFFERS'))).toHaveLength(1);
 });
+
+test.each([
+  ['the last rows', (rows: Report['rows']) => rows.slice(0, 5)],
+  [
+    'those of network y',
+    (rows: Report['rows']) =>
+      rows
+        .toSorted((one, other) => (String(one['network']) < String(other['network']) ? -1 : 1))
+        .slice(0, 5),
+  ],
+])(
+  'an answer cut to 5 rows, %s lost, with the totals of these, is divided until control totals show it complete',
+  async (_, cut) => {
+    world = await openAnswering([daily], rows);
+    world.rewrite({ part: 'undivided' }, (report) => {
+      const kept = report.rows.length > 5 ? cut(report.rows) : report.rows;
+      const totals = metrics.map((metric) => {
+        return [metric, kept.reduce((sum, row) => sum + Number(row[metric]), 0)];
+      });
+      return json({ ...report, rows: kept, totals: Object.fromEntries(totals) as unknown });
+    });
+    // Days that ended within 7 days may still move.
+    expect((await world.night(20, { config })).failures).toEqual([]);
+    expect(await world.cells(daily)).toEqual(world.truth(daily));
+    expect(world.warnings().filter((text) => text.startsWith('CONTROL_DIFFERS'))).toEqual([]);
+  },
+);
 
 test('control totals that are refused, or too heavy beyond 10 days, leave the load as it would be, told once', async () => {
   world = await openAnswering([daily], rows);

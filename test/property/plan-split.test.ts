@@ -8,9 +8,10 @@ import {
   type Part,
   partFilters,
   partId,
+  splitByPeriods,
   type Window,
 } from '../../src/model/window.ts';
-import { splitParts, splitByPeriods } from '../../src/plan/split.ts';
+import { splitParts } from '../../src/plan/split.ts';
 import { property } from '../support/property.ts';
 import { slice, windowOfDays } from '../support/slice.ts';
 

@@ -12,7 +12,7 @@ import { emptyLedger } from '../support/plain-values.ts';
 import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
 import type { DuePeriod, Window } from '../../src/model/window.ts';
 import { swapBlockedBy, planSlice, windowDays } from '../../src/plan/plan.ts';
-import { splitByPeriods } from '../../src/plan/split.ts';
+import { splitByPeriods } from '../../src/model/window.ts';
 import { property } from '../support/property.ts';
 import {
   FIRST_DAY,
