@@ -188,7 +188,8 @@ test('cohorts, networks and metrics are what the warehouse holds', async () => {
       )
       .join(' union all ') + ' order by month, age',
   );
-  expect(points.length).toBeGreaterThan(5);
+  // At least the youngest ages of a whole month, whatever the day of the year.
+  expect(points.length).toBeGreaterThan(1);
   expect(await wordsOf(page, '#cohorts circle title')).toStrictEqual(
     points.map(({ month, age, value }) => `${String(month)}, ${String(age)} days: ${ratio(value)}`),
   );
