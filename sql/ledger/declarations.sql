@@ -1,7 +1,7 @@
 -- What was last declared.
--- Returns one row per declaration: name, hash, found.
+-- Returns one row per declaration: name, hash, state.
 select
     name,
     hash,
-    found
+    state
 from ripen_internal.declarations

@@ -1,6 +1,6 @@
--- The slice with the period that was recorded as fetched furthest in the future.
+-- The slices with periods that were recorded as fetched in the future.
 -- $1 the latest instant that counts as now
--- Returns at most one row: slice, how many of its periods are in the future, start_day and end_day (exclusive) over all of its
+-- Returns one row per slice: slice, how many of its periods are in the future, start_day and end_day (exclusive) over all of its
 -- periods, fetched_at of the latest (UTC).
 select
     slice,
@@ -11,5 +11,4 @@ select
 from ripen.periods
 group by slice
 having max(fetched_at) > $1::timestamp
-order by max(fetched_at) desc, slice
-limit 1
+order by slice

@@ -554,3 +554,5 @@ comment on column ripen.news.last_period is 'First day of the latest of these pe
 comment on column ripen.news.before is 'What the service stated before for these periods together, null if that does not add up; the horizon in days';
 comment on column ripen.news.after is 'What it states since; the horizon in days that the history supports';
 comment on column ripen.news.share is 'The change as a share of the total before, the largest one if totals do not add up; null without one';
+
+alter table ripen_internal.declarations rename column found to state;

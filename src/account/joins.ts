@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { commentOn, declare, declaredHashes, type Declaration } from '../warehouse/declaring.ts';
+import { commentOn, declare, declaredHashes, type Declaration } from '../warehouse/declarations.ts';
 import { namesCollide, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -38,7 +38,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   const joins: Declaration = {
     name: 'joins',
     slice: null,
-    from: [...free.map(({ slice }) => slice), ...views, ...declared, ...joinedColumns.flat()],
+    inputs: [...free.map(({ slice }) => slice), ...views, ...declared, ...joinedColumns.flat()],
     relations: free.map(({ slice }) => `main.${slice}_links`),
     statements: async () => {
       const tables = await relationsIn(warehouse, 'main');
@@ -59,7 +59,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   const crawls: Declaration = {
     name: 'crawls',
     slice: null,
-    from: [tokenComment, ...linked],
+    inputs: [tokenComment, ...linked],
     relations: [],
     statements: async () =>
       linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),

@@ -1,7 +1,7 @@
 /** Declares the views `<slice>_maturation` and `<slice>_projected` with their comments. */
 
 import type { Target } from '../warehouse/tables/target.ts';
-import { commentOn, declare, type Declaration } from '../warehouse/declaring.ts';
+import { commentOn, declare, type Declaration } from '../warehouse/declarations.ts';
 import { namesCollide } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -32,7 +32,7 @@ where slice = ${literal(name)}`;
       name: `insight ${name}`,
       slice: name,
       relations: [`main.${name}_maturation`, `main.${name}_projected`],
-      from: statements,
+      inputs: statements,
       statements: () => Promise.resolve(statements),
     };
   });

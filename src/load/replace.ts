@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { type Day, unionOf } from '../model/calendar.ts';
-import { describeTables } from '../warehouse/tables/describing.ts';
+import { describeTables } from '../warehouse/tables/slice-declarations.ts';
 import { alterTypes } from '../warehouse/tables/slice-table.ts';
 import { tableColumns, type Target, valueType } from '../warehouse/tables/target.ts';
 import { transactRows } from '../warehouse/opening.ts';

@@ -14,7 +14,7 @@ import {
   type SliceLedger,
   type SliceTable,
 } from '../model/ledger.ts';
-import { rememberingEach } from './remembering.ts';
+import { cachedReads } from './cached-reads.ts';
 import { count, dayShape, instant, instantOf, jsonOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -79,7 +79,7 @@ const periodsRow = z.object({
   loads: jsonOf(z.array(loadRow)),
 });
 
-export const readSliceLedger = rememberingEach(
+export const readSliceLedger = cachedReads(
   async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
     const names = [JSON.stringify(slices)];
     const tables = await warehouse.rows(statement('ledger/slice_tables'), names, tableRow);
@@ -171,17 +171,23 @@ export async function futureFetch(
   // The planned instant may be later than the clock with the simulator.
   const now = new Date(Math.max(Date.now(), planAt.getTime()));
   const latest = [timestamp(tolerated(now))];
-  const [future] = await warehouse.rows(statement('ledger/future_fetches'), latest, futureRow);
-  if (future === undefined) return null;
-  const { slice, periods, start_day: start, end_day: end, fetched_at: fetchedAt } = future;
-  const at = fetchedAt.toISOString();
-  const message = `slice ${slice}: ${periods} ${periods === 1 ? 'period was' : 'periods were'} fetched in the future (up to ${at}; this machine's clock is at ${now.toISOString()}).`;
-  const isDated = slices.some(({ name, grain }) => name === slice && grain !== null);
-  const days = `--from ${start} --to ${lastDay({ start, end })}`;
-  const backfill = isDated ? `, then \`ripen backfill --slice ${slice} ${days}\`` : '';
+  const future = await warehouse.rows(statement('ledger/future_fetches'), latest, futureRow);
+  if (future.length === 0) return null;
+  const names = future.map(({ slice }) => slice).join(', ');
+  const periods = future.reduce((sum, row) => sum + row.periods, 0);
+  const at = new Date(Math.max(...future.map((row) => row.fetched_at.getTime()))).toISOString();
+  const counted = periods === 1 ? '1 period was' : `${periods} periods were`;
+  const message = `${future.length === 1 ? 'slice' : 'slices'} ${names}: ${counted} fetched in the future (up to ${at}; this machine's clock is at ${now.toISOString()}).`;
+  const drops = future.map(({ slice }) => `\`ripen drop --slice ${slice}\``);
+  const backfills = future.flatMap(({ slice, start_day: start, end_day: end }) => {
+    const isDated = slices.some(({ name, grain }) => name === slice && grain !== null);
+    const days = `--from ${start} --to ${lastDay({ start, end })}`;
+    return isDated ? [`\`ripen backfill --slice ${slice} ${days}\``] : [];
+  });
+  const commands = [drops, backfills].flatMap((list) => (list.length > 0 ? list.join(', ') : []));
   return new Failure('FETCH_IN_FUTURE', message, {
-    facts: { slice, periods, fetched_at: at },
-    hint: `Set this machine's clock if it is behind. If an earlier run's clock was ahead, run \`ripen drop --slice ${slice}\`${backfill}.`,
+    facts: { slices: names, periods, fetched_at: at },
+    hint: `Set this machine's clock if it is behind. If an earlier run's clock was ahead, run ${commands.join(', then ')}.`,
   });
 }
 

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { remembering } from './remembering.ts';
+import { cachedRead } from './cached-reads.ts';
 import { columnTypes, identifier, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -33,7 +33,7 @@ export function namesCollide(
 const relationRow = z.object({ name: z.string(), is_table: z.boolean(), state: z.string() });
 
 /** Reads what there is by name, with the schema and without quotes, but no columns, which takes longer. */
-export const readRelations = remembering(async (warehouse) => {
+export const readRelations = cachedRead(async (warehouse) => {
   const rows = await warehouse.rows(statement('ledger/relations'), [], relationRow);
   return new Map(rows.map((row) => [row.name, row]));
 }, 'relations');
@@ -48,7 +48,7 @@ const columnRow = z.object({
   comment: z.string().nullable(),
 });
 
-const readColumns = remembering(
+const readColumns = cachedRead(
   (warehouse) => warehouse.rows(statement('publish/relations'), [], columnRow),
   'relations',
 );

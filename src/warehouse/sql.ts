@@ -8,7 +8,7 @@ import { Failure } from '../errors.ts';
 import { day, type Day } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
-import { rememberingEach } from './remembering.ts';
+import { cachedReads } from './cached-reads.ts';
 import { isUnknownToEngine, type Bindable, type Warehouse } from './warehouse.ts';
 
 /** Quotes any text as an identifier. */
@@ -104,7 +104,7 @@ async function describedColumns(
 }
 
 /** Reads the types of a relation's columns. Empty if it is missing. The relation is quoted, with its schema. */
-export const columnTypes = rememberingEach(
+export const columnTypes = cachedReads(
   async (warehouse, relations): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> => {
     const types = new Map(relations.map((relation) => [relation, new Map<string, string>()]));
     for (const { relation, column_name: name, column_type: type } of await describedColumns(

@@ -10,7 +10,7 @@ import { ageIn, metricsByAge } from '../../model/cube.ts';
 import { tableOf } from '../../model/ledger.ts';
 import type { Window } from '../../model/window.ts';
 import { periodRow, readSliceLedger } from '../ledger.ts';
-import { rememberingEach } from '../remembering.ts';
+import { cachedReads } from '../cached-reads.ts';
 import { dayShape, insertRows, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 import type { Target } from './target.ts';
@@ -102,7 +102,7 @@ const recordedRow = z.object({ slice: z.string(), metrics: jsonOf(z.array(record
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
-const readRecorded = rememberingEach(
+const readRecorded = cachedReads(
   async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
     const names = [JSON.stringify(slices)];
     const rows = await warehouse.rows(statement('ledger/recorded_metrics'), names, recordedRow);
@@ -194,7 +194,7 @@ async function recordStates(
 const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
 
 /** Reads which assumed metrics of a slice were seen to add up. */
-export const readAdditivity = rememberingEach(
+export const readAdditivity = cachedReads(
   async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
     const names = [JSON.stringify(slices)];
     const rows = await warehouse.rows(statement('ledger/additivity'), names, additivityRow);

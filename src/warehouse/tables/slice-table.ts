@@ -20,7 +20,7 @@ import { readSliceLedger } from '../ledger.ts';
 import { readRelations } from '../relations.ts';
 import { recordSchemaChanges, type SchemaChange } from '../runs.ts';
 import type { Warehouse } from '../warehouse.ts';
-import { describeTables } from './describing.ts';
+import { describeTables } from './slice-declarations.ts';
 import { readAdditivity } from './slice-metrics.ts';
 import {
   castExactly,

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { count, storedColumnTypes, identifier, statement } from '../sql.ts';
-import { remembering } from '../remembering.ts';
+import { cachedRead } from '../cached-reads.ts';
 import type { Warehouse } from '../warehouse.ts';
 
 export interface StoredSlice {
@@ -28,7 +28,7 @@ export async function readLiveSlices(warehouse: Warehouse): Promise<readonly Sto
   return (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
 }
 
-export const readSliceTables = remembering(async (warehouse): Promise<readonly StoredSlice[]> => {
+export const readSliceTables = cachedRead(async (warehouse): Promise<readonly StoredSlice[]> => {
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
   // Awaited together, they are read together.
   return Promise.all(

@@ -5,7 +5,7 @@ import { formatColumnType, haveCommonType } from '../../model/column-type.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { type Metric, metricItems } from '../../model/metric.ts';
 import { ratioOf } from '../../model/metric-forms.ts';
-import { commentOn, declare, type Declaration } from '../declaring.ts';
+import { commentOn, declare, type Declaration } from '../declarations.ts';
 import { identifier, literal } from '../sql.ts';
 import { namesCollide } from '../relations.ts';
 import type { Warehouse } from '../warehouse.ts';
@@ -52,7 +52,7 @@ function declarationOf(target: Target): Declaration {
     name: isLive ? `slice ${slice.name}` : `building ${slice.name}`,
     slice: slice.name,
     // DuckDB keeps a view with the types that its columns had when it was made.
-    from: [...statements, ...tableColumns(columns).map(({ name, type }) => `${name} ${type}`)],
+    inputs: [...statements, ...tableColumns(columns).map(({ name, type }) => `${name} ${type}`)],
     relations: [table.replaceAll('"', ''), ...views],
     statements: () => Promise.resolve(statements),
   };

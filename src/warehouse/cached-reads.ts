@@ -15,7 +15,7 @@ const MAX_KEYS = 20;
  * Caches what `readSome` returns until the warehouse changes, or only its relations. Concurrent calls are read together.
  * Callers share the values and must not alter them.
  */
-export function rememberingEach<T>(
+export function cachedReads<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
   of: 'anything' | 'relations' = 'anything',
 ): (warehouse: Warehouse, key: string) => Promise<T> {
@@ -49,11 +49,11 @@ export function rememberingEach<T>(
   };
 }
 
-/** As `rememberingEach`, for a value without a key. */
-export function remembering<T>(
+/** As `cachedReads`, for a value without a key. */
+export function cachedRead<T>(
   read: (warehouse: Warehouse) => Promise<T>,
   of: 'anything' | 'relations' = 'anything',
 ): (warehouse: Warehouse) => Promise<T> {
-  const readEach = rememberingEach(async (warehouse) => new Map([['', await read(warehouse)]]), of);
+  const readEach = cachedReads(async (warehouse) => new Map([['', await read(warehouse)]]), of);
   return async (warehouse) => readEach(warehouse, '');
 }
