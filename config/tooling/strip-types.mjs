@@ -2,10 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { register } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
 
 const HOOKS = '?hooks';
 
-if (!process.features.typescript && !import.meta.url.endsWith(HOOKS))
+// In its main threads Vitest reads TypeScript itself.
+const isVitest = isMainThread && process.env['VITEST'] !== undefined;
+if (!process.features.typescript && !isVitest && !import.meta.url.endsWith(HOOKS))
   register(`${import.meta.url}${HOOKS}`);
 
 /** Node's hook: the source of a `.ts` file without its types. */

@@ -41,6 +41,8 @@ export const usual: InlineConfig = {
   testTimeout: 180_000,
   hookTimeout: 180_000,
   pool: 'forks',
+  // Files that share a process share what they import: each puts back what it changes of time, environment and prototypes.
+  isolate: false,
   // Threads inherit the flags of the process that starts them.
   execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
   maxWorkers: 2,
