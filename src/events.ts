@@ -38,7 +38,8 @@ interface EventFields {
   periods_deleted: { slice: string; periods: number; rows: number; before: string };
   /** Control totals of loaded periods moved. Some of their periods wait for a later night. */
   totals_moved: { slice: string; periods: number; waiting: number; message: string };
-  failed: Placed & { code: FailureCode; hint: string | null };
+  /** `target` is the path of the copy that could not be written. */
+  failed: Placed & { code: FailureCode; hint: string | null; target?: string };
   warning: Placed & { code: WarningCode };
   catalog_loaded: { items: number };
   partners_loaded: { rows: number };

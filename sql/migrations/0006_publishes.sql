@@ -2,10 +2,10 @@
 create table ripen_internal.publishes (
     number bigint not null,
     published_at timestamp not null,
-    has_copies boolean
+    copies varchar []
 );
 
 comment on table ripen_internal.publishes is 'One row per publish; every copy states the one it is of';
 comment on column ripen_internal.publishes.number is 'Counts the publishes of this warehouse';
 comment on column ripen_internal.publishes.published_at is 'When it began (UTC)';
-comment on column ripen_internal.publishes.has_copies is 'True once it is over and wrote at least one copy; else null, and so in the copy itself';
+comment on column ripen_internal.publishes.copies is 'Paths of the copies that it wrote; null if it wrote none or is not over, as in the copy itself';

@@ -1,38 +1,54 @@
 -- The last runs.
--- $1 how many, $2 whether this is a copy
+-- $1 how many, $2 path of the copy that this is (null: the warehouse)
 -- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
--- summary covers what it did before it published, null before that; failures is a JSON list, without those of audits that held
--- it back if something was published later; slices, a JSON list, are those that it was for; audits, a JSON list, are those that failed or wait for a slice.
+-- summary covers what it did before it published, null before that; failures is a JSON list, in which published_later marks what no
+-- longer holds: an audit's once something was published, a copy's once that copy was; slices, a JSON list, are those that it was for;
+-- audits, a JSON list, are those that failed or wait for a slice.
+with newest as (
+    from ripen.runs
+    order by run_number desc nulls last
+    limit $1
+),
+
+-- The publish that made a copy is not over in it.
+later as (
+    select
+        r.run_id,
+        flatten(list(coalesce(p.copies, [$2::varchar]))) as copies
+    from newest as r
+    join ripen_internal.publishes as p on p.published_at > r.finished_at
+    where
+        p.copies is not null
+        or ($2::varchar is not null and p.number = (select max(number) from ripen_internal.publishes))
+    group by r.run_id
+)
+
 select
-    run_id,
-    command,
-    strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') as as_of,
-    strftime(started_at, '%Y-%m-%dT%H:%M:%S.%gZ') as started_at,
-    strftime(finished_at, '%Y-%m-%dT%H:%M:%S.%gZ') as finished_at,
-    status,
-    summary ->> '$.status' as refreshed,
-    exit_code,
+    r.run_id,
+    r.command,
+    strftime(r.as_of, '%Y-%m-%dT%H:%M:%S.%gZ') as as_of,
+    strftime(r.started_at, '%Y-%m-%dT%H:%M:%S.%gZ') as started_at,
+    strftime(r.finished_at, '%Y-%m-%dT%H:%M:%S.%gZ') as finished_at,
+    r.status,
+    r.summary ->> '$.status' as refreshed,
+    r.exit_code,
     case
-        when summary is not null
-            then coalesce(list_sum(cast(json_extract_string(summary, '$.slices[*].rows.loaded') as bigint [])), 0)::bigint
+        when r.summary is not null
+            then coalesce(list_sum(cast(json_extract_string(r.summary, '$.slices[*].rows.loaded') as bigint [])), 0)::bigint
     end as rows_loaded,
-    coalesce(to_json(summary ->> '$.slices[*].name'), '[]')::varchar as slices,
-    cast(summary ->> '$.service.requests' as bigint) as requests,
-    cast(summary ->> '$.service.retries' as bigint) as retries,
-    coalesce(
-        case
-            when finished_at < (
-                select max(published_at)
-                from ripen_internal.publishes
-                -- The publish that made a copy is not over in it.
-                where has_copies or ($2 and number = (select max(number) from ripen_internal.publishes))
-            )
-                then to_json([f for f in cast(summary -> '$.failures' as json []) if f ->> '$.code' <> 'AUDIT_HELD'])
-            else summary -> '$.failures'
-        end,
-        '[]'
+    coalesce(to_json(r.summary ->> '$.slices[*].name'), '[]')::varchar as slices,
+    cast(r.summary ->> '$.service.requests' as bigint) as requests,
+    cast(r.summary ->> '$.service.retries' as bigint) as retries,
+    to_json(
+        [
+            if(
+                (f ->> '$.code' = 'AUDIT_HELD' and l.copies is not null) or list_contains(l.copies, f ->> '$.target'),
+                json_merge_patch(f, '{"published_later": true}'),
+                f
+            ) for f in coalesce(cast(r.summary -> '$.failures' as json []), [])
+        ]
     )::varchar as failures,
-    coalesce(summary -> '$.audits', '[]')::varchar as audits
-from ripen.runs
-order by run_number desc nulls last
-limit $1
+    coalesce(r.summary -> '$.audits', '[]')::varchar as audits
+from newest as r
+left join later as l on l.run_id = r.run_id
+order by r.run_number desc nulls last

@@ -78,11 +78,12 @@ export async function publish(
         signal.throwIfAborted();
         const failure = asPublishFailure(target, error);
         failures.push(failure);
-        emit(failedEvent(failure));
+        emit({ ...failedEvent(failure), target: path });
       }
     }
+    const paths = JSON.stringify(published.map(({ path }) => path));
     if (published.length > 0)
-      await session.run(statement('publish/record_copies'), [current.number]);
+      await session.run(statement('publish/record_copies'), [current.number, paths]);
   });
   return { published, failures };
 }

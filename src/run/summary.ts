@@ -26,6 +26,8 @@ export interface FailureSummary {
   readonly window: string | null;
   readonly message: string;
   readonly hint: string | null;
+  /** The path of the copy that could not be written. */
+  readonly target?: string;
   /** How many failures of one cause it represents (default: 1). */
   readonly count?: number;
 }
@@ -94,9 +96,10 @@ export class RunRecord {
       counts.restated_periods += this.#restated.size - restatedBefore;
       counts.empty_periods = mergeRanges([...counts.empty_periods, ...event.empty]);
     } else if (type === 'failed') {
-      const { code, slice, window, message, hint } = event;
+      const { type: _, ...failure } = event;
+      const { slice, window } = failure;
       if (slice !== null && window !== null) this.#of(slice).windows.failed += 1;
-      this.#failures.push({ code, slice, window, message, hint });
+      this.#failures.push(failure);
     } else if (type === 'warning') {
       this.#warnings.push({ ...event, seenAt: new Date() });
     } else if (type === 'links_loaded') {

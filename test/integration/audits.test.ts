@@ -12,6 +12,7 @@ import { exitCodeOf, Failure } from '../../src/errors.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { check, type Finding, publish, readConfig, status, sync } from '../../src/index.ts';
 import { askAudits, auditText } from '../../src/publish/audits.ts';
+import { readStatus } from '../../src/report/status/status.ts';
 import { explained } from '../../src/report/terminal/failure-text.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { insertRows } from '../../src/warehouse/sql.ts';
@@ -136,6 +137,36 @@ describe('a held night', () => {
       `select summary ->> '$.audits[0].name' as audit from ripen.runs order by run_number desc limit 1`,
     );
     expect(copy).toEqual([{ audit: 'noted' }]);
+  }, 60_000);
+});
+
+describe('a copy that a sync failed to write', () => {
+  test('is a failure until a later publish writes that copy, and stays one in the history', async () => {
+    const copies = await openScenario([daily], { simulator: { world: smallWorld } });
+    const [place, other] = [join(copies.directory, 'a'), join(copies.directory, 'b')];
+    const target = (path: string): PublishTarget => ({ kind: 'duckdb', path, mode: MODE });
+    const targets = [target(place), target(other)];
+    const config = { ...copies.config, publish: targets };
+    const judged = async (path = config.warehouse, snapshot: string | null = null) => {
+      const opening = { mode: 'read', lockWaitMs: 0, emit: () => {} } as const;
+      const { runs, health } = await withWarehouse(path, opening, async (warehouse) =>
+        readStatus(config, warehouse, FIRST, { snapshot }),
+      );
+      return [health.state, health.headline, runs[0]?.failures[0]?.code];
+    };
+    await writeFile(other, 'not a database');
+    const night = await copies.night(FIRST, { publish: targets });
+    expect(night.failures).toMatchObject([{ code: 'WAREHOUSE_FOREIGN', target: other }]);
+    const failed = 'The last sync, as of 2026-04-02 06:00 UTC, ended with 1 failure';
+    expect(await judged()).toEqual(['failed', `${failed}.`, 'WAREHOUSE_FOREIGN']);
+    expect((await publish(config)).published).toMatchObject([{ path: place }]);
+    expect(await judged()).toEqual(['failed', `${failed}.`, 'WAREHOUSE_FOREIGN']);
+    await rm(other);
+    expect((await publish(config)).published).toHaveLength(2);
+    const well = `All is well. ${failed}; a later publish succeeded.`;
+    expect(await judged()).toEqual(['well', well, 'WAREHOUSE_FOREIGN']);
+    expect(await judged(other, other)).toEqual(await judged());
+    await copies.close();
   }, 60_000);
 });
 

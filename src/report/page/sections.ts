@@ -82,8 +82,9 @@ export function auditSection([newest]: readonly RunStatus[]): Markup {
   return html`<section aria-labelledby="audits">
     <h2 id="audits">Audits</h2>
     ${newest.audits.map(({ name: audit, on_fail: onFail, rows, first, reason }) => {
-      // Its failure goes once something was published.
-      const isHeld = newest.failures.some(({ code }) => code === 'AUDIT_HELD');
+      const isHeld = newest.failures.some(
+        (failure) => failure.code === 'AUDIT_HELD' && failure.published_later !== true,
+      );
       const held = isHeld ? 'holds the night back' : 'held the night back, published later';
       const end = rows === 0 ? 'waits' : onFail === 'hold' ? held : 'warns';
       const columns = [...new Set(first.flatMap((row) => Object.keys(row)))];
@@ -183,9 +184,12 @@ export function failureLists(runs: readonly RunStatus[]): Markup[] {
         html`<details>
           <summary>Failures as of ${asOf}</summary>
           ${listOf(
-            failures.map(({ code, slice, window, message, hint }) => {
+            failures.map(({ code, slice, window, message, hint, published_later: isPast }) => {
               const place = [slice, window].filter((word) => word !== null).join(' ');
-              return { message: `${code}${place === '' ? '' : ` (${place})`}: ${message}`, hint };
+              const text = `${code}${place === '' ? '' : ` (${place})`}: ${message}`;
+              return isPast === true
+                ? { message: `${text} (published later)`, hint: null }
+                : { message: text, hint };
             }),
           )}
         </details>`,

@@ -60,7 +60,7 @@ export function healthOf(
           : 'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
       add('failed', message, RUN_AGAIN);
     }
-    findings.push(...failedFindings(failures));
+    findings.push(...failedFindings(failures.filter((one) => one.published_later !== true)));
     if (status === 'interrupted') add('watch', 'A signal stopped the run.', RUN_AGAIN);
   }
   // A run of some slices shows nothing of the others: what they failed with before still holds.
@@ -99,12 +99,10 @@ export function healthOf(
     const { status, failures, command, as_of: asOf } = last;
     let end = ends.get(status) ?? 'failed';
     if (status === 'partial') end = `ended with ${counted(failures.length, 'failure')}`;
-    if (
-      failures.every(({ code }) => code === 'AUDIT_HELD') &&
-      ['partial', 'failed'].includes(status)
-    )
-      // The failures of audits are left out once something was published.
-      end = `was held back by an audit${failures.length === 0 ? ', and published later' : ''}`;
+    const isHeld = failures.length > 0 && failures.every(({ code }) => code === 'AUDIT_HELD');
+    if (isHeld) end = 'was held back by an audit';
+    if (failures.length > 0 && failures.every((one) => one.published_later === true))
+      end += isHeld ? ', and published later' : '; a later publish succeeded';
     const run = `The last ${command}, as of ${minuteOf(asOf)}, ${end}`;
     const isDoubtful = state !== 'well' && status === 'succeeded';
     headline = `${run}${isDoubtful ? ', but something needs attention' : ''}.`;

@@ -107,7 +107,7 @@ export async function explained(
   for (const failure of failures) remedied.push(await withRemedy(failure, config));
   // Some copy may not have that night.
   const isUnpublished = (run: RunStatus): boolean =>
-    run.failures.some(({ code }) => UNPUBLISHED.has(code));
+    run.failures.some((one) => one.published_later !== true && UNPUBLISHED.has(one.code));
   const readersText = (slice: string | null): string => {
     if (report === null) return '';
     if (slice !== null) {
