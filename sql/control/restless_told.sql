@@ -1,6 +1,6 @@
--- What was told of the restless metrics of a slice.
+-- The restless metrics of a slice that were told.
 -- $1 slice
--- Returns one row per warning: message.
-select message
-from ripen.warnings
-where code = 'METRIC_RESTLESS' and slice = $1
+-- Returns one row per metric, and per other word of what was told: metric.
+select metric
+from ripen_internal.restless_metrics
+where slice = $1

@@ -149,6 +149,18 @@ comment on column ripen_internal.moved_totals.is_additive is 'Whether the totals
 comment on column ripen_internal.moved_totals.before is 'The total that the service stated before, null for none';
 comment on column ripen_internal.moved_totals.after is 'The total that it states since, null for none';
 
+-- The words of the warnings, and so the metrics that they name.
+create view ripen_internal.restless_metrics as
+select distinct
+    slice,
+    unnest(regexp_split_to_array(message, '[, ]+')) as metric
+from ripen.warnings
+where code = 'METRIC_RESTLESS';
+
+comment on view ripen_internal.restless_metrics is 'Metrics most of whose final totals moved night after night, as was told once';
+comment on column ripen_internal.restless_metrics.slice is 'Name of the slice';
+comment on column ripen_internal.restless_metrics.metric is 'Name of the metric, or another word of the warning';
+
 create view ripen.news as
 with since as (
     select max(as_of) - interval 31 day as since from ripen.runs
@@ -161,13 +173,7 @@ restless as (
         w.slice,
         w.metric,
         count(*) filter (f.is_final) as finals
-    from (
-        select distinct
-            slice,
-            unnest(regexp_split_to_array(message, '[, ]+')) as metric
-        from ripen.warnings
-        where code = 'METRIC_RESTLESS'
-    ) as w
+    from ripen_internal.restless_metrics as w
     join ripen.slice_tables as t on t.slice = w.slice and t.state = 'live'
     join (
         select

@@ -36,7 +36,7 @@ const tonightRow = z.object({
   metrics: z.array(z.string()),
 });
 const sizeRow = z.object({ control: z.string(), max_days: z.number().nullable() });
-const messagesRow = z.object({ message: z.string() }).transform(({ message }) => message);
+const metricRow = z.object({ metric: z.string() }).transform(({ metric }) => metric);
 const slicesRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
 
 /** Asks for the control totals of all slices. Returns those that were read, by slice. */
@@ -246,14 +246,9 @@ export async function reportMoved(
     run.emit({ type: 'totals_moved', slice: slice.name, periods: starts.size, waiting, message });
   }
   if (restless.size === 0) return;
-  const earlier = await run.warehouse.rows(
-    statement('control/restless_told'),
-    [slice.name],
-    messagesRow,
-  );
-  const news = [...restless].filter(
-    (metric) => !earlier.some((text) => text.split(/[, ]+/).includes(metric)),
-  );
+  const told = statement('control/restless_told');
+  const earlier = new Set(await run.warehouse.rows(told, [slice.name], metricRow));
+  const news = [...restless].filter((metric) => !earlier.has(metric));
   if (news.length === 0) return;
   const text = `Most final totals of ${news.join(', ')} moved in each of the last ${RESTLESS_NIGHTS} nights, as if money were converted at the rate of the day: they make no period due, and final periods are loaded again because of them once a week at most.`;
   warn({ code: 'METRIC_RESTLESS', message: text }, slice.name, run);

@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { drop } from '../../src/index.ts';
+import { readStatus } from '../../src/report/status/status.ts';
 import { addDays, day, MS_PER_DAY } from '../../src/model/calendar.ts';
 import {
   type AnsweringWorld,
@@ -82,16 +83,20 @@ test('money that drifts by a millionth for every day, every night, costs at most
   expect(world.warnings().filter((text) => text.startsWith('METRIC_RESTLESS'))).toHaveLength(1);
 }, 300_000);
 
-test('a metric is restless although most of the final days are too old to be watched', async () => {
+test('a metric is restless although most of the final days are too old to be watched, and needs no look once that was told', async () => {
   world = await openAnswering([daily], []);
+  const [slices, controlMs] = [[{ ...daily, metrics: ['installs', 'cost'] }], 40 * MS_PER_DAY];
+  const states: string[] = [];
   for (const night of [1, 2, 3, 4, 5]) {
     world.rows = rowsOn(night, 1e-6);
-    await world.night(night, {
-      config: { controlMs: 40 * MS_PER_DAY },
-      slices: [{ ...daily, metrics: ['installs', 'cost'] }],
-    });
+    const { as_of: at } = await world.night(night, { config: { controlMs }, slices });
+    const { health } = await world.scenario.inWarehouse(async (warehouse) =>
+      readStatus({ ...world.scenario.config, controlMs, slices }, warehouse, new Date(at)),
+    );
+    states.push(health.state);
   }
   expect(world.warnings().filter((text) => text.startsWith('METRIC_RESTLESS'))).toHaveLength(1);
+  expect(states).toEqual(['well', 'watch', 'watch', 'well', 'well']);
 }, 60_000);
 
 test('a slice with a lifetime value asks for no more rows than without it', async () => {

@@ -24,7 +24,8 @@ const AS_OF = new Date('2026-02-14T06:00:00Z');
 beforeEach(async () => {
   const scratch = await openScratch();
   ({ warehouse, directory } = scratch);
-  configure();
+  const names = ['daily', 'other', 'older', 'old'];
+  configure(...names.map((name) => [name, 'day', 'installs'] as const));
   for (const day of ['2026-02-12', '2026-02-13', '2026-02-14'])
     await storeRows(warehouse, 'ripen.runs', { run_id: day, started_at: nightOf(day) });
   await holdSlice('daily');
@@ -81,7 +82,7 @@ const moved = async (since: Date | null = null): Promise<string[]> => {
 };
 
 describe('a total', () => {
-  test('that moved since the run before is told for every slice compared with it, an earlier one is not', async () => {
+  test('that moved since the run before is told for every configured slice compared with it, an earlier one is not', async () => {
     await holdSlice('other');
     await read('2026-02-12', { 'installs@2026-02-10': 5 });
     await read('2026-02-13', { 'installs@2026-02-10': 6 });
@@ -91,6 +92,8 @@ describe('a total', () => {
       '2026-02-14 total moved other installs 1 6 8',
     ]);
     expect(await moved(new Date('2026-02-12T06:00:00Z'))).toHaveLength(4);
+    configure(['daily', 'day', 'installs']);
+    expect(await moved()).toEqual(['2026-02-14 total moved daily installs 1 6 8']);
   });
 
   test('whose time had not come when it was read before has only grown', async () => {

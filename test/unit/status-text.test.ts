@@ -311,6 +311,7 @@ describe('how a slice ripens', () => {
   const seen: SliceStatus['horizons'][number] = {
     metric: 'installs',
     horizon_days: 7,
+    is_restless: false,
     final_periods: 40,
     final_moved: 0,
     last_moved_day: null,
@@ -404,6 +405,12 @@ describe('how a slice ripens', () => {
     const corrected = { ...moved, supported_days: 7 };
     expect(findingsOf(corrected).findings).toMatchObject([{ hint: null }]);
     expect(findingsOf({ ...moved, last_moved_day: '2026-01-30' }).findings).toEqual([]);
+    const restless = { ...moved, is_restless: true };
+    expect(findingsOf(restless)).toMatchObject({ state: 'well', findings: [] });
+    expect(findingsOf({ ...restless, ...supported })).toMatchObject({
+      state: 'well',
+      findings: [{ hint: 'Set `horizons: { installs: 12d }`: 1 of 60 totals moved later.' }],
+    });
     const metrics = ['installs', 'clicks', 'cost'];
     expect(
       findingsOf(...metrics.map((metric) => Object.assign({ metric }, corrected))),

@@ -195,6 +195,7 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
     // Metrics that moved on one day, without evidence for another horizon, have one cause.
     const corrected = new Map<string, { metric: string; text: string }[]>();
     for (const { metric, horizon_days: horizon, supported_days: days, ...history } of horizons) {
+      const { is_restless: isRestless } = history;
       const { final_periods: periods, final_moved: moved, last_moved_day: lastDay } = history;
       const { supported_periods: watched, supported_moved: later, last_change_age: age } = history;
       const proposal =
@@ -207,9 +208,12 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
         findings.push({ state: 'well', message, hint: proposal });
       } else if (lastDay !== null && lastDay >= since) {
         const text = `${moved} of ${periods} final totals of ${metric} moved after its horizon of ${horizon}d, the latest found on ${lastDay}.`;
-        if (proposal === null)
+        // A restless metric was told when it began; every night since has moved totals.
+        const state = isRestless ? 'well' : 'watch';
+        if (proposal !== null)
+          findings.push({ state, message: `${name}: ${text}`, hint: proposal });
+        else if (!isRestless)
           corrected.set(lastDay, [...(corrected.get(lastDay) ?? []), { metric, text }]);
-        else findings.push({ state: 'watch', message: `${name}: ${text}`, hint: proposal });
       }
     }
     for (const [lastDay, [first, ...others]] of corrected) {

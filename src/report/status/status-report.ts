@@ -103,6 +103,8 @@ export const metricHorizon = z.object({
   metric: z.string(),
   /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
+  /** Whether it was told as restless: most of its final totals move night after night. */
+  is_restless: z.boolean(),
   /** Periods whose total was read again after it was final, and those whose total had changed. */
   final_periods: count,
   final_moved: count,

@@ -84,7 +84,11 @@ export async function readStatus(
     as_of: planAt.toISOString(),
     warehouse: config.warehouse,
     snapshot,
-    news: { since: earlier?.toISOString() ?? null, items },
+    // A table that nobody asks for any more stays, and its totals are compared where others share them.
+    news: {
+      since: earlier?.toISOString() ?? null,
+      items: items.filter(({ slice }) => slice === null || names.has(slice)),
+    },
     slices,
     unconfigured: stored.filter((name) => !names.has(name)),
     crawls: links === null ? [] : await read('links/last_crawls', [], crawlRow),
