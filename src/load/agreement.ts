@@ -16,16 +16,17 @@ import {
   wholeOf,
 } from '../model/window.ts';
 import { MAX_DOUBTS } from '../extract/spool.ts';
-import {
-  type Answered,
-  type AnswerFacts,
-  isBatched,
-  type PeriodSum,
-  sharedMetric,
-} from './answered.ts';
+import { type Answered, type AnswerFacts, isBatched, sharedMetric } from './answered.ts';
 import { isSettled } from './fate.ts';
 import type { NightTotals } from './outcome.ts';
-import { type AnswerProof, clauseOf, halfUnit, proveAnswer, SUM_ROUNDOFF } from './proof.ts';
+import {
+  type AnswerProof,
+  clauseOf,
+  halfUnit,
+  MIN_DIGITS,
+  proveAnswer,
+  SUM_ROUNDOFF,
+} from './proof.ts';
 
 interface Disagreement {
   /** As the end of a sentence about the window. */
@@ -92,11 +93,15 @@ const isOpen = ({ spooled: { window }, fetchedAt }: Answered, start: string): bo
       endOf(period, window.slice.utcOffset).getTime() + window.slice.settleMs > fetchedAt.getTime(),
   );
 
+/** Whether two sums differ by more than the order of their addition. */
+const differ = (one: number, other: number): boolean =>
+  Math.abs(one - other) > SUM_ROUNDOFF * Math.max(Math.abs(one), Math.abs(other));
+
 const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);
 
 /** The batches of metrics of a part must have rows together, and the same sums of the metric they share, else the same keys. */
 function betweenBatches(answered: Answered): Disagreement[] {
-  const { answers, spooled, copies, periodRows, sharedSums } = answered;
+  const { answers, spooled, copies, periodRows, rejects, sharedSums } = answered;
   if (!isBatched(answered)) return [];
   const disagreements: Disagreement[] = [];
   const shared = sharedMetric(answered);
@@ -117,24 +122,26 @@ function betweenBatches(answered: Answered): Disagreement[] {
     if (shared === undefined) continue;
     const starts = new Set(batches.flatMap(({ periodSums }) => [...periodSums.keys()]));
     for (const start of starts) {
-      const sums = batches.map(({ periodSums }) => periodSums.get(start)?.get(shared));
-      const most = Math.max(...sums.map((sum) => Math.abs(Number(sum?.distinctSum ?? 0))));
-      const isLess = (sum: PeriodSum | undefined): boolean =>
-        most - Math.abs(Number(sum?.distinctSum ?? 0)) > most * SUM_ROUNDOFF;
+      const texts = batches.map(
+        ({ periodSums }) => periodSums.get(start)?.get(shared)?.distinctSum ?? '0',
+      );
+      const sums = texts.map(Number);
+      const most = sums.reduce((one, other) => (Math.abs(other) > Math.abs(one) ? other : one), 0);
       partSums.set(start, (partSums.get(start) ?? 0) + most);
-      const suspects = boxes.filter((_, at) => isLess(sums[at]));
+      const suspects = boxes.filter((_, at) => differ(sums[at] ?? 0, most));
       if (suspects.length === 0) continue;
-      const texts = [...new Set(sums.map((sum) => sum?.distinctSum ?? '0'))];
-      const clause = `the requests for its metrics had ${shared} of ${texts.join(' and ')} in the period of ${start}`;
+      const values = [...new Set(texts)].join(' and ');
+      const clause = `the requests for its metrics had ${shared} of ${values} in the period of ${start}`;
       const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
       disagreements.push({ clause, suspects, boxes, acceptedAfter });
     }
   }
   if (shared !== undefined) {
-    // A key that comes in several forms has several rows, in each of which the shared metric counts.
+    // A key that comes in several forms has several rows, in each of which the shared metric counts, or one where it has two.
     for (const [start, sum] of disagreements.length === 0 ? sharedSums : []) {
       const once = partSums.get(start) ?? 0;
-      if (Math.abs(sum) - once <= once * SUM_ROUNDOFF) continue;
+      const lacksRejected = rejects !== null && Math.abs(sum) < Math.abs(once);
+      if (!differ(sum, once) || lacksRejected) continue;
       const clause = `the requests for its metrics did not have the same attr_dependency: joined, their rows had ${shared} of ${sum} instead of ${once} in the period of ${start}`;
       const boxes = answers.map(({ box }) => box);
       const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
@@ -146,7 +153,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
   for (const batchNo of new Set(answers.map(({ box }) => box.batchNo))) {
     const batch = answers.filter(({ box }) => box.batchNo === batchNo);
     const rows = batch.reduce((sum, answer) => sum + answer.rows, 0) - (copies[batchNo] ?? 0);
-    if (rows >= keys) continue;
+    if (rows === keys || (rows > keys && rejects !== null)) continue;
     const names = namesOf(batch[0]?.box.metrics ?? []);
     const clause = `the request for ${names} was answered with ${rowsText(rows)}, all requests together with ${keys}`;
     const isMoving = [...periodRows.keys()].every((start) => isOpen(answered, start));
@@ -268,26 +275,32 @@ function differentSum(
 ): number | null {
   // Each part counts once: its batches may share the metric.
   const counted = new Map(
-    parts.flatMap(({ answer: { box, periodSums } }) =>
-      box.metrics.includes(metric) ? [[box.partNo, periodSums.get(start)?.get(metric)]] : [],
-    ),
+    parts.flatMap((proof) => {
+      const { box, sums } = proof.answer;
+      const sum = sums.find((each) => each.metric === metric);
+      return sum === undefined ? [] : [[box.partNo, { ...proof, sum }] as const];
+    }),
   );
   // The totals count identical rows once or as often as they came.
   const added = (['distinctSum', 'sum'] as const).map((kind) =>
-    [...counted.values()].reduce((all, sum) => all + Number(sum?.[kind] ?? 0), 0),
+    [...counted.values()].reduce(
+      (all, { answer }) => all + Number(answer.periodSums.get(start)?.get(metric)?.[kind] ?? 0),
+      0,
+    ),
   );
-  const facts = parts.flatMap(({ answer }) => answer.sums.filter((sum) => sum.metric === metric));
-  const isCount = facts.every((sum) => sum.isCount) && added.every(Number.isInteger);
-  // Accepted as rounding when each part was compared with its own total. Each row may be rounded too.
-  const rounding = parts
-    .flatMap(({ comparisons }) => comparisons.filter((each) => each.metric === metric))
-    .reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
-  const digits = Math.max(2, ...facts.map((sum) => sum.digits));
-  const tolerance = isCount
-    ? 0
-    : rounding +
-      (rows + 1) * halfUnit(digits) +
-      SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
+  let tolerance = 0;
+  const isCount = [...counted.values()].every(({ sum }) => sum.isCount);
+  if (!isCount || !added.every(Number.isInteger)) {
+    tolerance =
+      halfUnit(MIN_DIGITS) + SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
+    for (const { answer, comparisons, sum } of counted.values()) {
+      // Accepted as rounding when the part was compared with its own total. Each row may be rounded too, to the digits of its part.
+      const own = comparisons.find((each) => each.metric === metric);
+      tolerance +=
+        (own === undefined ? 0 : Math.abs(Number(own.sum) - Number(own.total))) +
+        Math.min(rows, answer.rows) * halfUnit(Math.max(MIN_DIGITS, sum.digits));
+    }
+  }
   if (added.some((sum) => Math.abs(sum - total) <= tolerance)) return null;
   return added[0] ?? 0;
 }

@@ -121,7 +121,7 @@ async function answeredIn(
           distinctSum: !hasCopies ? sum : texts.length === 0 ? null : distinctSum,
           magnitude: total?.magnitudes[at] ?? 0,
           nonZero: total?.non_zero[at] ?? 0,
-          digits: Math.max(0, ...answer.pages.map(({ digits }) => digits.get(id) ?? 0)),
+          digits: Math.max(0, ...answer.pages.map(({ body }) => body.digits.get(id) ?? 0)),
           isCount: metric.type.kind === 'BIGINT' || metric.isCount,
           isAssumed: !isCertain(metric),
         },

@@ -52,7 +52,7 @@ export const SUM_ROUNDOFF = 1e-9;
 /** Fewer values may add up to a total by chance, or because there is only one. */
 const MIN_VALUES = 5;
 /** Money is stated with at least this many digits after the point, written out or not. */
-const MIN_DIGITS = 2;
+export const MIN_DIGITS = 2;
 
 /** Compares an answer's rows with its totals. Prefers the reading of the pages' totals that proves it. */
 export function proveAnswer(answer: AnswerFacts): AnswerProof {

@@ -169,6 +169,31 @@ test('rows whose attr_dependency is empty, null or left out, from batch to batch
   expect(await column(world.scenario, 'select count(*) from daily')).toEqual([String(rows.length)]);
 });
 
+test('rows of every batch that differ in an empty or no attr_dependency alone are not merged into one, but fail with exit code 65', async () => {
+  const [world, uncounted] = [
+    await openAnswering([batched], rows),
+    await openAnswering([inBatches({ ...daily, metrics: ['ecpi', 'ctr'] }, 10)], []),
+  ];
+  const pairs: Change = (report) =>
+    json({
+      ...report,
+      rows: report.rows.flatMap((row) => [
+        { ...row, attr_dependency: null },
+        { ...row, attr_dependency: {} },
+      ]),
+      totals: Object.fromEntries(
+        Object.entries(report.totals).map(([name, total]) => [name, 2 * Number(total)]),
+      ),
+    });
+  uncounted.rows = gridOf(DAYS, places, ['ecpi', 'ctr']);
+  for (const each of [world, uncounted]) {
+    each.rewrite({}, pairs);
+    expect((await each.night(1)).failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
+    expect(await column(each.scenario, 'select count(*) from daily')).toEqual(['0']);
+    await each.scenario.close();
+  }
+});
+
 test('a batch of 1 day that is answered 204 for a whole night is asked for at most 3 times, and loaded by the next night', async () => {
   const first = { day: day('2026-05-30') };
   const oneDay: Slice = { ...batched, datePeriod: { first, last: first } };

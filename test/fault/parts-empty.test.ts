@@ -14,7 +14,9 @@ import {
   gridOf,
   inBatches,
   openAnswering,
+  totalsOf,
   type TrueRow,
+  withCells,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
 import {
@@ -307,4 +309,17 @@ describe('without a metric that certainly adds up, where a list of the apps stan
       expect(told(world, of, 'PARTS_NOT_PROVEN')).toBe(at === 1);
     }
   });
+});
+
+test('money that one part rounds to cents, and the other and the whole do not, is loaded as proven', async () => {
+  const world = await openDivided(daily);
+  world.rows = rowsOf(2).map((row) =>
+    withCells(row, { cost: `${Number(row['installs'])}.004321` }),
+  );
+  world.rewrite({ part: 'in' }, (report) => {
+    const rounded = report.rows.map((row) => ({ ...row, cost: Number(row['cost']).toFixed(2) }));
+    return json({ ...report, rows: rounded, totals: totalsOf(report, rounded) });
+  });
+  expect((await world.night(2)).failures).toEqual([]);
+  expect(countAsked(world, { part: 'in' })).toBe(1);
 });

@@ -83,10 +83,21 @@ test('decimals are counted of whole numbers, however the document is divided', (
     const body = `{"rows":[{"DECIMAL(18,6)":${value}}]}`;
     const digits = [1, 2, 1 << 20].map((piece) => {
       const { read } = readBody(columnsOf(['DECIMAL(18,6)']), body, piece);
-      return [read.digits.get('DECIMAL(18,6)'), read.unfit.size, read.hasRejected];
+      return [read.bodies[0]?.digits.get('DECIMAL(18,6)'), read.unfit.size, read.hasRejected];
     });
     expect([value, ...digits]).toEqual([value, digits[2], digits[2], digits[2]]);
   }
+});
+
+test('decimals are counted of each body, whatever is read beside it', () => {
+  const path = join(directory, 'bodies.parquet');
+  const reading = new SliceReading({ columns: columnsOf(['DECIMAL(18,6)']), to: path });
+  for (const value of ['1.25', '1.123456', '7']) {
+    reading.take(Buffer.from(`{"rows":[{"DECIMAL(18,6)":"${value}"}]}`));
+    reading.endBody();
+  }
+  const counted = reading.finish().bodies.map(({ digits }) => digits.get('DECIMAL(18,6)'));
+  expect(counted).toEqual([2, 6, undefined]);
 });
 
 const widest = '9'.repeat(18);

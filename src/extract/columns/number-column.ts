@@ -74,9 +74,11 @@ export class NumberColumn extends CellColumn {
     return this.#needed === this.type ? null : this.#needed;
   }
 
-  /** The most digits after the point of any number, without trailing zeros. */
-  get digits(): number {
-    return this.#digits;
+  /** Returns the most digits after the point of any number since the last call, without trailing zeros. */
+  takeDigits(): number {
+    const digits = this.#digits;
+    this.#digits = 0;
+    return digits;
   }
 
   read(body: BodyWindow, at: number, row: number): number {

@@ -47,6 +47,8 @@ export interface BodyRead extends BodyHead {
   readonly commonKeys: readonly string[];
   /** A label that is not a date of the documented form. */
   readonly badLabel: { readonly dimension: string; readonly label: string } | null;
+  /** By metric with a fraction: the most digits after the point of its numbers, without trailing zeros. */
+  readonly digits: ReadonlyMap<string, number>;
 }
 
 /** The rows of one or more bodies, in one file. */
@@ -58,8 +60,6 @@ export interface ColumnsRead {
    * meaningless, and the answer must be read again. A number that no such type holds is rejected.
    */
   readonly unfit: ReadonlyMap<string, ColumnType>;
-  /** By metric: the most digits after the point of its numbers, without trailing zeros. */
-  readonly digits: ReadonlyMap<string, number>;
   /** Whether some rows hold keys that were not requested. */
   readonly hasExtra: boolean;
   readonly hasRejected: boolean;

@@ -102,12 +102,14 @@ export class SliceReading {
     const { rows, members } = this.#report;
     const rowsDigest = this.#report.rowsDigest();
     const labels = this.#dates.map((column) => column.takeBadLabel());
+    const digits = this.#metrics.map((column) => [column.name, column.takeDigits()] as const);
     this.#read.push({
       rows,
       rowsDigest,
       members,
       ...this.#rows.takeKeys(),
       badLabel: labels.find((label) => label !== null) ?? null,
+      digits: new Map(digits.filter(([, ofBody]) => ofBody > 0)),
       because: brokenBecause ?? this.#because ?? because,
     });
     this.#report = new ReportReader(this.#readRow);
@@ -159,7 +161,6 @@ export class SliceReading {
           needed === null ? [] : [[name, needed] as const],
         ),
       ),
-      digits: new Map(this.#metrics.map(({ name, digits }) => [name, digits])),
       hasExtra: this.#rows.hasExtra,
       hasRejected: this.#rows.hasRejected,
       isOrdered: finest?.isOrdered ?? true,
