@@ -12,6 +12,7 @@ import { loadedMetrics, recordedUnknown } from '../warehouse/tables/slice-metric
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
+import type { ControlEvidence } from '../model/control.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
@@ -90,20 +91,24 @@ export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
 
 /** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
-  const { planAt } = run;
+  const { planAt, request, warehouse } = run;
   const slices = targets.map(({ slice }) => slice);
-  const evidence = await controlEvidence(run.config, run.warehouse, slices, planAt);
-  const cost = await requestCost(run.warehouse);
+  // What a replay loads is no news of the service.
+  const evidence =
+    request.command === 'replay'
+      ? new Map<string, ControlEvidence>()
+      : await controlEvidence(run.config, warehouse, slices, planAt);
+  const cost = await requestCost(warehouse);
   const plans: SlicePlan[] = [];
   // Awaited together, they are read together.
   const stored = await Promise.all(
     targets.map(async ({ slice, columns: { metrics } }) => {
-      return { slice, metrics, ledger: await readSliceLedger(run.warehouse, slice.name) };
+      return { slice, metrics, ledger: await readSliceLedger(warehouse, slice.name) };
     }),
   );
   for (const { slice, metrics, ledger } of stored) {
     const control = evidence.get(slice.name) ?? null;
-    const { forced } = run.request;
+    const { forced } = request;
     const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, cost });
     if (control !== null) await reportMoved(run, plan, control);
     plans.push(plan);

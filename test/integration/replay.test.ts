@@ -38,6 +38,26 @@ const daily = slice({
 });
 const small = slice({ ...daily, dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] });
 
+test('a replay reports no moved totals: what it loads is no news of the service', async () => {
+  const days = ['2026-05-10', '2026-05-11'];
+  const of = slice({
+    ...small,
+    datePeriod: { first: { day: day('2026-05-10') }, last: { day: day('2026-05-11') } },
+  });
+  const rows = gridOf(days, { app_token: ['a', 'b'] }, of.metrics);
+  const world = await openAnswering([of], rows);
+  const config = { ...archived, controlMs: 400 * DAY_MS };
+  expect((await world.night(1, { config })).failures).toEqual([]);
+  world.rows = gridOf(days, { app_token: ['a', 'b'] }, of.metrics, 2);
+  world.rewrite({ part: 'undivided' }, () => ({ status: 400 }));
+  expect((await world.night(2, { config })).failures).toHaveLength(1);
+  const moved = (): number =>
+    world.scenario.events.filter(({ type }) => type === 'totals_moved').length;
+  expect(moved()).toBe(1);
+  await replayInto(world.scenario, config);
+  expect(moved()).toBe(1);
+});
+
 describe('a lost warehouse', () => {
   test('of 4 grains and 2 nights is the same rows and periods after a replay, without a request', async () => {
     const weekly = slice({
