@@ -135,4 +135,6 @@ export interface ControlEvidence {
   readonly moved: readonly Moved[];
   /** Metrics most of whose final totals moved in several nights running. */
   readonly restless: ReadonlySet<string>;
+  /** Windows that could not be loaded in the last weeks. */
+  readonly failed: readonly { readonly first: Day; readonly last: Day; readonly at: Date }[];
 }

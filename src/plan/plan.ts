@@ -11,12 +11,13 @@ import {
   dayAt,
   type DayInterval,
   daysBetween,
+  isWithin,
   lastDay,
   meet,
   spanOf,
 } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
-import { addFinals, cellOf, movedCells } from './watch.ts';
+import { addFinals, movedTotals } from './watch.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
@@ -82,7 +83,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const candidates =
     forced === null ? periods : forcedPeriods(forced, { slice, table, periods, planAt });
   const byAge = metricsByAge(slice, metrics);
-  const moved = movedCells(forced === null ? control : null, table, planAt);
+  const moved = movedTotals(forced === null ? control : null, table, planAt);
   const agesOf = new Map<Period, Map<string, DueReason>>();
   for (const period of candidates) {
     if (isStoredNewer(period)) continue;
@@ -90,12 +91,12 @@ export function planSlice(request: PlanRequest): SlicePlan {
     for (const [age, ofAge] of byAge) {
       const reason =
         forced === null ? reasonFor(period, age, ofAge, { ...request, table }) : 'forced';
-      const isMoved = moved.get(cellOf(age, period)) === 'maturing';
+      const isMoved = moved.get(period.bucket.start)?.get(age) === 'maturing';
       if (reason !== null || isMoved) ages.set(age, reason ?? 'moved');
     }
     agesOf.set(period, ages);
   }
-  const waiting = addFinals(agesOf, moved, [...byAge.keys()], table);
+  const waiting = addFinals(agesOf, moved, control, table);
   const due = [...agesOf].flatMap(([period, ages]): DueAges[] => {
     // A request along for fewer days than are stored would lose some.
     const storedDays = table?.periods.get(period.bucket.start)?.requested;
@@ -314,16 +315,13 @@ const MAX_JOINED_DAYS = 92;
 
 /** Returns the cheapest windows for the values of waiting windows, as long as the bytes of a day allow, newest first. */
 export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: number): Window[] {
-  const ageOf = ageIn(plan.slice);
-  const cells = new Set(
-    waiting.flatMap(({ slice, periods }) =>
-      [...new Set(slice.metrics.map(ageOf))].flatMap((age) =>
-        periods.map(({ period }) => cellOf(age, period)),
-      ),
-    ),
-  );
+  const requests = waiting.map(({ slice, replaced }) => {
+    return { replaced, ages: new Set(slice.metrics.map(ageIn(slice))) };
+  });
   const due = plan.due.flatMap(({ period, ages }): DueAges[] => {
-    const dueAges = [...ages].filter(([age]) => cells.has(cellOf(age, period)));
+    const dueAges = [...ages].filter(([age]) =>
+      requests.some((of) => of.ages.has(age) && isWithin(period.bucket.start, of.replaced)),
+    );
     return ages.size > 0 && dueAges.length === 0 ? [] : [{ period, ages: new Map(dueAges) }];
   });
   const mostDays = knownSize(plan.table, plan.planAt)?.maxDays ?? MAX_JOINED_DAYS;

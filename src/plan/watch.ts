@@ -1,57 +1,57 @@
 /**
  * The watch over loaded totals: which periods are due because the service states other totals now, and how many of them a night
- * may ask for. Pure.
+ * may request. Pure.
  */
 
-import { daysBetween, MS_PER_DAY } from '../model/calendar.ts';
+import { type Day, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import type { DueReason } from '../model/window.ts';
 
-/** Identifies the values of one age in a period. */
-export const cellOf = (age: string, { bucket }: Period): string => `${age} ${bucket.start}`;
-
 /** A final period is loaded again because of a restless metric once in so many days. */
 const RESTLESS_DAYS = 7;
 
-/** In the order in which they count, if several totals of a cell of period and age moved. */
-type Movement = 'maturing' | 'final' | 'restless';
+/** In the order in which they count, if several totals of an age of a period moved. */
+const movements = ['maturing', 'final', 'restless'] as const;
+
+/** By first day of the period, and age. */
+type Moved = ReadonlyMap<Day, ReadonlyMap<string, (typeof movements)[number]>>;
 
 /**
- * Returns how the totals of periods moved since they were loaded, by age. A restless metric moves every night, so that only its
- * final totals count, once a week: the others are loaded by the schedule.
+ * Returns how the totals of periods moved since they were loaded. A restless metric moves every night, so that only its final
+ * totals count, once a week: the others are loaded by the schedule.
  */
-export function movedCells(
+export function movedTotals(
   control: ControlEvidence | null,
   table: SliceTable | null,
   planAt: Date,
-): Map<string, Movement> {
-  const cells = new Map<string, Movement>();
-  const order: readonly Movement[] = ['maturing', 'final', 'restless'];
+): Moved {
+  const moved = new Map<Day, Map<string, (typeof movements)[number]>>();
   for (const { age, start, metric, isFinal } of control?.moved ?? []) {
-    const cell = `${age} ${start}`;
     const isRestless = control?.restless.has(metric) === true;
     const fetchedAt = storedAt(table, age, start)?.fetchedAt ?? planAt;
     const isRested = planAt.getTime() - fetchedAt.getTime() >= RESTLESS_DAYS * MS_PER_DAY;
     if (isRestless && !(isFinal && isRested)) continue;
     const movement = isRestless ? 'restless' : isFinal ? 'final' : 'maturing';
-    const earlier = cells.get(cell);
-    if (earlier === undefined || order.indexOf(movement) < order.indexOf(earlier))
-      cells.set(cell, movement);
+    const ages = moved.get(start) ?? new Map<string, typeof movement>();
+    const earlier = ages.get(age) ?? movement;
+    ages.set(age, movements.find((each) => each === movement || each === earlier) ?? movement);
+    moved.set(start, ages);
   }
-  return cells;
+  return moved;
 }
 
 /**
  * Adds periods whose final totals moved, newest first, as long as they have at most as many rows as the rest of the plan, of
  * restless metrics a seventh of that: a service that changes its history every night must not be asked for all of it every
- * night. At least one is added. Returns how many periods are left.
+ * night. At least one is added. Those that failed since their load come last, longest ago first, so that they keep no other
+ * waiting. Returns how many periods are left.
  */
 export function addFinals(
   due: ReadonlyMap<Period, Map<string, DueReason>>,
-  moved: ReadonlyMap<string, Movement>,
-  allAges: readonly string[],
+  moved: Moved,
+  control: ControlEvidence | null,
   table: SliceTable | null,
 ): number {
   const perDay = rowsPerDay(table) ?? 0;
@@ -61,15 +61,28 @@ export function addFinals(
       return sum + (storedAt(table, age, bucket.start)?.rows ?? average);
     }, 0);
   const rest = [...due].reduce((sum, [period, ages]) => sum + rowsOf(period, ages.keys()), 0);
+  const candidates = [...due].toReversed().flatMap(([period, ages]) => {
+    const { bucket, requested } = period;
+    const movedAges = moved.get(bucket.start);
+    if (movedAges === undefined) return [];
+    const loadedMs = table?.periods.get(bucket.start)?.fetchedAt.getTime() ?? 0;
+    const failures = (control?.failed ?? []).filter(
+      ({ first, last, at }) =>
+        first <= requested.start && requested.start <= last && at.getTime() > loadedMs,
+    );
+    const failedMs = Math.max(0, ...failures.map(({ at }) => at.getTime()));
+    return [{ period, ages, movedAges, failedMs }];
+  });
+  candidates.sort((one, other) => one.failedMs - other.failedMs);
   let waiting = 0;
   for (const [movement, allowed] of [
     ['final', rest],
     ['restless', rest / RESTLESS_DAYS],
   ] as const) {
     let rows = 0;
-    for (const [period, ages] of [...due].toReversed()) {
-      const added = allAges.filter(
-        (age) => moved.get(cellOf(age, period)) === movement && !ages.has(age),
+    for (const { period, ages, movedAges } of candidates) {
+      const added = [...movedAges.keys()].filter(
+        (age) => movedAges.get(age) === movement && !ages.has(age),
       );
       if (added.length === 0) continue;
       const more = rowsOf(period, added);

@@ -7,6 +7,7 @@ import { readStatus } from '../../src/report/status/status.ts';
 import { addDays, day, MS_PER_DAY } from '../../src/model/calendar.ts';
 import {
   type AnsweringWorld,
+  type Asking,
   countAsked,
   gridOf,
   openAnswering,
@@ -210,3 +211,32 @@ test('a day that is dropped and loaded again has not moved', async () => {
     union all select metric from ripen_internal.horizon_evidence where final_moved > 0`;
   expect(await query(world.scenario, moved)).toEqual([]);
 });
+
+test('corrections of final days that fail night after night keep an older one waiting for one night', async () => {
+  const of = { ...daily, metrics: ['installs', 'cost'] };
+  const corrected = (day: string): boolean =>
+    day === '2026-03-05' || (day >= '2026-04-26' && day <= '2026-05-05');
+  const changed = (night: number): TrueRow[] =>
+    rowsOn(night, 0, dense).map((row) =>
+      corrected(row.day) ? withCells(row, { installs: `${Number(row['installs']) + 7}` }) : row,
+    );
+  world = await openAnswering([of], rowsOn(1, 0, dense));
+  expect((await world.night(1, { config })).failures).toEqual([]);
+  await recordSlowRows(world.scenario);
+  const matches = ({ part, firstDay, lastDay }: Asking): boolean =>
+    part === 'undivided' && firstDay <= '2026-05-05' && lastDay >= '2026-04-26';
+  world.rewrite({ matches }, () => ({ status: 400 }));
+  const old = "day = '2026-03-05'";
+  const truth = world.truth(
+    of,
+    changed(1).filter((row) => row.day === '2026-03-05'),
+  );
+  const stored: boolean[] = [];
+  for (const night of [2, 3]) {
+    world.rows = changed(night);
+    const { failures } = await world.night(night, { config });
+    expect(failures.length).toBeGreaterThan(0);
+    stored.push((await world.cells(of, old)).join() === truth.join());
+  }
+  expect(stored).toEqual([false, true]);
+}, 60_000);

@@ -4,9 +4,10 @@ import * as z from 'zod';
 
 import type { Config } from '../../config/config.ts';
 import { type ControlEvidence, movedTotal } from '../../model/control.ts';
+import { MS_PER_DAY } from '../../model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { ownValues } from '../../model/window.ts';
-import { count, jsonOf, statement, timestamp } from '../sql.ts';
+import { count, dayShape, instant, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 
 const lostRow = z.object({ app_token: z.string(), app: z.string().nullable(), last_load: count });
@@ -42,6 +43,14 @@ export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
 }
 
 const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedTotal)) });
+const failedRow = z.object({
+  slice: z.string(),
+  first_day: dayShape,
+  last_day: dayShape,
+  failed_at: instant,
+});
+/** A correction that failed longer ago is as good as a new one. */
+const FAILED_MS = 30 * MS_PER_DAY;
 const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 
 /** Nights running in which most final totals of a metric must move for it to count as restless. */
@@ -68,10 +77,15 @@ export async function controlEvidence(
   if (moved.length === 0) return new Map();
   const nights = [RESTLESS_NIGHTS];
   const restless = await warehouse.rows(statement('control/restless'), nights, restlessRow);
+  const since = [timestamp(new Date(planAt.getTime() - FAILED_MS))];
+  const failures = await warehouse.rows(statement('control/failed'), since, failedRow);
   return new Map(
     moved.map(({ slice, moved: totals }) => {
       const metrics = restless.filter((row) => row.slice === slice).map(({ metric }) => metric);
-      return [slice, { moved: totals, restless: new Set(metrics) }];
+      const failed = failures
+        .filter((row) => row.slice === slice)
+        .map(({ first_day: first, last_day: last, failed_at: at }) => ({ first, last, at }));
+      return [slice, { moved: totals, restless: new Set(metrics), failed }];
     }),
   );
 }

@@ -1,0 +1,19 @@
+-- The days of windows that runs since an instant could not load.
+-- $1 since which as-of instant (UTC)
+-- Returns one row per slice and window: slice, first_day, last_day, failed_at (the latest as-of instant).
+with failures as (
+    select
+        as_of,
+        unnest(cast(summary -> '$.failures' as json [])) as failure
+    from ripen.runs
+    where as_of > $1::timestamp
+)
+
+select
+    failure ->> '$.slice' as slice,
+    string_split(failure ->> '$.window', ':')[1] as first_day,
+    string_split(failure ->> '$.window', ':')[2] as last_day,
+    max(as_of)::varchar as failed_at
+from failures
+where failure ->> '$.window' is not null
+group by all
