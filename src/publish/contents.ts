@@ -16,6 +16,7 @@ import { statement, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { blockAt, blockUnit, type PeriodRows } from './blocks.ts';
 import { eachAtOnce, type LakeStore, type StoredFile } from './places/store.ts';
+import { relationsIn } from '../warehouse/relations.ts';
 import { castCell, isOfSlice, type LakeTable } from './tables.ts';
 
 /** What identifies the rows of a block. */
@@ -79,6 +80,7 @@ const FIRST_DAY = day('1970-01-01');
 
 const periodRow = z.object({ slice: z.string(), start: dayShape, rows: count, stamp: z.string() });
 const viewRow = z.object({ name: z.string(), slice: z.string(), stamp: z.string() });
+const countRow = z.object({ slice: z.string(), rows: count });
 const scannedRow = z.object({ start: dayShape.nullable(), rows: count });
 const summaryRow = z.object({
   start: dayShape.nullable(),
@@ -109,17 +111,20 @@ export class Contents {
   /** By view, a stamp of what it is computed from. */
   readonly #views: ReadonlyMap<string, string>;
   readonly #computed = new Set<string>();
-  readonly #counts = new Map<string, number>();
+  /** The rows of each slice's table. */
+  readonly #counts: ReadonlyMap<string, number>;
   readonly #summaries = new Map<string, Summary | null>();
 
   constructor(
     session: Pick<Warehouse, 'rows' | 'run'>,
     periods: ReadonlyMap<string, readonly StampedPeriod[]> = new Map(),
     views: ReadonlyMap<string, string> = new Map(),
+    counts: ReadonlyMap<string, number> = new Map(),
   ) {
     this.#session = session;
     this.#periods = periods;
     this.#views = views;
+    this.#counts = counts;
   }
 
   /** Reads the ledger. */
@@ -135,25 +140,28 @@ export class Contents {
       const ofSlice = (periods.get(slice) ?? []).map((period) => period.stamp);
       return [name, digestOf([stamp, ...(name.endsWith('_maturation') ? [] : ofSlice)])] as const;
     });
-    return new Contents(session, periods, new Map(views));
+    const tables = await relationsIn(session, 'main');
+    const counts = [...periods.keys()].flatMap((slice) =>
+      tables.get(slice)?.isTable === true
+        ? `select ${literal(slice)} as slice, count(*) as rows from main.${identifier(slice)}`
+        : [],
+    );
+    const counted =
+      counts.length === 0 ? [] : await session.rows(counts.join('\nunion all\n'), [], countRow);
+    const rowsOf = new Map(counted.map(({ slice, rows: total }) => [slice, total]));
+    return new Contents(session, periods, new Map(views), rowsOf);
   }
 
   /** Compares a table with its files. Throws `DATA_MALFORMED` for rows without a period. */
   async plan(table: LakeTable, stored: StoredBlocks): Promise<TablePlan> {
-    const { name: tableName, source, dividedBy } = table;
+    const { name: tableName, dividedBy } = table;
     const stamped = isOfSlice(table) ? this.#periods.get(tableName) : undefined;
     if (stamped !== undefined) {
       const plan = await this.#compare(table, stored, stamped);
       const planned = [...plan.write, ...plan.keep.values()];
       const rows = planned.reduce((sum, block) => sum + rowsIn(block), 0);
-      let counted = this.#counts.get(tableName);
-      if (counted === undefined) {
-        const sql = `select count(*) as rows, null as start from ${source}`;
-        [{ rows: counted } = { rows: 0 }] = await this.#session.rows(sql, [], scannedRow);
-        this.#counts.set(tableName, counted);
-      }
       // A copy has as many rows as the table. If the ledger does not account for all, the table is scanned.
-      if (rows === counted) return plan;
+      if (rows === this.#counts.get(tableName)) return plan;
     }
     const stamp = table.isTable ? '' : (this.#views.get(tableName) ?? '');
     const keep = new Map<string, BlockContent>();

@@ -31,6 +31,9 @@ const ledgerTables = [
   ['news', null],
 ] as const;
 
+/** The views beside a slice that tools without the warehouse's views read as tables. */
+const beside = ['_maturation', '_projected'];
+
 /** The columns have the types of the files. */
 export interface LakeTable extends Relation {
   /** The finest date dimension of a slice. */
@@ -88,6 +91,12 @@ export async function lakeTables(
   const ledger = await relationsIn(warehouse, 'ripen');
   const slices = await slicesIn(warehouse);
   const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cohortCell);
+  const endings = ['_cohorts', ...(relations ? beside : [])];
+  // Described together, as each view alone takes a statement.
+  const views = [...slices.keys()].flatMap((slice) =>
+    endings.flatMap((ending) => main.get(`${slice}${ending}`) ?? []),
+  );
+  await Promise.all(views.map(async (view) => columnsNow(warehouse, 'main', view)));
   const tables: LakeTable[] = [];
   for (const name of new Set([...slices.keys(), ...dimensionTables])) {
     const relation = main.get(name);
@@ -111,7 +120,8 @@ export async function lakeTables(
     tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, slice: name });
   }
   for (const slice of relations ? slices.keys() : []) {
-    for (const name of [`${slice}_maturation`, `${slice}_projected`]) {
+    for (const ending of beside) {
+      const name = `${slice}${ending}`;
       const view = main.get(name);
       if (view === undefined || slices.has(name)) continue;
       const table = await tableOf(warehouse, 'main', view);

@@ -1,7 +1,7 @@
 /** Makes directories, lends temporary ones, and makes their content durable. */
 
-import { fsync, mkdirSync, statSync } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { closeSync, fsync, mkdirSync, openSync, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -45,11 +45,10 @@ export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>)
 
 /** Makes the content of a file, or the names in a directory, outlive a power cut. */
 export async function makeDurable(path: string): Promise<void> {
-  const opened = await open(path, 'r');
+  const descriptor = openSync(path, 'r');
   try {
-    // Yarn's file handles have no `sync`.
-    await promisify(fsync)(opened.fd);
+    await promisify(fsync)(descriptor);
   } finally {
-    await opened.close();
+    closeSync(descriptor);
   }
 }

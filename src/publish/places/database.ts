@@ -1,7 +1,7 @@
 /** Opens DuckDB files other than the warehouse, and reads which publish of which warehouse each is a copy of. */
 
-import { existsSync } from 'node:fs';
-import { copyFile, stat } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -82,7 +82,8 @@ const KEPT_OUT = 'IO Error: Cannot open file';
  * replay into its replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
 export async function readOrigin(path: string, own: Publisher): Promise<CopyOrigin | null> {
-  const [file, warehouse] = [await ifThere(stat(path)), await ifThere(stat(own.path))];
+  const file = ifThere(() => statSync(path));
+  const warehouse = ifThere(() => statSync(own.path));
   if (file !== null && file.ino === warehouse?.ino && file.dev === warehouse.dev) {
     throw new Failure('USAGE_INVALID', `The publish target ${path} is the warehouse itself.`, {
       hint: 'Publish to a path of its own.',

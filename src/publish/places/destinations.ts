@@ -1,6 +1,6 @@
 /** Checks, without writing, whether a run may write to each of its places. */
 
-import { constants, existsSync } from 'node:fs';
+import { constants, existsSync, statSync } from 'node:fs';
 import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
@@ -130,7 +130,7 @@ async function whyNotWritable({ what, path, form }: Destination): Promise<Failur
   try {
     const isFolder = (await stat(existing)).isDirectory();
     if (isFolder) await access(existing, constants.W_OK | constants.X_OK);
-    const file = isFolder && form === 'file' ? await ifThere(stat(path)) : null;
+    const file = isFolder && form === 'file' ? ifThere(() => statSync(path)) : null;
     if (!isFolder) reason = 'not a directory';
     else if (file?.isDirectory() === true) reason = 'a directory in the place of the file';
     else if (file?.isFile() === false)

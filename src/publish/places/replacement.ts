@@ -5,7 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmodSync, statSync } from 'node:fs';
+import { realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { Failure } from '../../errors.ts';
@@ -18,7 +19,7 @@ export const unfinishedPath = (target: string): string => `${target}${UNFINISHED
 
 /** Makes an unfinished file durable and readable as configured. */
 export async function makeReady(unfinished: string, mode: number): Promise<void> {
-  await chmod(unfinished, mode);
+  chmodSync(unfinished, mode);
   await makeDurable(unfinished);
 }
 
@@ -45,13 +46,13 @@ export async function removeUnfinished(target: string): Promise<void> {
 export async function outputAt(
   path: string,
 ): Promise<{ readonly path: string; readonly isStream: boolean }> {
-  const found = await ifThere(stat(path));
+  const found = ifThere(() => statSync(path));
   if (found !== null) {
     const isStream = !found.isFile() && !found.isDirectory();
     return { path: isStream ? path : await realpath(path), isStream };
   }
   const folder = dirname(path);
-  if ((await ifThere(stat(folder))) !== null) return { path, isStream: false };
+  if (ifThere(() => statSync(folder)) !== null) return { path, isStream: false };
   const message = `The output ${path} was not written: there was no folder ${folder}.`;
   throw new Failure('STORAGE_FAILED', message, {
     facts: { output: path, folder },
@@ -90,11 +91,13 @@ export function codeOf(error: unknown): string | null {
 }
 
 /** Returns null if a look at the file system fails with `ENOENT`. */
-export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
-  return looking.catch((error: unknown) => {
+export function ifThere<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
     throw error;
-  });
+  }
 }
 
 /** Makes a directory and its missing parents, which all who may read files of this mode may enter. */
@@ -104,5 +107,5 @@ export async function makeDirectory(path: string, fileMode: number): Promise<voi
   // Reading a file needs search permission on its directory; the owner needs all permissions.
   const mode = 0o700 | fileMode | ((fileMode & 0o444) >> 2);
   for (let made = resolve(path); made.length >= first.length; made = dirname(made))
-    await chmod(made, mode);
+    chmodSync(made, mode);
 }
