@@ -2,23 +2,23 @@
  * Bundles the command and the library: finding and compiling some 700 files one by one takes most of a start.
  *
  * `dist/cli.js` becomes the entry (`entry.mjs`) to `dist/bundle`, from where fixed SQL and configuration are as far as from the files they
- * come from. Beside them lie the types of the library in one file, and the licences of all packages that were bundled.
+ * come from. Beside them lie the licences of all packages that were bundled. `bundle-types.mjs` adds the types of the library.
  */
 import { chmodSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
-import { dts } from 'rolldown-plugin-dts';
 
 const dist = new URL('../../dist/', import.meta.url);
+const inSource = (path) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
 const inDist = (path) => fileURLToPath(new URL(path, dist));
 const stringWidth = fileURLToPath(import.meta.resolve('string-width'));
 const inUndici = (path) => fileURLToPath(import.meta.resolve(`undici/lib/${path}`));
 
 const bundle = await rolldown({
   input: {
-    cli: inDist('cli.js'),
-    index: inDist('index.js'),
-    'reading-thread': inDist('extract/columns/reading-thread.js'),
+    cli: inSource('cli.ts'),
+    index: inSource('index.ts'),
+    'reading-thread': inSource('extract/columns/reading-thread.ts'),
   },
   platform: 'node',
   plugins: [
@@ -72,13 +72,6 @@ const licences = [...folders].map((folder) => {
 const separator = `\n\n${'-'.repeat(80)}\n\n`;
 const unique = [...new Set(licences)].sort();
 writeFileSync(inDist('bundle/THIRD-PARTY-LICENSES'), `${unique.join(separator)}\n`);
-
-const types = await rolldown({
-  input: { index: inDist('index.d.ts') },
-  plugins: [dts({ dtsInput: true, tsconfig: false, resolver: 'oxc' })],
-  external: [/^node:/, /^@duckdb\//, 'zod'],
-});
-await types.write({ dir: inDist('bundle'), format: 'esm', entryFileNames: '[name].ts' });
 
 copyFileSync(new URL('entry.mjs', import.meta.url), inDist('cli.js'));
 // npm marks a package's `bin` executable when it is installed from a registry, not in a clone.

@@ -51,6 +51,8 @@ export async function compilePublisher(): Promise<Publisher> {
     '-p',
     project,
     '--noCheck',
+    '--emitDeclarationOnly',
+    'false',
     '--outDir',
     join(built, 'dist'),
   ]);
