@@ -11,7 +11,9 @@ with cells as (
         p.start_day,
         p.age,
         least(p.fetched_at, p.computed_at) as fetched_at,
-        case when m.additive and s.load_id is null then r.read_at - to_microseconds(1) end as before_run,
+        case
+            when m.additive and s.load_id is null and l.rows_fetched > 0 then r.read_at - to_microseconds(1)
+        end as before_run,
         m.metric,
         coalesce(
             p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)

@@ -48,7 +48,7 @@ export async function recordTotals(
   return tables.map(({ replacements }) =>
     replacements.map(({ window, answered }): Loaded => {
       const rows = [...answered.periodRows.values()].reduce((sum, each) => sum + each, 0);
-      const none = { rejected: 0, restated: [], empty: [], warnings: [] };
+      const none = { rejected: 0, restated: [], empty: [], warnings: [], isUnserved: false };
       return { kind: 'loaded', window, rows, fetched: rows, ...none };
     }),
   );

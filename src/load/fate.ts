@@ -48,7 +48,7 @@ export function isStated(totals: NightTotals, start: Day): boolean | null {
 }
 
 /** What the periods of a window are judged by. */
-export interface Judging extends Policy {
+interface Judging extends Policy {
   /** Rows that came, by first day of the period. */
   readonly answered: ReadonlyMap<Day, number>;
   /** How many of them cannot be stored. */
@@ -61,27 +61,30 @@ export interface Judging extends Policy {
 }
 
 /** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it is protected. */
-type Fate = 'load' | 'doubt' | 'refuse' | 'keep';
+type Fate = 'load' | 'unserved' | 'doubt' | 'refuse' | 'keep';
 
-function fateOf(period: Period, slice: Slice, facts: Judging): Fate {
+function fateOf({ period, reason }: DuePeriod, slice: Slice, facts: Judging): Fate {
   const { start } = period.bucket;
   const [rows, before] = [facts.answered.get(start) ?? 0, facts.stored.get(start)];
   if (before !== undefined && (before.fetchedAt > facts.fetchedAt || before.isProtected))
     return 'keep';
   if (facts.acceptLoss) return 'load';
+  const stated = isStated(facts.totals, start);
   const storable = rows - (facts.rejected?.get(start) ?? 0);
-  if (before !== undefined && storable < leastRows(period, slice, before, facts))
-    return facts.isConfirmation ? 'refuse' : 'doubt';
+  if (before !== undefined && storable < leastRows(period, slice, before, facts)) {
+    if (!facts.isConfirmation) return 'doubt';
+    // A metric was added, and neither rows nor control totals of so old a period are served any more.
+    return rows === 0 && stated === false && reason === 'metric added' ? 'unserved' : 'refuse';
+  }
   if (rows > 0 || facts.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
-  const isStatedThere = isStated(facts.totals, start);
   // The totals of a period that the slice cuts may be of other days.
-  if (isStatedThere === true && isWhole(period)) {
+  if (stated === true && isWhole(period)) {
     if (!facts.isConfirmation) return 'doubt';
     // One that was accepted as empty stays due until it has rows, and fails no night.
     return before?.rows === 0 ? 'keep' : 'refuse';
   }
   // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
-  const isNewlyEmpty = isStatedThere !== false && (before === undefined || before.rows > 0);
+  const isNewlyEmpty = stated !== false && (before === undefined || before.rows > 0);
   return isNewlyEmpty && !facts.isConfirmation ? 'doubt' : 'load';
 }
 
@@ -120,17 +123,18 @@ export function sharesOf(
   const { slice, fingerprint, periods, parts, requested } = window;
   const isEmptied = ({ bucket: { start } }: Period): boolean =>
     (facts.answered.get(start) ?? 0) === 0 && (facts.stored.get(start)?.rows ?? 0) > 0;
-  const fates = periods.map(({ period, reason }): Fate => {
-    const fate = fateOf(period, slice, facts);
+  const fates = periods.map((due): Fate => {
+    const fate = fateOf(due, slice, facts);
     // A period that was only requested along needs nothing better than what is stored.
-    const isWorse = fate !== 'load' || !facts.isProven || isEmptied(period);
-    return reason === 'between' && isWorse ? 'keep' : fate;
+    const isWorse = fate !== 'load' || !facts.isProven || isEmptied(due.period);
+    return due.reason === 'between' && isWorse ? 'keep' : fate;
   });
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of periods.entries()) {
     const own = fates[at] ?? 'load';
     // An answer that is refused for one period may not empty another one either.
-    const isRefused = fates.includes('refuse') && own !== 'keep' && isEmptied(due.period);
+    const isRefused =
+      fates.includes('refuse') && own !== 'keep' && own !== 'unserved' && isEmptied(due.period);
     const fate = isRefused ? 'refuse' : own;
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.requested.end === due.period.requested.start;
@@ -149,7 +153,7 @@ export function sharesOf(
   });
 }
 
-/** Replaces the periods whose answer is accepted. The others are requested again or stay as they are. */
+/** Replaces the periods whose answer is accepted. The others are requested again, fail, or stay as they are. */
 export function guard(
   answered: Answered,
   proven: Proven,
@@ -160,75 +164,85 @@ export function guard(
   const { rows, rejected } = answeredRows(answered);
   const isProven = proven.verdict === 'proven';
   const judging = { ...policy, answered: rows, rejected, fetchedAt, isConfirmation, isProven };
-  const storedRows = (start: Day): number => policy.stored.get(start)?.rows ?? 0;
-  const shares = sharesOf(spooled.window, judging);
-  const first = shares.find(({ fate }) => fate === 'load');
-  // Holes are requested together, periods that lose rows each by themselves.
-  const holes = shares.filter(
-    ({ fate, window }) =>
-      fate === 'doubt' &&
-      window.periods.every(({ period }) => storedRows(period.bucket.start) === 0),
-  );
-  return shares.flatMap((share): (Replacement | Again | Failed)[] => {
-    const { fate, window } = share;
-    if (fate === 'keep') return [];
-    if (fate === 'load') {
+  const outcomes: (Replacement | Again | Failed)[] = [];
+  const again = (window: Window, failure: Failure): Again => {
+    return { kind: 'again', window, spooled, failure, boxes: null, isConfirmation: true };
+  };
+  const holes: Again[] = [];
+  // The first share records all rejected rows, and has the warnings.
+  let warnings = warningsOf(answered, proven);
+  let recorded = rejects?.recorded ?? [];
+  for (const { fate, window } of sharesOf(spooled.window, judging)) {
+    if (fate === 'keep') continue;
+    const starts = window.periods.map(({ period }) => period.bucket.start);
+    if (fate === 'load' || fate === 'unserved') {
       const empty = emptyStretches(window, rows);
-      // Rows of unknown day count in every share. The first share records all rejected rows, and has the warnings.
-      const days = (rejects?.days ?? []).filter(
-        (day) => day === null || window === spooled.window || isWithin(day, window.replaced),
-      );
-      const recorded = share === first ? (rejects?.recorded ?? []) : [];
-      const warnings = share === first ? warningsOf(answered, proven) : [];
-      if (empty.length > 0) {
-        const isRefuted = window.periods.some(
-          ({ period: { bucket } }) =>
-            !rows.get(bucket.start) && isStated(policy.totals, bucket.start) === true,
+      const text = `The service had no rows for ${empty.join(', ')}`;
+      if (fate === 'unserved') {
+        const message = `${text}, where a metric was added; it is NULL there, and the stored rows are kept.`;
+        warnings.push({ code: 'EMPTY_PERIODS', message });
+      } else if (empty.length > 0) {
+        const isRefuted = starts.some(
+          (start) => !rows.get(start) && isStated(policy.totals, start) === true,
         );
         const end = isRefuted
           ? 'control totals state values, so that it stays due'
           : 'final once two runs agree';
-        const message = `The service had no rows for ${empty.join(', ')}; loaded as empty; ${end}.`;
+        const message = `${text}; loaded as empty; ${end}.`;
         warnings.push({ code: 'EMPTY_PERIODS', message });
       }
-      const replacement = { ...proven, ...policy, answered, window, empty, warnings };
-      return [{ kind: 'replace', ...replacement, rejects: { days, recorded } }];
+      // Rows of unknown day count in every share.
+      const days = (rejects?.days ?? []).filter(
+        (day) => day === null || window === spooled.window || isWithin(day, window.replaced),
+      );
+      outcomes.push({
+        ...proven,
+        ...policy,
+        kind: 'replace',
+        answered,
+        window,
+        isUnserved: fate === 'unserved',
+        empty: fate === 'unserved' ? [] : empty,
+        warnings,
+        rejects: { days, recorded },
+      });
+      [warnings, recorded] = [[], []];
+      continue;
     }
-    const starts = window.periods.map(({ period }) => period.bucket.start);
+    const sumOf = (countOf: (start: Day) => number): number =>
+      starts.reduce((sum, start) => sum + countOf(start), 0);
     const facts = {
-      rows: starts.reduce(
-        (sum, start) => sum + (rows.get(start) ?? 0) - (rejected.get(start) ?? 0),
-        0,
-      ),
-      before: starts.reduce((sum, start) => sum + storedRows(start), 0),
+      rows: sumOf((start) => (rows.get(start) ?? 0) - (rejected.get(start) ?? 0)),
+      before: sumOf((start) => policy.stored.get(start)?.rows ?? 0),
     };
     let clause = `the service answered ${facts.rows} rows where ${facts.before} were loaded before`;
-    if (facts.before === 0) clause = 'the answer had no rows';
-    if (facts.before === 0 && fate === 'refuse')
-      clause = 'two answers had no rows, but control totals state values';
+    if (facts.before === 0)
+      clause =
+        fate === 'refuse'
+          ? 'two answers had no rows, but control totals state values'
+          : 'the answer had no rows';
     const { start, end } = window.requested;
     const failure = new Failure('DATA_SHRUNK', `${subjectOf(window)}: ${clause}.`, {
       facts,
       hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
     });
-    if (fate === 'refuse') return [{ kind: 'failed', window, failure }];
-    const together = holes.includes(share) ? holes : [share];
-    if (share !== together[0]) return [];
-    const last = together.at(-1) ?? share;
-    // What lies between holes was not doubted, so that the next answer confirms nothing of it.
-    const doubted = new Set(together.flatMap((hole) => hole.window.periods));
-    const span = spooled.window.periods
-      .filter(
-        ({ period: { bucket } }) =>
-          window.replaced.start <= bucket.start && bucket.end <= last.window.replaced.end,
-      )
-      .map((due): DuePeriod =>
-        doubted.has(due) ? due : { period: due.period, reason: 'between' },
-      );
-    const others =
-      last === share ? window : windowOf(window.slice, window.fingerprint, span, window.parts);
-    return [{ kind: 'again', window: others, spooled, failure, boxes: null, isConfirmation: true }];
-  });
+    if (fate === 'refuse') outcomes.push({ kind: 'failed', window, failure });
+    else if (facts.before === 0) holes.push(again(window, failure));
+    else outcomes.push(again(window, failure));
+  }
+  const [first, last] = [holes.at(0), holes.at(-1)];
+  if (first === undefined || last === undefined) return outcomes;
+  if (first === last) return [...outcomes, first];
+  // Holes are requested together. What lies between them was not doubted, so that the next answer confirms nothing of it.
+  const doubted = new Set(holes.flatMap(({ window }) => window.periods));
+  const { slice, fingerprint, parts, periods } = spooled.window;
+  const span = periods
+    .slice(
+      periods.findIndex((due) => doubted.has(due)),
+      periods.findLastIndex((due) => doubted.has(due)) + 1,
+    )
+    .map((due): DuePeriod => (doubted.has(due) ? due : { period: due.period, reason: 'between' }));
+  return [...outcomes, again(windowOf(slice, fingerprint, span, parts), first.failure)];
 }
 
 /** Returns rows, in a cube values, by first day of the period. Rejected ones count: a period that has only such rows is not empty. */

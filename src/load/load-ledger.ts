@@ -6,7 +6,7 @@ import { scrub } from '../config/secret.ts';
 import { type Day, isWithin, startOfDayAt, unionOf } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { PeriodRecord } from '../model/ledger.ts';
-import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY } from '../model/maturity.ts';
+import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY, stateOf } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -53,9 +53,16 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
       const isProtected =
         protectedLoad !== null && period.state === 'final' && period.loadId <= protectedLoad;
       const { fetchedAt, emptyRuns } = period;
-      const other = periods.get(start) ?? { fetchedAt, emptyRuns, rows: 0, isProtected };
+      const other = periods.get(start) ?? {
+        fetchedAt,
+        emptyRuns,
+        rows: 0,
+        isProtected,
+        records: [],
+      };
       periods.set(start, {
         ...period,
+        records: [...other.records, period],
         rows: rows === null ? period.rows + other.rows : (rows.get(start) ?? 0),
         emptyRuns: Math.max(emptyRuns, other.emptyRuns),
         fetchedAt: other.fetchedAt > fetchedAt ? other.fetchedAt : fetchedAt,
@@ -199,7 +206,7 @@ function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
 
 /** Returns the ledger's records of the periods of a load: one per period, in a cube one per period and age. */
 function periodsOf(
-  { loadId, answered, verdict, window, rejects, totals, stored }: Load,
+  { loadId, answered, verdict, window, rejects, totals, stored, isUnserved }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
   counted: StoredCounts,
@@ -211,6 +218,19 @@ function periodsOf(
     const { bucket, requested } = period;
     const rows = counted.rows.get(bucket.start) ?? 0;
     const before = stored.get(bucket.start);
+    if (isUnserved)
+      return (before?.records ?? []).map((record) => {
+        const metrics = byAge.get(record.age) ?? [];
+        const kept = {
+          ...record,
+          loadId: Number(loadId),
+          requestedAt,
+          metrics: window.slice.metrics,
+        };
+        // Final values stay final, and are watched from now on. Others stay due by their schedule.
+        const isFinal = stateOf(kept, metrics, slice) === 'final';
+        return recordOf(isFinal ? { ...kept, fetchedAt } : kept, metrics, slice);
+      });
     // A row of unknown day counts for every period.
     const rejected = rejects.days.filter((day) => day === null || isWithin(day, bucket)).length;
     // Consecutive runs without rows, including this one; an answer that is loaded again does not count again.

@@ -22,6 +22,7 @@ export interface Loaded {
   /** Stretches of periods without rows, `first:last`. */
   readonly empty: readonly string[];
   readonly warnings: readonly LoadWarning[];
+  readonly isUnserved: boolean;
 }
 
 /** Nothing was changed, and requesting again would not help. */
@@ -83,6 +84,8 @@ export interface Proven {
 export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedAt'> {
   /** Whether it is final and has values of a lost app, which cannot be told from the others. */
   readonly isProtected?: boolean;
+  /** Of a cube, each of its ages; otherwise one. */
+  readonly records: readonly Omit<PeriodRecord, 'metrics' | 'requestedAt'>[];
 }
 
 /** By first day of a period that was read, its totals by metric; empty if the service states none. */
@@ -107,6 +110,8 @@ export interface Replacement extends Proven, Policy {
   readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
   /** Stretches of periods without rows. */
   readonly empty: readonly string[];
+  /** Whether its stored rows are kept, because the service no longer has any, and a metric that was added stays NULL. */
+  readonly isUnserved: boolean;
 }
 
 /** A replacement with the id of its load. */

@@ -71,7 +71,9 @@ export async function replaceWindows(
           ...staged,
           pages: staged.pages.filter(({ windowNo }) => windowNos.has(windowNo)),
         },
-        ranges: unionOf(loads.map(({ window }) => window.replaced)),
+        ranges: unionOf(
+          loads.flatMap(({ window, isUnserved }) => (isUnserved ? [] : [window.replaced])),
+        ),
         rows: rowsOf(replacements),
         hasCopies,
         // Pages are only known to be in order in themselves.
@@ -120,7 +122,8 @@ export async function replaceWindows(
     }
     const restated = await recordLoads(slices, { warehouse, runId });
     return slices.map(({ target, loads, counted }) => {
-      const loaded = loads.map(({ loadId, window, answered, rejects, empty, warnings }): Loaded => {
+      const loaded = loads.map((load): Loaded => {
+        const { loadId, window, answered, rejects, empty, warnings, isUnserved } = load;
         const rejected = rejects.days.length;
         // Rows of batches count after they were joined.
         const fetched = rowsIn(window, answered.periodRows) + rejected;
@@ -135,6 +138,7 @@ export async function replaceWindows(
           restated: periods,
           empty,
           warnings,
+          isUnserved,
         };
       });
       return { target, loaded };

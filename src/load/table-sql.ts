@@ -131,6 +131,7 @@ const fill = (table: string, slice: string, query: string): string =>
 /** Statements that replace the rows of a table, and take their totals before and after. */
 export function replaceRows(replaced: Replaced): string[] {
   const { target, loads, staged, ranges, lost, rows, isCounted, isKnown } = replaced;
+  if (ranges.length === 0) return [];
   const windowNos = loads.map(({ answered }) => answered.windowNo).join(', ');
   const ofWindows = `select p, sum(n) as n${sumsOf(staged.columns, (_, at) => `sum(s${at})`)}
 from ${staged.totals}

@@ -19,7 +19,7 @@ import { extract } from '../extract/extract.ts';
 import type { Outcome } from '../load/outcome.ts';
 import { withMetrics } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
-import type { Window } from '../model/window.ts';
+import type { DuePeriod, Window } from '../model/window.ts';
 import { refreshLinks, refreshNamedLinks } from '../account/refresh-links.ts';
 import { refreshPartners } from '../account/refresh-partners.ts';
 import type { Refreshing } from '../account/replace-rows.ts';
@@ -167,19 +167,16 @@ async function archiveLoaded(
 ): Promise<void> {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
-  const loaded = new Set(
-    outcomes.filter(({ kind }) => kind === 'loaded').flatMap(({ window }) => window.periods),
-  );
-  const unproven = new Set(
-    outcomes.flatMap((outcome) =>
-      outcome.kind === 'loaded' && outcome.warnings.some(({ code }) => code === 'UNPROVEN')
-        ? outcome.window.periods
-        : [],
-    ),
-  );
+  const [loaded, unproven] = [new Set<DuePeriod>(), new Set<DuePeriod>()];
+  for (const outcome of outcomes) {
+    // What is kept beside an answer without rows is in the archive as it was loaded.
+    if (outcome.kind !== 'loaded' || outcome.isUnserved) continue;
+    const isUnproven = outcome.warnings.some(({ code }) => code === 'UNPROVEN');
+    for (const due of outcome.window.periods) (isUnproven ? unproven : loaded).add(due);
+  }
   for (const answered of batch) {
     // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.
-    const periods = answered.window.periods.filter((due) => loaded.has(due));
+    const periods = answered.window.periods.filter((due) => loaded.has(due) || unproven.has(due));
     // Control totals are of the night they were stated in, and no replay reads them.
     if (periods.length === 0 || answered.window.slice.control !== undefined) continue;
     const isUnproven = periods.some((due) => unproven.has(due));

@@ -2,8 +2,9 @@
 
 import { afterEach, expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { MS_PER_DAY } from '../../src/model/calendar.ts';
+import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
+import { cubeMetrics } from '../../src/model/cube.ts';
+import type { Slice } from '../../src/model/slice.ts';
 import {
   type AnsweringWorld,
   countAsked,
@@ -13,7 +14,9 @@ import {
   withCells,
 } from '../support/answering.ts';
 import { json } from '../support/scripted-server.ts';
+import { loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { noContent } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
@@ -342,4 +345,61 @@ test('a refused metric of control totals in several windows costs each slice eac
   await world.night(3, { config });
   // 33 days in windows of 8 at most, together and for each slice.
   expect(countAsked(world, { part: 'whole' })).toBeLessThanOrEqual(15);
+});
+
+test('a metric added to days that the service no longer has is NULL there: their rows stay, told once, and are not requested again', async () => {
+  const of = { ...daily, metrics: ['installs', 'cost'] };
+  const added = { ...of, metrics: ['installs', 'cost', 'clicks'] };
+  const cohort = slice({
+    ...daily,
+    name: 'curve',
+    cube: cubeMetrics({ retained_users: ['d1'], cohort_size: ['d1'] }),
+    metrics: ['retained_users_d1', 'cohort_size_d1'],
+  });
+  const curve = {
+    ...cohort,
+    cube: cubeMetrics({ retained_users: ['d1'] }),
+    metrics: ['retained_users_d1'],
+  };
+  const ids = [...added.metrics, ...cohort.metrics];
+  const all = gridOf(['2026-05-01', '2026-05-02', '2026-05-20', '2026-06-01'], values, ids);
+  world = await openAnswering([added, cohort], all);
+  const archiving = { ...config, archiveMs: 400 * MS_PER_DAY };
+  const night = async (number: number, slices: readonly Slice[]): Promise<void> => {
+    const summary = await world.night(number, { config: archiving, slices });
+    expect(summary.failures).toEqual([]);
+  };
+  await night(2, [of, curve]);
+  const old = "day < '2026-05-10'";
+  const before = [await world.cells(of, old), await world.cells(curve, old)];
+  expect(before.map(({ length }) => length)).toEqual([16, 8]);
+  world.rows = all.filter(({ day: date }) => date >= '2026-05-10');
+  await night(3, [added, cohort]);
+  world.asked = [];
+  for (const number of [4, 5]) await night(number, [added, cohort]);
+  expect(countAsked(world, { part: 'undivided', day: '2026-05-01' })).toBe(0);
+  expect([await world.cells(added, old), await world.cells(cohort, old)]).toEqual(before);
+  expect(await world.cells(added, "day > '2026-05-10'")).toEqual(world.truth(added));
+  expect(world.warnings().filter((text) => text.includes('where a metric was added'))).toEqual([
+    textWith('no rows for 2026-05-01:2026-05-02, where a metric was added'),
+    textWith('no rows for 2026-05-01:2026-05-02, where a metric was added'),
+  ]);
+  const states = `select distinct state, rows from ripen.periods where start_day < '2026-05-03'`;
+  expect(await query(world.scenario, states)).toEqual([{ state: 'final', rows: '4' }]);
+  const { scenario } = world;
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario, { ...archiving, slices: [of, curve] })).failures).toEqual([]);
+  expect([await world.cells(of, old), await world.cells(curve, old)]).toEqual(before);
+}, 60_000);
+
+test('a metric added on a night that is answered without rows keeps its days due', async () => {
+  const of = { ...daily, metrics: ['installs', 'cost'] };
+  world = await openAnswering([daily], rows);
+  await world.night(2, { config, slices: [of] });
+  const restore = world.rewrite({}, noContent);
+  const { failures } = await world.night(3, { config });
+  expect(failures.map(({ code }) => code)).toContain('DATA_SHRUNK');
+  restore();
+  expect((await world.night(4, { config })).failures).toEqual([]);
+  expect(await world.cells(daily)).toEqual(world.truth(daily));
 });

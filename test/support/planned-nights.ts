@@ -141,7 +141,12 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
   const come = new Map(
     window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]),
   );
-  const stored = plan.table?.periods ?? new Map<Day, PeriodRecord>();
+  const stored = new Map(
+    [...(plan.table?.periods ?? [])].map(([start, record]) => [
+      start,
+      { ...record, records: [record] },
+    ]),
+  );
   const how = {
     answered: come,
     stored,
