@@ -3,7 +3,12 @@
 import * as z from 'zod';
 
 import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
-import { formatColumnType, parseColumnType } from '../model/column-type.ts';
+import {
+  columnTypeForm,
+  columnTypeNames,
+  formatColumnType,
+  parseColumnType,
+} from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
 /** Parses a text. Null refuses it, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
@@ -161,8 +166,8 @@ export const columnType = parsedText(
     return type && formatColumnType(type);
   },
   'is not a column type',
-  'must be BIGINT, DOUBLE or DECIMAL(p,s) with 1 <= p <= 38 and 0 <= s <= p',
-  /^(BIGINT|DOUBLE|DECIMAL\(\d{1,2}, ?\d{1,2}\))$/,
+  `must be ${columnTypeNames} with 1 <= p <= 38 and 0 <= s <= p`,
+  columnTypeForm,
 );
 
 /** Fits into lists of the service and can name a column. */

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { parseDay, UTC, weekdayNames, weekdays, type WeekStart } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
+import { columnTypeNames } from '../model/column-type.ts';
 import { AGE_SLOT, agesIn } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { longestAgesText } from '../model/metric-forms.ts';
@@ -248,7 +249,7 @@ const sliceShape = {
   types: z
     .record(z.string(), columnType)
     .prefault({})
-    .describe("Column types by metric, in place of the catalog's: BIGINT, DOUBLE or DECIMAL(p,s)."),
+    .describe(`Column types by metric, in place of the catalog's: ${columnTypeNames}.`),
   additive: z
     .record(z.string(), z.boolean())
     .default({})

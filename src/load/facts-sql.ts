@@ -27,7 +27,7 @@ export function totalAnswers({ columns, period, answers, totals }: Staged): stri
   const sums = additiveOf(columns).map(({ id, type }, at) => {
     const name = identifier(id);
     // For wider decimals this sum would overflow before that of the values; the magnitude of the least integer overflows.
-    const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
+    const isNarrow = type.kind === 'DECIMAL' && type.whole + type.fraction <= FAST_DIGITS;
     const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
     return `,
     ${exactSum(name, type)} as s${at}, ${magnitudes} as g${at}, coalesce(count_if(${name} <> 0), 0) as z${at}`;

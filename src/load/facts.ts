@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
+import { isOfCounts } from '../model/column-type.ts';
 import { isCertain } from '../model/metric.ts';
 import { additiveOf } from '../warehouse/tables/target.ts';
 import { asScript, count, dayShape } from '../warehouse/sql.ts';
@@ -122,7 +123,7 @@ async function answeredIn(
           magnitude: total?.magnitudes[at] ?? 0,
           nonZero: total?.non_zero[at] ?? 0,
           digits: Math.max(0, ...answer.pages.map(({ body }) => body.digits.get(id) ?? 0)),
-          isCount: metric.type.kind === 'BIGINT' || metric.isCount,
+          isCount: isOfCounts(metric.type) || metric.isCount,
           isAssumed: !isCertain(metric),
         },
       ];

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
 import { type Day, isWithin, startOfDayAt, unionOf } from '../model/calendar.ts';
+import { isExact } from '../model/column-type.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { PeriodRecord } from '../model/ledger.ts';
 import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY, stateOf } from '../model/maturity.ts';
@@ -114,8 +115,8 @@ export async function recordLoads(
   const metrics = known.flatMap(({ target: { slice, columns }, loads }) => {
     const except = new Set(loads.flatMap(({ notAdditive }) => notAdditive));
     return additiveOf(columns).flatMap(({ id, type }) => {
-      const { kind } = columns.value ?? type;
-      const metric = { slice: slice.name, metric: id, is_double: kind === 'DOUBLE' };
+      const is_double = !isExact(columns.value ?? type);
+      const metric = { slice: slice.name, metric: id, is_double };
       return except.has(id) ? [] : [metric];
     });
   });

@@ -2,7 +2,7 @@
 
 import { basename, join } from 'node:path';
 
-import { capacityOf, type ColumnType, widen } from '../model/column-type.ts';
+import { type ColumnType, isExact, widen } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Box } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
@@ -139,7 +139,7 @@ export function columnsFor(
   for (const metric of columns.metrics) {
     const type = pages.reduce<ColumnType | null>((widest, { types }) => {
       const other = types.get(metric.id) ?? metric.type;
-      return widest === null || other.kind === 'DOUBLE' ? widest : widen(widest, capacityOf(other));
+      return widest === null || !isExact(other) ? widest : widen(widest, other);
     }, metric.type);
     if (type === null) return null;
     metrics.push({ ...metric, type });

@@ -1,78 +1,93 @@
 /** Exact numbers: decimals as the service writes them, never through a float, their column types, and lossless widening. */
 
-export type ColumnType =
-  | { readonly kind: 'BIGINT' }
-  | { readonly kind: 'DOUBLE' }
-  | { readonly kind: 'DECIMAL'; readonly width: number; readonly scale: number };
+/** Digits before and after the point. */
+interface Digits {
+  readonly whole: number;
+  readonly fraction: number;
+}
 
-export const BIGINT: ColumnType = { kind: 'BIGINT' };
-export const DOUBLE: ColumnType = { kind: 'DOUBLE' };
-/** DuckDB still casts it fast. */
-export const MONEY: ColumnType = { kind: 'DECIMAL', width: 18, scale: 6 };
+/**
+ * The type of a metric's column, with the digits that all its numbers may have. A new kind is added to this file, and to its
+ * cells in `extract/columns`: `number-column.ts` and `parquet-file.ts`.
+ */
+export interface ColumnType extends Digits {
+  readonly kind: 'BIGINT' | 'DOUBLE' | 'DECIMAL';
+}
+
+/** As settings state them. */
+export const columnTypeNames = 'BIGINT, DOUBLE or DECIMAL(p,s)';
+export const columnTypeForm = /^(BIGINT|DOUBLE|DECIMAL\(\d{1,2}, ?\d{1,2}\))$/;
 
 /** DuckDB casts text to wider decimals two hundred times more slowly. */
 export const FAST_DIGITS = 18;
+/** Of the widest exact type, DECIMAL(38, s). */
+export const MAX_DIGITS = 38;
+/** DuckDB fails if a sum of decimals exceeds 38 digits: values with more digits than this are summed as BIGNUM integers. */
+const MAX_SUMMED_DIGITS = 30;
+
+export const BIGINT: ColumnType = { kind: 'BIGINT', whole: FAST_DIGITS, fraction: 0 };
+/** The greatest number has one digit more than all numbers may have. */
+const BIGINT_DIGITS = FAST_DIGITS + 1;
+/** Holds the nearest double to a number of any digits. */
+export const DOUBLE: ColumnType = { kind: 'DOUBLE', whole: Infinity, fraction: Infinity };
+export const decimalType = (width: number, scale: number): ColumnType => {
+  return { kind: 'DECIMAL', whole: width - scale, fraction: scale };
+};
+export const MONEY = decimalType(FAST_DIGITS, 6);
+
+/** Whether a column holds numbers as they are stated. */
+export const isExact = ({ kind }: ColumnType): boolean => kind !== 'DOUBLE';
+
+/** Whether a column is made for counts. */
+export const isOfCounts = ({ kind }: ColumnType): boolean => kind === 'BIGINT';
+
+/** Whether the sums of a column must be taken as BIGNUM integers. */
+export const isSummedWide = (type: ColumnType): boolean =>
+  isExact(type) && type.whole + type.fraction > MAX_SUMMED_DIGITS;
 
 /** Returns SQL text: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
-export function formatColumnType(type: ColumnType): string {
-  return type.kind === 'DECIMAL' ? `DECIMAL(${type.width},${type.scale})` : type.kind;
+export function formatColumnType({ kind, whole, fraction }: ColumnType): string {
+  return kind === 'DECIMAL' ? `DECIMAL(${whole + fraction},${fraction})` : kind;
 }
 
 /** Reads the type that SQL text names. Returns null if metrics are not stored in that type. */
 export function parseColumnType(text: string): ColumnType | null {
   const upper = text.toUpperCase().replaceAll(' ', '');
-  if (upper === 'BIGINT' || upper === 'DOUBLE') return { kind: upper };
+  if (upper === 'BIGINT') return BIGINT;
+  if (upper === 'DOUBLE') return DOUBLE;
   const match = /^DECIMAL\((\d+),(\d+)\)$/.exec(upper);
   if (match === null) return null;
   const [width, scale] = [Number(match[1]), Number(match[2])];
-  return width >= 1 && width <= MAX_DIGITS && scale <= width
-    ? { kind: 'DECIMAL', width, scale }
-    : null;
+  return width >= 1 && width <= MAX_DIGITS && scale <= width ? decimalType(width, scale) : null;
 }
 
-/** Returns the digits that a type holds before and after the point. */
-export function capacityOf(type: ColumnType): {
-  readonly whole: number;
-  readonly fraction: number;
-} {
-  if (type.kind === 'BIGINT') return { whole: FAST_DIGITS, fraction: 0 };
-  if (type.kind === 'DOUBLE') return { whole: Infinity, fraction: Infinity };
-  return { whole: type.width - type.scale, fraction: type.scale };
+/** Returns the type by which every engine reads numbers of a type of the warehouse. Null for values other than numbers. */
+export function publishedNumber(type: string): string | null {
+  if (type === 'HUGEINT') return formatColumnType(decimalType(MAX_DIGITS, 0));
+  return type === 'INTEGER' || parseColumnType(type) !== null ? type : null;
 }
 
 /** Returns null if no exact type has enough digits. */
-export function widen(
-  type: ColumnType,
-  needed: { readonly whole: number; readonly fraction: number },
-): ColumnType | null {
-  const has = capacityOf(type);
-  if (needed.whole <= has.whole && needed.fraction <= has.fraction) return type;
+export function widen(type: ColumnType, needed: Digits): ColumnType | null {
+  if (needed.whole <= type.whole && needed.fraction <= type.fraction) return type;
   // A BIGINT column may already hold values of 19 digits.
-  const whole = Math.max(type.kind === 'BIGINT' ? FAST_DIGITS + 1 : has.whole, needed.whole);
-  const scale = Math.max(has.fraction, needed.fraction);
+  const whole = Math.max(isOfCounts(type) ? BIGINT_DIGITS : type.whole, needed.whole);
+  const scale = Math.max(type.fraction, needed.fraction);
   const width = Math.max(FAST_DIGITS, whole + scale);
-  return width <= MAX_DIGITS ? { kind: 'DECIMAL', width, scale } : null;
+  return width <= MAX_DIGITS ? decimalType(width, scale) : null;
 }
-
-const BIGINT_DIGITS = 19;
 
 /** As DuckDB needs for a union of these types. */
 export function haveCommonType(types: readonly ColumnType[]): boolean {
-  const whole = Math.max(
-    ...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)),
-  );
-  const fraction = Math.max(...types.map((type) => capacityOf(type).fraction));
-  return whole + fraction <= MAX_DIGITS;
+  const whole = types.map((type) => (isOfCounts(type) ? BIGINT_DIGITS : type.whole));
+  const fraction = types.map((type) => type.fraction);
+  return Math.max(...whole) + Math.max(...fraction) <= MAX_DIGITS;
 }
 
 /** Returns DOUBLE, which holds the nearest, if no exact type holds every value. */
-export function commonType(types: readonly [ColumnType, ...ColumnType[]]): ColumnType {
-  if (!haveCommonType(types)) return DOUBLE;
-  const [first, ...others] = types;
-  return others.reduce<ColumnType>(
-    (sofar, type) => widen(sofar, capacityOf(type)) ?? DOUBLE,
-    first,
-  );
+export function commonType([first, ...others]: readonly [ColumnType, ...ColumnType[]]): ColumnType {
+  if (!haveCommonType([first, ...others])) return DOUBLE;
+  return others.reduce((sofar, type) => widen(sofar, type) ?? DOUBLE, first);
 }
 
 interface Decimal {
@@ -82,9 +97,6 @@ interface Decimal {
   /** Without trailing zeros. */
   readonly fraction: string;
 }
-
-/** Of the widest exact type, DECIMAL(38, s). */
-export const MAX_DIGITS = 38;
 
 /** Beyond this a number is no measurement. */
 const MAX_EXPONENT = 400;
@@ -113,6 +125,6 @@ export function formatDecimal(decimal: Decimal): string {
   return `${decimal.negative ? '-' : ''}${decimal.whole === '' ? '0' : decimal.whole}${fraction}`;
 }
 
-export function digitsOf(decimal: Decimal): { readonly whole: number; readonly fraction: number } {
+export function digitsOf(decimal: Decimal): Digits {
   return { whole: decimal.whole.length, fraction: decimal.fraction.length };
 }

@@ -6,7 +6,14 @@
 import { MS_PER_DAY } from './calendar.ts';
 import { type Catalog, metricFilterNames } from './catalog.ts';
 import type { CatalogItem } from './catalog-item.ts';
-import { BIGINT, type ColumnType, DOUBLE, MONEY, parseColumnType } from './column-type.ts';
+import {
+  BIGINT,
+  type ColumnType,
+  DOUBLE,
+  isOfCounts,
+  MONEY,
+  parseColumnType,
+} from './column-type.ts';
 import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, type MetricKind } from './metric-forms.ts';
 import type { Slice } from './slice.ts';
@@ -88,7 +95,7 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
     cohort: documented?.age ?? null,
     additive,
     additivity: documented === null ? 'assumed' : 'documented',
-    isCount: type.kind === 'BIGINT',
+    isCount: isOfCounts(type),
     type,
   };
 }
@@ -123,7 +130,7 @@ export function metricsOf(
       metric.horizonFrom = 'horizons of the slice';
     }
     const type = Object.hasOwn(slice.types, id) ? parseColumnType(slice.types[id] ?? '') : null;
-    return type === null ? metric : { ...metric, type, isCount: type.kind === 'BIGINT' };
+    return type === null ? metric : { ...metric, type, isCount: isOfCounts(type) };
   });
 }
 

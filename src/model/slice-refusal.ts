@@ -1,7 +1,7 @@
 /** Why a slice cannot be loaded as configured. Pure. */
 
 import { type Catalog } from './catalog.ts';
-import { formatColumnType } from './column-type.ts';
+import { formatColumnType, isExact, isOfCounts } from './column-type.ts';
 import { globMatches, isMetricItem, metricsOf } from './metric.ts';
 import type { Slice } from './slice.ts';
 import { isStar, MAX_STARRED, withStars } from './stars.ts';
@@ -53,8 +53,8 @@ export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | nul
 
   if (slice.cube === undefined || listed.length === 0) return null;
   const types = metricsOf(slice, catalog);
-  const money = types.find(({ type }) => type.kind === 'DECIMAL');
-  const ratio = types.find(({ type }) => type.kind === 'DOUBLE');
+  const money = types.find(({ type }) => isExact(type) && !isOfCounts(type));
+  const ratio = types.find(({ type }) => !isExact(type));
   if (money === undefined || ratio === undefined) return null;
   return {
     setting: 'cohorts',

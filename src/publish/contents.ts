@@ -9,7 +9,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { day, type Bucket, type DayInterval } from '../model/calendar.ts';
-import { parseColumnType } from '../model/column-type.ts';
+import { isExact, parseColumnType } from '../model/column-type.ts';
 import { bucketFor } from '../model/period.ts';
 import { count, dayLiteral, dayShape, exactSum, identifier, literal } from '../warehouse/sql.ts';
 import { statement, sumText } from '../warehouse/sql.ts';
@@ -302,7 +302,7 @@ ${block.condition === null ? '' : `where ${block.condition}`}
     });
     const exact = table.columns.flatMap(({ name, type: text }) => {
       const type = table.metrics.includes(name) ? parseColumnType(text) : null;
-      if (type === null || type.kind === 'DOUBLE') return [];
+      if (type === null || !isExact(type)) return [];
       return [{ name, sum: sumText(exactSum(identifier(name), type), type) }];
     });
     const { dividedBy, grain } = table;

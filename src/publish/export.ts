@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream/promises';
 
 import { Failure, storageFailed } from '../errors.ts';
 import { addDays, type Day } from '../model/calendar.ts';
+import { parseColumnType } from '../model/column-type.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
 import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
@@ -179,7 +180,7 @@ function exportStatement(
     if (to !== null) conditions.push(`${column} < ${dayLiteral(grain, addDays(to, 1))}`);
   }
   const isCompressed = format !== 'parquet' && /\.gz$/i.test(output);
-  const sorted = columns.filter(({ type }) => !/^(BIGINT|DOUBLE|DECIMAL)/.test(type));
+  const sorted = columns.filter(({ type }) => parseColumnType(type) === null);
   return `copy (
 select
     ${cells.join(',\n    ')}

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { catalogTables } from '../model/catalog.ts';
-import { parseColumnType } from '../model/column-type.ts';
+import { parseColumnType, publishedNumber } from '../model/column-type.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
 import type { RelationColumn } from '../warehouse/relations.ts';
@@ -184,8 +184,8 @@ export function grainOf(columns: readonly Pick<RelationColumn, 'name'>[]): DateD
 
 /** Returns the nearest type without nesting, 128-bit integers or extensions that keeps every value exact. */
 export function plainType(type: string): string {
-  if (/^(BOOLEAN|INTEGER|BIGINT|DOUBLE|DATE|TIMESTAMP|DECIMAL\(\d+,\d+\))$/.test(type)) return type;
-  return type === 'HUGEINT' ? 'DECIMAL(38,0)' : 'VARCHAR';
+  if (/^(BOOLEAN|DATE|TIMESTAMP)$/.test(type)) return type;
+  return publishedNumber(type) ?? 'VARCHAR';
 }
 
 export const castCell = ({ name, type }: RelationColumn): string =>

@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { day, type Day } from '../model/calendar.ts';
-import type { ColumnType } from '../model/column-type.ts';
+import { type ColumnType, isSummedWide } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { cachedReads } from './cached-reads.ts';
 import { isUnknownToEngine, type Bindable, type Warehouse } from './warehouse.ts';
@@ -174,24 +174,18 @@ export async function storedColumnTypes(
   });
 }
 
-/** DuckDB fails if a sum of decimals exceeds 38 digits: values with more digits than this are summed as BIGNUM integers. */
-const MAX_SUMMED_DIGITS = 30;
-
-const isWide = (type: ColumnType): type is Extract<ColumnType, { kind: 'DECIMAL' }> =>
-  type.kind === 'DECIMAL' && type.width > MAX_SUMMED_DIGITS;
-
 /** Returns the exact sum of a column of this type, to be summed further or compared with others of its type. */
 export function exactSum(column: string, type: ColumnType): string {
-  return isWide(type)
+  return isSummedWide(type)
     ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))`
     : `sum(${column})`;
 }
 
 /** Formats an exact sum of this type as text, with all its digits. */
 export function sumText(sum: string, type: ColumnType): string {
-  if (!isWide(type)) return `${sum}::varchar`;
+  if (!isSummedWide(type)) return `${sum}::varchar`;
   // A wide sum counts the smallest units.
-  const { scale } = type;
+  const { fraction: scale } = type;
   const text = `cast(${sum} as VARCHAR)`;
   if (scale === 0) return text;
   const pointed = `regexp_replace(regexp_replace(${text}, '^-?', '\\0${'0'.repeat(scale)}'), '\\d{${scale}}$', '.\\0')`;

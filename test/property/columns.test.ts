@@ -12,7 +12,6 @@ import * as z from 'zod';
 
 import { canonicalJson } from '../../src/model/canonical-json.ts';
 import {
-  capacityOf,
   type ColumnType,
   digitsOf,
   formatDecimal,
@@ -154,8 +153,8 @@ function numberOf(text: string | null, type: ColumnType): string | null {
   if (decimal === null) return 'rejected';
   if (type.kind === 'DOUBLE')
     return Number.isFinite(Number(text)) ? String(Number(text)) : 'rejected';
-  const [{ whole, fraction }, holds] = [digitsOf(decimal), capacityOf(type)];
-  return whole > holds.whole || fraction > holds.fraction ? 'unfit' : formatDecimal(decimal);
+  const { whole, fraction } = digitsOf(decimal);
+  return whole > type.whole || fraction > type.fraction ? 'unfit' : formatDecimal(decimal);
 }
 
 const storedNumber = (text: string | null, { kind }: ColumnType): string | null => {

@@ -13,7 +13,6 @@ import * as z from 'zod';
 import { ReadPages } from '../../src/load/read-pages.ts';
 import { type Columns, createTable, type Target } from '../../src/warehouse/tables/target.ts';
 import {
-  capacityOf,
   type ColumnType,
   digitsOf,
   formatDecimal,
@@ -154,7 +153,7 @@ function expectedIn(typeText: string, text: string, stored: string | null): stri
   if (decimal === null) return 'rejected';
   if (isOfDoubles(typeText))
     return Number.isFinite(Number(text)) ? `double ${Number(text)}` : 'rejected';
-  const holds = capacityOf(typeOf(typeText));
+  const holds = typeOf(typeText);
   const { whole, fraction } = digitsOf(decimal);
   // A number that fits its column is stored; another one may take more digits than any column has.
   const mayBeRejected = whole > holds.whole || fraction > holds.fraction;

@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest';
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { metricFilterNames } from '../../src/model/catalog.ts';
 import type { CatalogItem } from '../../src/model/catalog-item.ts';
-import { formatColumnType } from '../../src/model/column-type.ts';
+import { DOUBLE, formatColumnType } from '../../src/model/column-type.ts';
 import { documentedForms, documentedMetric } from '../../src/model/metric-forms.ts';
 import {
   globMatches,
@@ -315,7 +315,7 @@ describe('a slice', () => {
       31,
     ]);
     expect(known[2]?.horizonFrom).toBe('horizons of the slice');
-    expect(formatColumnType(known[0]?.type ?? { kind: 'DOUBLE' })).toBe('DECIMAL(38,10)');
+    expect(formatColumnType(known[0]?.type ?? DOUBLE)).toBe('DECIMAL(38,10)');
     expect(known[5]).toMatchObject({ additive: true, additivity: 'stated' });
   });
 

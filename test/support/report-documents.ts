@@ -1,35 +1,33 @@
 /** Report documents by a seed: most are what a service sends, some are odd in one place, some are broken. */
 
-import type { ColumnType } from '../../src/model/column-type.ts';
+import { BIGINT, type ColumnType, decimalType, DOUBLE } from '../../src/model/column-type.ts';
 import { isDateDimension } from '../../src/model/dimension.ts';
 import type { SliceColumns } from '../../src/extract/columns/reading.ts';
 import { choose, fraction, mix } from '../../src/simulator/world/hash.ts';
-
-const decimal = (width: number, scale: number): ColumnType => ({ kind: 'DECIMAL', width, scale });
 
 /** Slices that have every kind of column between them. */
 export const slices: readonly SliceColumns[] = [
   {
     dimensions: ['day', 'app', 'network'],
     metrics: [
-      { id: 'installs', type: { kind: 'BIGINT' } },
-      { id: 'cost', type: decimal(18, 6) },
-      { id: 'ecpi', type: { kind: 'DOUBLE' } },
+      { id: 'installs', type: BIGINT },
+      { id: 'cost', type: decimalType(18, 6) },
+      { id: 'ecpi', type: DOUBLE },
     ],
   },
   {
     dimensions: ['week', 'hour', 'campaign'],
     metrics: [
-      { id: 'clicks', type: { kind: 'BIGINT' } },
-      { id: 'rate', type: decimal(5, 2) },
-      { id: 'share', type: decimal(18, 18) },
-      { id: 'whole', type: decimal(18, 0) },
-      { id: 'roas_d30', type: { kind: 'DOUBLE' } },
+      { id: 'clicks', type: BIGINT },
+      { id: 'rate', type: decimalType(5, 2) },
+      { id: 'share', type: decimalType(18, 18) },
+      { id: 'whole', type: decimalType(18, 0) },
+      { id: 'roas_d30', type: DOUBLE },
     ],
   },
   {
     dimensions: ['country_code', 'year', 'quarter', 'month'],
-    metrics: [{ id: 'revenue', type: decimal(12, 3) }],
+    metrics: [{ id: 'revenue', type: decimalType(12, 3) }],
   },
 ];
 
@@ -117,11 +115,11 @@ function numberText(chance: Chance, type: ColumnType): string {
     return `${sign}${chance.digits(chance.one(3, 9, 18))}${chance.one('', '', '.0', '.000')}`;
   if (type.kind === 'DOUBLE')
     return `${sign}${chance.digits(chance.one(2, 9, 25))}.${chance.digits(chance.one(3, 9, 25))}`;
-  const whole =
-    type.width === type.scale ? '0' : chance.digits(chance.one(3, type.width - type.scale));
-  if (type.scale === 0) return sign + whole.slice(0, type.width);
-  const fraction = chance.digits(chance.one(2, type.scale)).slice(0, type.scale);
-  return `${sign}${whole.slice(0, Math.max(1, type.width - type.scale))}${chance.one(`.${fraction}`, `.${fraction}0000`, '', '.0')}`;
+  const { whole: most, fraction: scale } = type;
+  const whole = most === 0 ? '0' : chance.digits(chance.one(3, most));
+  if (scale === 0) return sign + whole.slice(0, most);
+  const fraction = chance.digits(chance.one(2, scale)).slice(0, scale);
+  return `${sign}${whole.slice(0, Math.max(1, most))}${chance.one(`.${fraction}`, `.${fraction}0000`, '', '.0')}`;
 }
 
 const oddNumbers = listed(

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { Secret } from '../../src/config/secret.ts';
+import { BIGINT, MONEY } from '../../src/model/column-type.ts';
 import { openColumnReader, type ColumnReader } from '../../src/extract/columns/column-reader.ts';
 import type { SavedBytes, SliceColumns } from '../../src/extract/columns/reading.ts';
 import { literal } from '../../src/warehouse/sql.ts';
@@ -31,8 +32,8 @@ afterAll(async () => reader.close());
 const columns: SliceColumns = {
   dimensions: ['day', 'app'],
   metrics: [
-    { id: 'installs', type: { kind: 'BIGINT' } },
-    { id: 'cost', type: { kind: 'DECIMAL', width: 18, scale: 6 } },
+    { id: 'installs', type: BIGINT },
+    { id: 'cost', type: MONEY },
   ],
 };
 

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 
 import {
   BIGINT,
-  type ColumnType,
+  decimalType,
   DOUBLE,
   formatColumnType,
   MONEY,
@@ -50,8 +50,6 @@ describe('a decimal', () => {
   });
 });
 
-const decimal = (width: number, scale: number): ColumnType => ({ kind: 'DECIMAL', width, scale });
-
 describe('a column type', () => {
   test.each([
     ['BIGINT', BIGINT],
@@ -59,8 +57,8 @@ describe('a column type', () => {
     ['DOUBLE', DOUBLE],
     ['DECIMAL(18,6)', MONEY],
     ['decimal( 18 , 6 )', MONEY],
-    ['DECIMAL(38,0)', decimal(38, 0)],
-    ['DECIMAL(1,1)', decimal(1, 1)],
+    ['DECIMAL(38,0)', decimalType(38, 0)],
+    ['DECIMAL(1,1)', decimalType(1, 1)],
   ])('is read from %s, and reads back as it is written', (text, type) => {
     expect(parseColumnType(text)).toEqual(type);
     expect(parseColumnType(formatColumnType(type))).toEqual(type);

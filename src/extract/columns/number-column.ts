@@ -1,11 +1,11 @@
 /** Columns of metrics. */
 
 import {
-  capacityOf,
   type ColumnType,
   digitsOf,
   FAST_DIGITS,
   formatColumnType,
+  isExact,
   parseDecimal,
   widen,
 } from '../../model/column-type.ts';
@@ -58,15 +58,14 @@ export class NumberColumn extends CellColumn {
   #digits = 0;
 
   constructor({ id, type }: SliceColumns['metrics'][number], reasons: Reason[]) {
-    const isWide = type.kind === 'DECIMAL' && type.width > FAST_DIGITS;
+    const isWide = isExact(type) && type.whole + type.fraction > FAST_DIGITS;
     super(id, type, isWide ? 4 : 2);
     this.#needed = type;
     this.#reasons = reasons;
-    const { whole, fraction } = capacityOf(type);
-    this.#isDouble = type.kind === 'DOUBLE';
+    this.#isDouble = !isExact(type);
     this.#isWide = isWide;
-    this.#whole = whole;
-    this.#scale = fraction;
+    this.#whole = type.whole;
+    this.#scale = type.fraction;
   }
 
   /** The narrowest exact type that holds all numbers so far. */

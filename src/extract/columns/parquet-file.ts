@@ -109,7 +109,7 @@ interface Schema {
 }
 
 const localMicros = struct([1, no], [2, struct([MICROS, struct()])]);
-const schemas: Readonly<Record<Exclude<ParquetType['kind'], 'DECIMAL'>, Schema>> = {
+const schemas = {
   BIGINT: { kept: physical.int64, annotated: [] },
   INTEGER: { kept: physical.int32, annotated: [] },
   DOUBLE: { kept: physical.double, annotated: [] },
@@ -117,11 +117,12 @@ const schemas: Readonly<Record<Exclude<ParquetType['kind'], 'DECIMAL'>, Schema>>
   JSON: { kept: physical.bytes, annotated: [[6, i32(converted.json)]] },
   DATE: { kept: physical.int32, annotated: [[6, i32(converted.date)]] },
   TIMESTAMP: { kept: physical.int64, annotated: [[10, struct([LOGICAL_TIMESTAMP, localMicros])]] },
-};
+} as const satisfies Readonly<Record<Exclude<ParquetType['kind'], 'DECIMAL'>, Schema>>;
 
 function schemaOf(type: ParquetType): Schema {
   if (type.kind !== 'DECIMAL') return schemas[type.kind];
-  const { width, scale } = type;
+  const { fraction: scale } = type;
+  const width = type.whole + scale;
   return {
     kept: width > FAST_DIGITS ? physical.fixed : physical.int64,
     annotated: [

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 
 import { buckets, type Bucket } from '../../model/calendar.ts';
-import { parseColumnType } from '../../model/column-type.ts';
+import { publishedNumber } from '../../model/column-type.ts';
 import type { RelationColumn } from '../../warehouse/relations.ts';
 import { identifier } from '../../warehouse/sql.ts';
 import type { BlockContent, WrittenBlock } from '../contents.ts';
@@ -168,8 +168,7 @@ function boundOf({ name, type }: RelationColumn, bound: string | undefined): str
     return /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(bound)
       ? JSON.stringify(`${bound.replace(' ', 'T')}.000`)
       : null;
-  const isNumber = parseColumnType(type) !== null || type === 'INTEGER';
-  return isNumber && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
+  return publishedNumber(type) !== null && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
 }
 
 /** Characters that some engines refuse in names of Parquet columns. */

@@ -3,10 +3,10 @@
 import type { Day, DayInterval } from '../../model/calendar.ts';
 import type { Catalog } from '../../model/catalog.ts';
 import {
-  capacityOf,
   type ColumnType,
   commonType,
   formatColumnType,
+  isExact,
   parseColumnType,
   widen,
 } from '../../model/column-type.ts';
@@ -100,9 +100,9 @@ export function columnsOf(
     const wide = metrics.map((metric): Metric => {
       const { id, type } = metric;
       const has = parseColumnType(existing.get(id) ?? '');
-      if (has === null || (type.kind === 'DOUBLE' && Object.hasOwn(slice.types, id))) return metric;
-      if (has.kind === 'DOUBLE' || type.kind === 'DOUBLE') return { ...metric, type: has };
-      return { ...metric, type: widen(has, capacityOf(type)) ?? has };
+      if (has === null || (!isExact(type) && Object.hasOwn(slice.types, id))) return metric;
+      if (!isExact(has) || !isExact(type)) return { ...metric, type: has };
+      return { ...metric, type: widen(has, type) ?? has };
     });
     return { dimensions, metrics: wide };
   }
