@@ -294,11 +294,13 @@ function differentSum(
     tolerance =
       halfUnit(MIN_DIGITS) + SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
     for (const { answer, comparisons, sum } of counted.values()) {
-      // Accepted as rounding when the part was compared with its own total. Each row may be rounded too, to the digits of its part.
+      // Accepted as rounding when the part was compared with its own total. Each row may be rounded too, to the fewest digits of a page.
+      const filled = sum.precision.filter((page) => page.rows > 0);
+      const fewest = Math.min(...filled.map(({ digits }) => digits));
       const own = comparisons.find((each) => each.metric === metric);
       tolerance +=
         (own === undefined ? 0 : Math.abs(Number(own.sum) - Number(own.total))) +
-        Math.min(rows, answer.rows) * halfUnit(Math.max(MIN_DIGITS, sum.digits));
+        Math.min(rows, answer.rows) * halfUnit(Math.max(MIN_DIGITS, fewest));
     }
   }
   if (added.some((sum) => Math.abs(sum - total) <= tolerance)) return null;

@@ -45,8 +45,8 @@ export interface MetricSum extends PeriodSum {
   readonly magnitude: number;
   /** Values other than zero. */
   readonly nonZero: number;
-  /** Most digits after the point in any value. */
-  readonly digits: number;
+  /** By page: its rows, and the most digits after the point in their values. */
+  readonly precision: readonly { readonly rows: number; readonly digits: number }[];
   /** Whether the metric is a count, even in a widened column: counts must agree exactly. */
   readonly isCount: boolean;
   /** Whether the metric is only assumed to add up, even if earlier answers showed it. */

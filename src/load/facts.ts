@@ -122,7 +122,9 @@ async function answeredIn(
           distinctSum: !hasCopies ? sum : texts.length === 0 ? null : distinctSum,
           magnitude: total?.magnitudes[at] ?? 0,
           nonZero: total?.non_zero[at] ?? 0,
-          digits: Math.max(0, ...answer.pages.map(({ body }) => body.digits.get(id) ?? 0)),
+          precision: answer.pages.map(({ body: { rows, digits } }) => {
+            return { rows, digits: digits.get(id) ?? 0 };
+          }),
           isCount: isOfCounts(metric.type) || metric.isCount,
           isAssumed: !isCertain(metric),
         },

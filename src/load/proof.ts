@@ -104,7 +104,7 @@ export const clauseOf = ({ against, doubt }: AnswerProof): string =>
  * money may also each be off by half a unit of their last digit.
  */
 function compare(
-  { metric, sum, distinctSum, isCount, isAssumed, nonZero, magnitude, digits }: MetricSum,
+  { metric, sum, distinctSum, isCount, isAssumed, nonZero, magnitude, precision }: MetricSum,
   { text, slack }: Total,
   rows: number,
 ): Comparison {
@@ -116,7 +116,10 @@ function compare(
   const isWhole = sums.every(Number.isInteger) && Math.abs(total) <= Number.MAX_SAFE_INTEGER;
   const countSlack = isWhole ? 0 : floating + slack;
   const exactSlack = floating + Math.min(slack, halfUnit(MIN_DIGITS));
-  const rounding = floating + slack + rows * halfUnit(Math.max(MIN_DIGITS, digits));
+  const rounding = precision.reduce(
+    (sum, page) => sum + page.rows * halfUnit(Math.max(MIN_DIGITS, page.digits)),
+    floating + slack,
+  );
   const isExact = away <= (isCount ? countSlack : exactSlack);
   const agrees = isExact || (!isCount && away <= rounding);
   return { metric, sum: sum ?? '0', total: text, agrees, isExact, isAssumed, nonZero };

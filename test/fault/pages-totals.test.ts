@@ -12,6 +12,7 @@ import {
   inBatches,
   openAnswering,
   type Pages,
+  type Report,
   withCells,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
@@ -291,4 +292,17 @@ describe('pages of 2 learned parts', () => {
       await expectWhole(world, nightly);
     },
   );
+});
+
+test('12 rows in 3 pages, the first of which rounds money to cents and the last states six digits, are loaded as proven', async () => {
+  const exact = rows.map((row, at) => ({ ...row, cost: `${at}.404404` }));
+  const world = await openAnswering([daily], exact, { pages: pages('every') });
+  const cents = (report: Report): Report['rows'] =>
+    report.rows.map((row) => ({ ...row, cost: Number(row['cost']).toFixed(2) }));
+  world.rewrite({ page: 1 }, (report) => json({ ...report, rows: cents(report) }));
+  expect((await world.night(1)).failures).toEqual([]);
+  expect(world.asked).toHaveLength(PAGES);
+  expect(await column(world.scenario, 'select distinct verdict from ripen.periods')).toEqual([
+    'proven',
+  ]);
 });

@@ -222,7 +222,7 @@ const sumsOf = (box: Box, rows: readonly Row[]): AnswerFacts['sums'] => {
         distinctSum: rows.length === 0 ? null : String(sumOf(distinct, id)),
         magnitude: sumOf(rows, id),
         nonZero: rows.length,
-        digits: isCount ? 0 : 2,
+        precision: [{ rows: rows.length, digits: isCount ? 0 : 2 }],
         isCount,
         isAssumed,
       },
