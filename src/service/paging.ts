@@ -7,6 +7,8 @@
  * silently.
  */
 
+import { createHash } from 'node:crypto';
+
 import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
@@ -27,31 +29,41 @@ export interface ListPage<T> {
 }
 
 /**
- * The items by page, each non-empty, from the page with a path and query on. Throws `SOURCE_ENDLESS_PAGES` if links repeat,
- * lead to another origin or never end.
+ * The items by page, each non-empty, from the page with a path and query on. Throws `SOURCE_ENDLESS_PAGES` if addresses or items
+ * repeat, as items of other pages are then missing, or if addresses lead to another origin or never end.
  */
 export async function* pages<T>(
   origin: string,
   first: string,
   readPage: (target: string) => Promise<ListPage<T>>,
 ): AsyncGenerator<readonly T[], void> {
-  const visited = new Set<string>();
+  /** Addresses of pages, and their items. */
+  const seen = new Set([first]);
+  const isNew = (text: string): boolean => seen.size < seen.add(text).size;
+  let read = 0;
   for (let next: string | null = first; next !== null;) {
-    visited.add(next);
     const { items, paging, target = next }: ListPage<T> = await readPage(next);
-    if (items.length > 0) yield items;
-    next = nextTarget(paging, target, origin);
-    if (next === null) return;
+    read += 1;
     let problem: string | null = null;
-    if (visited.has(next)) problem = `repeated after ${visited.size} pages`;
-    else if (visited.size >= MAX_PAGES) problem = `did not end within ${MAX_PAGES} pages`;
+    if (items.length > 0 && !isNew(digestOf(items)))
+      problem = 'repeated the items of an earlier page';
+    else {
+      if (items.length > 0) yield items;
+      next = nextTarget(paging, target, origin);
+      if (next === null) return;
+      if (!isNew(next)) problem = `repeated after ${read} pages`;
+      else if (read >= MAX_PAGES) problem = `did not end within ${MAX_PAGES} pages`;
+    }
     if (problem === null) continue;
     throw new Failure('SOURCE_ENDLESS_PAGES', `The pages of ${pathOf(first)} ${problem}`, {
-      facts: { pages: visited.size },
+      facts: { pages: read },
       hint: 'Run again later, and report it to the operator of the service if it persists.',
     });
   }
 }
+
+const digestOf = (items: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(items)).digest('base64');
 
 /** Only exact integers: one that was rounded in parsing would lead to another page. Blank text names no page. */
 const position = z

@@ -54,6 +54,18 @@ describe('a list', () => {
     });
   });
 
+  test('whose page 2 of 3 repeats the items of page 1 fails: the items of page 2 are missing', async () => {
+    await serve(({ query }) => {
+      if (query.get('after') === 'b') return page(3, null);
+      return page(1, after(query.has('after') ? 'b' : 'a'));
+    });
+    expect(await failureFrom(partnerIds())).toMatchObject({
+      code: 'SOURCE_ENDLESS_PAGES',
+      message: textWith('repeated the items of an earlier page'),
+      facts: { pages: 2 },
+    });
+  });
+
   test('whose next page is at another origin is not followed: the token never leaves its own', async () => {
     const elsewhere = await startScriptedServer(() => page(2, null));
     await serve(() => page(1, `${elsewhere.origin}${after('a')}`));
