@@ -43,7 +43,7 @@ export interface SpendSummary {
   readonly lines: number;
   /** Lines that keep every rule: `lines` less `rejected`. */
   readonly valid: number;
-  /** Lines that break a rule and were not sent. */
+  /** Lines that break a rule and were not sent: `invalid` in code. */
   readonly rejected: number;
   /** Valid lines that are sent, or would be: neither accepted already nor left with an unknown outcome. */
   readonly to_send: number;
@@ -51,11 +51,11 @@ export interface SpendSummary {
   readonly sent: number;
   readonly accepted: number;
   readonly already_accepted: number;
-  /** Lines the service rejected. */
+  /** Lines the service rejected: `rejected` in code, as in the ledger. */
   readonly refused: number;
   /** Lines of unknown outcome: of this run, and of earlier ones unless they were sent again. */
   readonly unknown: number;
-  /** The file with every rejected and refused line and its reasons. */
+  /** The file with all of both and its reasons. */
   readonly rejects_file: string | null;
   readonly failures: readonly {
     readonly code: FailureCode;
@@ -64,7 +64,7 @@ export interface SpendSummary {
   }[];
 }
 
-const nothingSubmitted: Submitted = { accepted: 0, refused: [], unknown: 0, failure: null };
+const nothingSubmitted: Submitted = { accepted: 0, rejected: [], unknown: 0, failure: null };
 /** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
 /** Most unknown columns that a warning names: a file with other columns on every line would fill the screen. */
@@ -97,20 +97,20 @@ export async function sendSpend(
   const staged = await judgeLines(records, warehouse, request);
   // A dry run has its own file, as the other one holds what is left to correct and send.
   const target = dryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`;
-  await writeRejects(target, staged.rejected);
+  await writeRejects(target, staged.invalid);
   const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, context);
-  const { accepted, refused } = submitted;
-  const rejects = [...staged.rejected, ...refused].toSorted((one, other) => one.line - other.line);
-  if (refused.length > 0) await writeRejects(target, rejects);
+  const { accepted, rejected } = submitted;
+  const rejects = [...staged.invalid, ...rejected].toSorted((one, other) => one.line - other.line);
+  if (rejected.length > 0) await writeRejects(target, rejects);
   const counts = {
     lines: records.length,
-    valid: records.length - staged.rejected.length,
-    rejected: staged.rejected.length,
+    valid: records.length - staged.invalid.length,
+    rejected: staged.invalid.length,
     to_send: staged.due.length,
-    sent: accepted + refused.length + submitted.unknown,
+    sent: accepted + rejected.length + submitted.unknown,
     accepted,
     already_accepted: staged.accepted,
-    refused: refused.length,
+    refused: rejected.length,
     unknown: staged.unknown + submitted.unknown,
     rejects_file: rejects.length === 0 ? null : target,
   };
@@ -147,7 +147,7 @@ async function judgeLines(
   warehouse: Warehouse,
   { now, resendUnknown }: SpendRequest,
 ) {
-  const rejected: RejectedLine[] = [];
+  const invalid: RejectedLine[] = [];
   const due: DueLine[] = [];
   const counts = { accepted: 0, unknown: 0 };
   const lines = records.map((record) => judgeLine(record, now));
@@ -170,12 +170,12 @@ async function judgeLines(
     }
     // A line that was accepted in time need not be timely now.
     if (untimely !== null && outcomeBefore !== 'accepted') reasons.push(untimely);
-    if (reasons.length > 0) rejected.push({ line, given, reasons });
+    if (reasons.length > 0) invalid.push({ line, given, reasons });
     else if (outcomeBefore === 'accepted') counts.accepted += 1;
     else if (outcomeBefore === 'unknown' && !resendUnknown) counts.unknown += 1;
     else due.push({ ...judged, outcome_before: outcomeBefore });
   }
-  return { ...counts, rejected, due };
+  return { ...counts, invalid, due };
 }
 
 /** Returns why lines that share a Cost ID are rejected, by line. The first of equal lines is not, but all different ones are. */

@@ -35,7 +35,7 @@ export interface RejectedLine extends Pick<SpendRecord, 'line' | 'given'> {
 export interface Submitted {
   /** A line whose outcome could not be recorded is unknown. */
   readonly accepted: number;
-  readonly refused: readonly RejectedLine[];
+  readonly rejected: readonly RejectedLine[];
   readonly unknown: number;
   /** What stopped the sending before its end, including the caller's signal. */
   readonly failure: Failure | null;
@@ -57,9 +57,9 @@ export async function submitLines(
   const wire = new AbortController();
   const giveUpLater = (): void => void setTimeout(() => wire.abort(), GRACE_MS).unref();
   signal.addEventListener('abort', giveUpLater, { once: true });
-  const refused: RejectedLine[] = [];
+  const rejected: RejectedLine[] = [];
   const counts = { accepted: 0, unknown: 0 };
-  const settled = (): number => counts.accepted + counts.unknown + refused.length;
+  const settled = (): number => counts.accepted + counts.unknown + rejected.length;
   const progress = (): number => Math.floor((PROGRESS_EVENTS * settled()) / due.length);
   let failure: Failure | null = null;
   try {
@@ -88,7 +88,7 @@ export async function submitLines(
         if (notRecorded !== null || outcome === 'unknown') counts.unknown += 1;
         else if (outcome === 'accepted') counts.accepted += 1;
         else
-          refused.push({
+          rejected.push({
             line: line.line,
             given: line.given,
             reasons: [`the service: ${status} ${reason}`],
@@ -113,7 +113,7 @@ export async function submitLines(
       },
     );
   }
-  return { ...counts, refused, failure };
+  return { ...counts, rejected, failure };
 }
 
 /** The failure that a batch means for all later lines, `accepted` lines having been accepted before it. */

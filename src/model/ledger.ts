@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { type Day, day, daysBetween, MS_PER_DAY } from './calendar.ts';
+import { type Day, day, daysBetween, MS_PER_DAY, spanOf } from './calendar.ts';
 import type { Slice } from './slice.ts';
 import { hasRoom, ownValues, type Part, valuesOf } from './window.ts';
 
@@ -139,28 +139,39 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
   return new Map(inOrder.map(([start, entries]) => [start, asOneLoad(entries)]));
 }
 
-/** Takes the oldest fetch, the worst verdict, the least settled state, and all rows and metrics. */
-function asOneLoad(entries: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
-  const [first] = entries;
-  const oldest = entries.reduce(
-    (least, each) => (each.fetchedAt < least.fetchedAt ? each : least),
-    first,
-  );
-  const sumOf = (count: (entry: PeriodRecord) => number): number =>
-    entries.reduce((sum, each) => sum + count(each), 0);
-  const worst = Math.max(...entries.map(({ verdict }) => verdicts.indexOf(verdict)));
-  const least = Math.min(...entries.map(({ state }) => periodStates.indexOf(state)));
-  const refreshes = entries.flatMap(({ nextRefreshAt: at }) => (at === null ? [] : [Number(at)]));
+/** Takes all days, rows and metrics, the latest fetch, which nothing older may replace, and the least settled state. */
+function asOneLoad(ages: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
+  const [first, ...others] = ages;
+  const latest = ages.reduce((one, other) => (other.fetchedAt > one.fetchedAt ? other : one));
+  const sumOf = (count: (record: PeriodRecord) => number): number =>
+    ages.reduce((sum, record) => sum + count(record), 0);
+  const earliestOf = (instants: readonly (Date | null)[]): Date | null => {
+    const known = instants.filter((at) => at !== null).map(Number);
+    return known.length === 0 ? null : new Date(Math.min(...known));
+  };
+  const trusted = ages.map(({ trustedAt }) => trustedAt);
+  const immature = ages.flatMap((record) => record.immature ?? []);
   return {
-    ...oldest,
+    bucket: first.bucket,
+    requested: spanOf(first.requested, ...others.map(({ requested }) => requested)),
+    age: '',
+    loadId: latest.loadId,
+    fetchedAt: latest.fetchedAt,
+    requestedAt: latest.requestedAt,
     // The ages of one load share its list.
-    metrics: [...new Set([...new Set(entries.map(({ metrics }) => metrics))].flat())],
+    metrics: [...new Set([...new Set(ages.map(({ metrics }) => metrics))].flat())],
     rows: sumOf(({ rows }) => rows),
     rejected: sumOf(({ rejected }) => rejected),
-    emptyRuns: Math.max(...entries.map(({ emptyRuns }) => emptyRuns)),
-    verdict: verdicts[worst] ?? oldest.verdict,
-    state: periodStates[least] ?? oldest.state,
-    nextRefreshAt: refreshes.length === 0 ? null : new Date(Math.min(...refreshes)),
+    emptyRuns: Math.max(...ages.map(({ emptyRuns }) => emptyRuns)),
+    verdict:
+      verdicts.findLast((verdict) => ages.some((age) => age.verdict === verdict)) ?? first.verdict,
+    computedAt: earliestOf(ages.map(({ computedAt }) => computedAt)),
+    immature: immature.length === 0 ? null : immature,
+    endsAt: first.endsAt,
+    whole: ages.every(({ whole }) => whole),
+    state: periodStates.find((state) => ages.some((age) => age.state === state)) ?? first.state,
+    trustedAt: trusted.includes(null) ? null : earliestOf(trusted),
+    nextRefreshAt: earliestOf(ages.map(({ nextRefreshAt }) => nextRefreshAt)),
   };
 }
 

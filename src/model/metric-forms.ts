@@ -48,6 +48,9 @@ export interface DocumentedMetric {
   readonly flow: MoneyFlow | null;
 }
 
+/** Whether a unit of the documents, or a formatting of the catalog, is one of money. */
+export const isMoney = (unit: string): boolean => unit.startsWith('money');
+
 export type MoneyFlow = 'spend' | 'revenue';
 
 interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
@@ -173,7 +176,7 @@ function inForm(
     horizonDays: lastDays,
     latest,
     comparableDays: finite(Math.max(...comparable)),
-    flow: unit.startsWith('money') && addsUp && others.length === 0 ? flow : null,
+    flow: isMoney(unit) && addsUp && others.length === 0 ? flow : null,
   };
 }
 

@@ -15,7 +15,7 @@ import {
   parseColumnType,
 } from './column-type.ts';
 import { formatDuration } from './duration.ts';
-import { type CohortAge, documentedMetric, type MetricKind } from './metric-forms.ts';
+import { type CohortAge, documentedMetric, isMoney, type MetricKind } from './metric-forms.ts';
 import type { Slice } from './slice.ts';
 
 /** How it is known whether a metric adds up: from the configuration, documentation, answers, or only its values' formatting. */
@@ -73,11 +73,11 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
     documented === null
       ? countedFormattings.has(formatting)
       : documented.addsUp && !singleFormattings.has(formatting);
-  const isMoney =
-    formatting.startsWith('money') ||
-    (formatting === 'decimal' && documented?.unit.startsWith('money') === true);
-  const summedType = formatting === 'integer' ? BIGINT : isMoney ? MONEY : DOUBLE;
-  const type = additive ? summedType : DOUBLE;
+  // The catalog may call money a decimal.
+  const unit = formatting === 'decimal' ? (documented?.unit ?? formatting) : formatting;
+  let type = DOUBLE;
+  if (additive && formatting === 'integer') type = BIGINT;
+  else if (additive && isMoney(unit)) type = MONEY;
   const milliseconds = (days: number | null | undefined): number | null =>
     days === null || days === undefined ? null : days * MS_PER_DAY;
   let horizonFrom = 'no documented form: never final unless the slice states a horizon';

@@ -20,7 +20,7 @@ import {
   type WireTally,
 } from './exchange.ts';
 import { Lane } from './lane.ts';
-import { kindOf, MAX_ATTEMPTS, policies, Setback, type SetbackKind } from './setback.ts';
+import { areUsedUp, kindOf, policies, Setback, type SetbackKind } from './setback.ts';
 
 /** Most tries of a small call if the service is too slow for it. */
 const TRIES_WHEN_SLOW = 3;
@@ -161,7 +161,7 @@ export class Channel {
       const tries = kinds.length;
       const { kind, because, details } = setback;
       const requestedMs = details.retryAfterMs ?? null;
-      const isOverload = kind === 'overload';
+      const isOverload = policies[kind].result === 'overloaded';
       const ms = waitMs({ tries, requestedMs, isOverload, random: clock.random() });
       emit({ type: 'request_retried', endpoint, attempt: tries, because, waitMs: ms });
       await waited(clock.sleep(ms, queued));
@@ -175,14 +175,8 @@ export class Channel {
     kinds: readonly SetbackKind[],
   ): Failure | null {
     const { tally, maxConcurrency } = this.#wire;
-    const { tries, effect } = policies[setback.kind];
-    const failed = kinds.filter((kind) => kind !== 'overload').length;
-    const alike = kinds.filter((kind) => kind === setback.kind).length;
-    if (
-      (effect === 'possible' && request.method === 'POST') ||
-      failed >= MAX_ATTEMPTS ||
-      alike >= (tries ?? request.triesWhenSlow)
-    )
+    const isEffective = policies[setback.kind].effect === 'possible' && request.method === 'POST';
+    if (isEffective || areUsedUp(kinds, request.triesWhenSlow))
       return failureOf(setback, request, kinds);
     const budget =
       Math.max(MIN_RETRIES, ROUNDS * maxConcurrency) +

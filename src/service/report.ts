@@ -77,9 +77,12 @@ export async function requestReport(
         requests,
       };
     }
+    const isRepeated = !isNew(head.rowsDigest);
+    // Some services answer a page after the last with the last.
+    if (isRepeated && isComplete) return { pages, unfollowed: null, requests };
     pages.push(page);
     rows += head.rows;
-    if (!isNew(head.rowsDigest)) {
+    if (isRepeated) {
       const unfollowed = `the next page ${target} repeated the rows of an earlier one`;
       return { pages, unfollowed, requests };
     }

@@ -14,7 +14,7 @@ interface Policy {
   /** What it says about the service as a whole. */
   readonly result: CallResult;
   readonly hint: string;
-  /** Null if the request decides. */
+  /** Most tries that end so. Null if the request decides. */
   readonly tries: number | null;
   readonly statuses: readonly number[];
   /** What a write may have done. A 503 may follow an effect, from a proxy for example. */
@@ -23,8 +23,8 @@ interface Policy {
   readonly spend?: 'rejected' | 'unknown';
 }
 
-/** Most tries of one call that may fail, for whatever reason but a 429. */
-export const MAX_ATTEMPTS = 6;
+/** Most tries of one call that may fail, if no policy states another number. */
+const MAX_ATTEMPTS = 6;
 /** Most tries that end with 429, each lowering the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
 const MAX_429_ATTEMPTS = 12;
 
@@ -149,6 +149,16 @@ export function kindOf(status: number): SetbackKind {
   if (listed !== undefined) return listed;
   if (status >= 400) return status >= 500 ? 'faulty' : 'unexpected';
   return status >= 200 && status < 300 ? 'no answer' : 'other';
+}
+
+/** Whether a call whose tries ended so has none left: of the last kind, or of all its kinds but overload together. */
+export function areUsedUp(kinds: readonly SetbackKind[], triesWhenSlow: number): boolean {
+  const triesOf = (kind: SetbackKind): number => policies[kind].tries ?? triesWhenSlow;
+  const last = kinds.at(-1);
+  const alike = kinds.filter((kind) => kind === last);
+  const failed = kinds.filter((kind) => policies[kind].result !== 'overloaded');
+  const most = Math.max(MAX_ATTEMPTS, ...failed.map(triesOf));
+  return failed.length >= most || (last !== undefined && alike.length >= triesOf(last));
 }
 
 interface SetbackDetails {

@@ -295,10 +295,10 @@ describe('pages of 2 learned parts', () => {
 });
 
 test('12 rows in 3 pages, the first of which rounds money to cents and the last states six digits, are loaded as proven', async () => {
-  const exact = rows.map((row, at) => ({ ...row, cost: `${at}.404404` }));
+  const exact = rows.map((row, at) => withCells(row, { cost: `${at}.404404` }));
   const world = await openAnswering([daily], exact, { pages: pages('every') });
   const cents = (report: Report): Report['rows'] =>
-    report.rows.map((row) => ({ ...row, cost: Number(row['cost']).toFixed(2) }));
+    report.rows.map((row) => Object.assign({}, row, { cost: Number(row['cost']).toFixed(2) }));
   world.rewrite({ page: 1 }, (report) => json({ ...report, rows: cents(report) }));
   expect((await world.night(1)).failures).toEqual([]);
   expect(world.asked).toHaveLength(PAGES);

@@ -350,6 +350,13 @@ describe('a report', () => {
       null,
     ],
     [
+      'holds all of total_rows, and names itself as the next page',
+      (_, count) => page(1, { next: count + 1, total_rows: 1 }),
+      1,
+      2,
+      null,
+    ],
+    [
       'has no content twice',
       (_, count) =>
         count === 1 || count > 3 ? page(count, { next: count === 1 ? 2 : null }) : { status: 204 },

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { addDays, type Day, day, daysBetween } from '../../src/model/calendar.ts';
+import { addDays, type Day, day, type DayInterval, daysBetween } from '../../src/model/calendar.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { ageIn, agesIn, cubeMetrics, metricsByAge } from '../../src/model/cube.ts';
 import { fingerprintOf } from '../../src/model/slice.ts';
@@ -202,3 +202,16 @@ test('30 nights of 363 metrics request at most 0.15 of the cells of all maturing
   expect(totals.cells / totals.allCells).toBeLessThanOrEqual(0.15);
   expect(totals.requests / totals.allRequests).toBeLessThanOrEqual(1.5);
 }, 300_000);
+
+test('a backfill at an earlier instant replaces no age that a later run fetched', () => {
+  const held = new LoadFacts();
+  const at = (night: number): Date => new Date(Date.UTC(2026, 4, night, 6));
+  const plan = (planAt: Date, forced: DayInterval | null = null): SlicePlan =>
+    planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced });
+  held.load(plan(at(1)));
+  held.load(plan(at(10)));
+  // The younger ages of this day were final on the first night.
+  const forced = { start: day('2026-04-03'), end: day('2026-04-04') };
+  expect(plan(at(5), forced).windows).toEqual([]);
+  expect(plan(at(11), forced).windows).not.toEqual([]);
+});

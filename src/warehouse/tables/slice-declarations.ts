@@ -4,7 +4,7 @@ import { MS_PER_DAY } from '../../model/calendar.ts';
 import { formatColumnType, haveCommonType } from '../../model/column-type.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { type Metric, metricItems } from '../../model/metric.ts';
-import { ratioOf } from '../../model/metric-forms.ts';
+import { isMoney, ratioOf } from '../../model/metric-forms.ts';
 import { commentOn, declare, type Declaration } from '../declarations.ts';
 import { identifier, literal } from '../sql.ts';
 import { namesCollide } from '../relations.ts';
@@ -106,7 +106,7 @@ function columnComments(target: Target): Map<string, string> {
     const days = horizonMs === null ? null : horizonMs / MS_PER_DAY;
     const horizon = days === null ? 'never final' : `final ${days} days after the period`;
     let unit = formatting === '' ? 'unit not in the catalog' : formatting;
-    if (formatting.startsWith('money'))
+    if (isMoney(formatting))
       unit = `money in ${slice.parameters['currency'] ?? "the account's currency"}`;
     else if (formatting === 'percent') unit = 'a fraction: 0.25 is 25 %';
     comments.set(id, `${words} (${unit}; ${summingText(metric)}; ${horizon}).`);
