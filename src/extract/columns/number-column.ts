@@ -21,6 +21,7 @@ import {
   wholeValue,
   ZERO,
 } from './json-tokens.ts';
+import { isWide } from './parquet-file.ts';
 import type { Reason, SliceColumns } from './reading.ts';
 
 const TWO_TO_32 = 2 ** 32;
@@ -58,12 +59,11 @@ export class NumberColumn extends CellColumn {
   #digits = 0;
 
   constructor({ id, type }: SliceColumns['metrics'][number], reasons: Reason[]) {
-    const isWide = isExact(type) && type.whole + type.fraction > FAST_DIGITS;
-    super(id, type, isWide ? 4 : 2);
+    super(id, type, isWide(type) ? 4 : 2);
     this.#needed = type;
     this.#reasons = reasons;
     this.#isDouble = !isExact(type);
-    this.#isWide = isWide;
+    this.#isWide = isWide(type);
     this.#whole = type.whole;
     this.#scale = type.fraction;
   }

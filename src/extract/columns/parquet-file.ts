@@ -133,6 +133,9 @@ function schemaOf(type: ParquetType): Schema {
   };
 }
 
+/** Whether a number takes 16 bytes, not 8. */
+export const isWide = (type: ColumnType): boolean => schemaOf(type).kept === physical.fixed;
+
 export class ParquetFile {
   readonly #path: string;
   readonly #columns: readonly WrittenColumn[];
