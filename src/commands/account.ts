@@ -14,7 +14,7 @@ import {
 } from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricOf } from '../model/metric.ts';
-import { countText, elapsedText, groupedText } from '../report/terminal/measure.ts';
+import { countText, elapsedText, groupedText } from '../model/measure.ts';
 import { snakeCased } from '../report/terminal/printable.ts';
 import { columnsOf, tableText, type Table } from '../report/terminal/table.ts';
 import { online } from './verb.ts';

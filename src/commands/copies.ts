@@ -17,7 +17,7 @@ import {
 import { Failure } from '../errors.ts';
 import { copyAt } from '../publish/copies.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
-import { countText, elapsedText } from '../report/terminal/measure.ts';
+import { countText, elapsedText } from '../model/measure.ts';
 import { namedMode, type Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';

@@ -10,7 +10,7 @@ import {
   type SyncSummary,
   type Tour,
 } from '../index.ts';
-import { countText, percentText } from '../report/terminal/measure.ts';
+import { countText, percentText } from '../model/measure.ts';
 import type { Shell } from '../report/terminal/shell.ts';
 import { newsText } from '../report/terminal/news-text.ts';
 import { statusText } from '../report/terminal/status-text.ts';

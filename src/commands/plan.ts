@@ -9,7 +9,7 @@ import {
   minuteText,
   namesText,
   percentText,
-} from '../report/terminal/measure.ts';
+} from '../model/measure.ts';
 import { reasonsText } from '../report/terminal/summary-text.ts';
 import { columnsOf, indented, tableText } from '../report/terminal/table.ts';
 import { offline } from './verb.ts';

@@ -18,7 +18,7 @@ import { keepFailedStart, readFailedStart } from './status/failed-start.ts';
 import type { StatusReport } from './status/status-report.ts';
 import { readStatus, statusOf } from './status/status.ts';
 import { explained, type PrintedFailure } from './terminal/failure-text.ts';
-import { countText, groupedText, minuteText } from './terminal/measure.ts';
+import { countText, groupedText, minuteText } from '../model/measure.ts';
 import { metricsText, type RunEnd } from './terminal/metrics-text.ts';
 import { newsText } from './terminal/news-text.ts';
 import { oneLine } from './terminal/printable.ts';
@@ -68,15 +68,15 @@ function endOf(
   of: SyncSummary | Failure,
   startedMs: number,
 ): RunEnd {
-  const durationMs = Math.round(performance.now() - startedMs);
-  const end = { command, endedAt: new Date(), durationMs };
-  if (of instanceof Failure) {
-    const exitCode = of.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([of]);
-    return { ...end, exitCode, summary: null, failure: of };
-  }
-  const isStopped = of.status === 'interrupted';
-  const exitCode = isStopped ? stoppedExitCode(signal) : exitCodeOf(of.failures);
-  return { ...end, exitCode, summary: of, failure: null };
+  const isFailure = of instanceof Failure;
+  const isStopped = isFailure ? of.code === 'INTERRUPTED' : of.status === 'interrupted';
+  return {
+    command,
+    endedAt: new Date(),
+    durationMs: Math.round(performance.now() - startedMs),
+    exitCode: isStopped ? stoppedExitCode(signal) : exitCodeOf(isFailure ? [of] : of.failures),
+    ...(isFailure ? { summary: null, failure: of } : { summary: of, failure: null }),
+  };
 }
 
 /** Reports that a run did not start. Resolves to its failure with what readers still have. */
@@ -91,16 +91,14 @@ async function reportFailedStart(
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
   const unread = metricsFile === null ? (): null => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
-  let reported = failure;
   const { code, facts, cause } = failure;
   const known = { config, report, runId: null };
-  const [explanation] =
-    code === 'INTERRUPTED' ? [] : await explained([failedEvent(failure)], known);
-  if (explanation !== undefined) {
-    const { message, hint } = explanation;
-    const details = { facts, cause, ...(hint === null ? {} : { hint }) };
-    reported = new Failure(code, message, details);
-  }
+  const [told] = code === 'INTERRUPTED' ? [] : await explained([failedEvent(failure)], known);
+  const hint = told?.hint ?? null;
+  const reported =
+    told === undefined
+      ? failure
+      : new Failure(code, told.message, { facts, cause, ...(hint === null ? {} : { hint }) });
   await deliverReport(endOf(context, reported, startedMs), report, context);
   return reported;
 }
@@ -132,8 +130,8 @@ export async function reportConfigError(
       return await reportFailedStart({ ...context, config }, failure, startedMs);
     }
     if (metricsFile === null) return failure;
-    const found = await stat(metricsFile).catch(() => null);
-    const text = found?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
+    const file = await stat(metricsFile).catch(() => null);
+    const text = file?.isFile() === true ? await readFile(metricsFile, 'utf8') : '';
     if (text !== '' && !text.startsWith('# HELP ripen_'))
       throw new Failure('USAGE_INVALID', 'it contains something other than metrics of ripen');
     await writeOutput(metricsFile, metricsText(endOf(context, failure, startedMs), null), mode);
@@ -211,18 +209,19 @@ function endText(
   const { failures, audits, status, as_of: asOf, run_id: runId, published } = summary;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
   const count = failuresIn(failures);
-  let failed = count === 0 ? '' : `; ${countText(count, 'failure')}`;
-  failed = exitCode === 0 ? '' : `${failed} (exit ${exitCode})`;
-  const lines = [
-    `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}, run ${runId}`,
-    ...failures.slice(0, MAX_FAILURES).flatMap(linesOf),
-  ];
-  if (failures.length > MAX_FAILURES) lines.push(`and ${failures.length - MAX_FAILURES} more`);
-  // Those that hold the night are among the failures.
-  for (const audit of audits)
-    if (isFailedAudit(audit) && audit.on_fail === 'warn') lines.push(short(auditText(audit)));
+  const failed = count === 0 ? '' : `; ${countText(count, 'failure')}`;
+  const end = exitCode === 0 ? '' : `${failed} (exit ${exitCode})`;
   const copies = published.map(({ kind, path }) => `${kind} ${oneLine(path)}`).join(', ');
-  lines.push(copies === '' ? 'no copy was published' : `published: ${copies}`);
+  const lines = [
+    `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${end}, run ${runId}`,
+    ...failures.slice(0, MAX_FAILURES).flatMap(linesOf),
+    ...(failures.length > MAX_FAILURES ? [`and ${failures.length - MAX_FAILURES} more`] : []),
+    // Those that hold the night are among the failures.
+    ...audits
+      .filter((audit) => isFailedAudit(audit) && audit.on_fail === 'warn')
+      .map((audit) => short(auditText(audit))),
+    copies === '' ? 'no copy was published' : `published: ${copies}`,
+  ];
   if (report !== null) {
     const items = report.news.items.filter(({ kind }) => !kind.startsWith('audit '));
     const news = newsText({ ...report, news: { ...report.news, items } });

@@ -11,7 +11,7 @@ import type { CatalogItem } from '../model/catalog-item.ts';
 import { isMetricItem } from '../model/metric.ts';
 import { MAX_STARRED, starsOf } from '../model/stars.ts';
 import { withService } from '../run/circumstances.ts';
-import { countText, groupedText, namesText } from '../report/terminal/measure.ts';
+import { countText, groupedText, namesText } from '../model/measure.ts';
 import { oneLine } from '../report/terminal/printable.ts';
 
 /** A missing value is taken from the environment, or from the account. */

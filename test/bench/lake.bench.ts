@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { elapsedText } from '../../src/report/terminal/measure.ts';
+import { elapsedText } from '../../src/model/measure.ts';
 import { restate } from '../support/ledger-fixtures.ts';
 import { openSample, type Sample } from '../support/sample-warehouse.ts';
 import { grouped, median, rounded, times } from './support/figures.ts';

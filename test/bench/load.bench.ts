@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { elapsedText } from '../../src/report/terminal/measure.ts';
+import { elapsedText } from '../../src/model/measure.ts';
 import { dimensions, makeCorpus, metrics, writeFiles, type Corpus } from './load/corpus.ts';
 import { parseAndAppend, readJsonOnly, type Spent } from './load/limits.ts';
 import { serveCorpus, type CorpusServer } from './load/serve-corpus.ts';

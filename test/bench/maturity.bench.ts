@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { percentText } from '../../src/report/terminal/measure.ts';
+import { percentText } from '../../src/model/measure.ts';
 import { passNights, type Outcome, type Setting } from './nights/pass-nights.ts';
 import { densities, densityRows } from './nights/density.ts';
 import { everythingImmature, lookback, ripen, SLOW_ROWS } from './nights/policy.ts';

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
-import { elapsedText } from '../../src/report/terminal/measure.ts';
+import { elapsedText } from '../../src/model/measure.ts';
 import { restate } from '../support/ledger-fixtures.ts';
 import { ask, FIRST_DAY, openSample, type Sample } from '../support/sample-warehouse.ts';
 import { grouped, median, rounded, times } from './support/figures.ts';

@@ -11,7 +11,7 @@ import {
   elapsedText,
   percentText,
   sizeText,
-} from '../../src/report/terminal/measure.ts';
+} from '../../src/model/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
 import { JsonLine, oneLine, printable } from '../../src/report/terminal/printable.ts';
 import { metricsText } from '../../src/report/terminal/metrics-text.ts';

@@ -2,13 +2,13 @@
 
 import type { Config } from '../../config/config.ts';
 import type { Problem } from '../../config/config-problems.ts';
-import { Failure, textOf } from '../../errors.ts';
+import { textOf } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import { sliceRefusal } from '../../model/slice-refusal.ts';
 import { hasStars, type Star, starsOf, twinsText, withStars } from '../../model/stars.ts';
-import { countText, namesText } from '../terminal/measure.ts';
+import { countText, namesText } from '../../model/measure.ts';
 import { wrapped } from '../terminal/table.ts';
-import { finding, findingOf, mergedNotes, placeOf, type Finding } from './finding.ts';
+import { finding, mergedNotes, placeOf, type Finding } from './finding.ts';
 import { placeFindings, storedMetricsAt } from './warehouse.ts';
 import { type Checking, requestedService } from './service.ts';
 import { CatalogLists, settingPath, sliceFindings } from './slice.ts';
@@ -16,10 +16,9 @@ import { CatalogLists, settingPath, sliceFindings } from './slice.ts';
 const NOTE_WIDTH = 100;
 
 export function problemFindings(problems: readonly Problem[]): Finding[] {
-  const errors = problems.map(({ place, key, text }): Finding => {
-    const at = { slice: null, setting: key === '' ? null : key, place };
-    return { ...finding('error', text, null, at), code: 'CONFIG_INVALID' };
-  });
+  const errors = problems.map(({ place, key, text }) =>
+    finding('CONFIG_INVALID', text, null, { setting: key === '' ? null : key, place }),
+  );
   const untried = 'the service, the warehouse and the slices, as the configuration is wrong';
   return [...errors, finding('untried', untried)];
 }
@@ -46,8 +45,8 @@ export async function findingsOf(
     const refusal = sliceRefusal(slice, service.catalog);
     if (refusal !== null) {
       const path = settingPath({ slice, index, stated, lists }, refusal.setting);
-      const failure = new Failure('CONFIG_INVALID', refusal.message, refusal);
-      ofSlices.push(findingOf(failure, placeOf(stated, path, slice.name)));
+      const place = placeOf(stated, path, slice.name);
+      ofSlices.push(finding('CONFIG_INVALID', refusal.message, refusal.hint, place));
       refused.add(slice.name);
       continue;
     }

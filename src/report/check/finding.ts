@@ -2,9 +2,9 @@
 
 import { settingName, type SettingPath } from '../../config/config-problems.ts';
 import type { StatedSettings } from '../../config/read-config.ts';
-import { asFailure, type FailureCode } from '../../errors.ts';
+import { asFailure, type FailureCode, failureCodes } from '../../errors.ts';
 import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';
-import { countText } from '../terminal/measure.ts';
+import { countText } from '../../model/measure.ts';
 import { oneLine, printable } from '../terminal/printable.ts';
 import { filled } from '../terminal/table.ts';
 
@@ -24,23 +24,24 @@ export interface Finding {
 
 export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
 
-const nowhere: FindingPlace = { slice: null, setting: null, place: null };
-
+/** `kind` is a severity, or the code of an error. */
 export function finding(
-  severity: Finding['severity'],
+  kind: Exclude<Finding['severity'], 'error'> | FailureCode,
   message: string,
   hint: string | null = null,
-  place: FindingPlace = nowhere,
+  place: Partial<FindingPlace> = {},
 ): Finding {
-  return { severity, code: null, ...place, message, hint };
+  const about = { slice: null, setting: null, place: null, ...place, message, hint };
+  return isCode(kind)
+    ? { severity: 'error', code: kind, ...about }
+    : { severity: kind, code: null, ...about };
 }
 
-export function findingOf(
-  thrown: unknown,
-  place: FindingPlace = nowhere,
-): Finding & { readonly code: FailureCode } {
+const isCode = (kind: string): kind is FailureCode => Object.hasOwn(failureCodes, kind);
+
+export function findingOf(thrown: unknown, place?: FindingPlace): Finding {
   const { code, message, hint } = asFailure(thrown);
-  return { severity: 'error', code, ...place, message, hint };
+  return finding(code, message, hint, place);
 }
 
 /** A setting of `defaults` belongs to every slice, so no slice is named. */
@@ -67,28 +68,32 @@ export function mergedNotes(findings: readonly Finding[]): Finding[] {
   return [...merged.values()];
 }
 
-export function failuresAmong(findings: readonly Finding[]): PrintedFailure[] {
-  return findings.flatMap((each) =>
+export const failuresAmong = (findings: readonly Finding[]): PrintedFailure[] =>
+  findings.flatMap((each) =>
     each.code === null ? [] : [{ code: each.code, message: subject(each), hint: each.hint }],
   );
-}
 
 /** Returns errors, warnings and notes as text, then what works and what was not tried. */
 export function findingsText(findings: readonly Finding[], columns: number | null): string {
   const of = (severity: Finding['severity']): Finding[] =>
     findings.filter((each) => each.severity === severity);
+  const textsOf = (severity: 'works' | 'untried'): string[] =>
+    of(severity).map(({ message }) => oneLine(message));
   const errors = failuresAmong(findings);
   const warnings = of('warning');
-  const works = of('works').map(({ message }) => `✓ ${oneLine(message)}`);
-  const untried = of('untried').map(({ message }) => oneLine(message));
+  const untried = textsOf('untried').join('; ');
   return [
     failuresText(errors),
     ...[...warnings, ...of('note')].map((each) => {
       const hint = each.hint === null ? '' : `\n  hint: ${oneLine(each.hint)}`;
       return `${each.severity}: ${oneLine(subject(each))}${hint}`;
     }),
-    filled(works, '  ', columns ?? Infinity),
-    untried.length === 0 ? '' : `not tried: ${untried.join('; ')}`,
+    filled(
+      textsOf('works').map((text) => `✓ ${text}`),
+      '  ',
+      columns ?? Infinity,
+    ),
+    untried === '' ? '' : `not tried: ${untried}`,
     `${countText(errors.length, 'error')}, ${countText(warnings.length, 'warning')}`,
   ]
     .filter((text) => text !== '')

@@ -2,13 +2,13 @@
 
 import type { Config } from '../../config/config.ts';
 import type { StatedSettings } from '../../config/read-config.ts';
-import { Failure, isOfToken } from '../../errors.ts';
+import { asFailure, Failure, isOfToken } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import { type Catalog, type CatalogFilter, catalogFilters } from '../../model/catalog.ts';
 import { timeoutSignal } from '../../model/duration.ts';
 import { withService } from '../../run/circumstances.ts';
 import { withRemedy } from '../terminal/failure-text.ts';
-import { countText } from '../terminal/measure.ts';
+import { countText } from '../../model/measure.ts';
 import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 
 /** A dead address is not waited for longer. */
@@ -50,14 +50,16 @@ export async function requestedService(
       signal.throwIfAborted();
       const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
       const waited = `did not answer (${reason}), waited for at most ${PATIENCE_MS / 1000} s`;
-      const unanswered = new Failure('SOURCE_UNAVAILABLE', `${what} ${waited}`, {
-        hint: `Check service.${setting} and the network.`,
-      });
-      const failure = findingOf(ended.aborted ? unanswered : thrown);
+      const { code, message, hint } = ended.aborted
+        ? new Failure('SOURCE_UNAVAILABLE', `${what} ${waited}`, {
+            hint: `Check service.${setting} and the network.`,
+          })
+        : asFailure(thrown);
+      const failure = await withRemedy({ code, message, hint }, config);
       const token =
         stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
       const place = placeOf(stated, ['service', isOfToken(failure) ? token : setting]);
-      return { value: null, findings: [{ ...(await withRemedy(failure, config)), ...place }] };
+      return { value: null, findings: [finding(code, failure.message, failure.hint, place)] };
     }
   };
   try {

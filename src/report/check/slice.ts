@@ -15,7 +15,7 @@ import { dimensions as documentedDimensions } from '../../model/dimension.ts';
 import { isMetricItem, metricsOf } from '../../model/metric.ts';
 import { resolveDatePeriod } from '../../model/period.ts';
 import type { Slice } from '../../model/slice.ts';
-import { durationText, namesText } from '../terminal/measure.ts';
+import { durationText, namesText } from '../../model/measure.ts';
 import { finding, type Finding, type FindingPlace, placeOf } from './finding.ts';
 
 type ListedNames = ReadonlySet<string>;
@@ -191,13 +191,8 @@ function metricFindings(
     const why = `but nothing at all under ${silent.join(', ')}; the service refuses a whole report for a metric it does not know`;
     return [finding('warning', `${message}, ${why}`, hint, place)];
   }
-  const refused = finding(
-    'error',
-    `${message}; the service would refuse the whole report`,
-    hint,
-    place,
-  );
-  return [{ ...refused, code: 'SOURCE_REFUSED' }];
+  const refusal = `${message}; the service would refuse the whole report`;
+  return [finding('SOURCE_REFUSED', refusal, hint, place)];
 }
 
 /** Only a warning, as the service's own lists drift (observed: enumerations drift). */

@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { readCatalog } from '../../account/stored-catalog.ts';
 import type { Config } from '../../config/config.ts';
-import { asFailure, Failure } from '../../errors.ts';
+import { asFailure } from '../../errors.ts';
 import { timeoutSignal } from '../../model/duration.ts';
 import { isMetricItem } from '../../model/metric.ts';
 import type { Slice } from '../../model/slice.ts';
@@ -19,7 +19,7 @@ import { unwritablePlaces } from '../../publish/places/destinations.ts';
 import type { Publisher } from '../../publish/target.ts';
 import { explainPlan } from '../../run/plan-report.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
-import { countText, namesText, sizeText } from '../terminal/measure.ts';
+import { countText, namesText, sizeText } from '../../model/measure.ts';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { count, statement } from '../../warehouse/sql.ts';
@@ -57,9 +57,7 @@ async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
   const needed = received + copied;
   if (free >= needed) return finding('works', `${sizeText(free)} free`);
   const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
-  return findingOf(
-    new Failure('STORAGE_FAILED', message, { hint: `Free space on the disk of ${folder}.` }),
-  );
+  return finding('STORAGE_FAILED', message, `Free space on the disk of ${folder}.`);
 }
 
 const receivedRow = z.object({ bytes: z.number() });
@@ -116,7 +114,7 @@ async function auditFindings(
       const place = placeOf(stated, ['audits', index, 'sql']);
       if (isWaiting) return finding('note', `audit ${name}: ${message}`, null, place);
       const hint = 'Correct its SQL; the tables are named as in a published DuckDB file.';
-      return findingOf(new Failure('CONFIG_INVALID', `audit ${name}: ${message}`, { hint }), place);
+      return finding('CONFIG_INVALID', `audit ${name}: ${message}`, hint, place);
     }),
   ];
 }
@@ -133,9 +131,9 @@ async function occupantFindings(
       (thrown: unknown) => {
         signal.throwIfAborted();
         const message = `The object store of ${target.path} did not answer within ${STORE_PATIENCE_MS / 1000} s`;
-        const hint = 'Check the endpoint and the network.';
-        const unanswered = new Failure('STORAGE_FAILED', message, { hint });
-        const failure = findingOf(patience.aborted ? unanswered : thrown);
+        const failure = patience.aborted
+          ? finding('STORAGE_FAILED', message, 'Check the endpoint and the network.')
+          : findingOf(thrown);
         // An unusable folder is already reported as a place that cannot be written.
         if (failure.code !== 'STORAGE_FAILED' || copyAt(target).form !== 'folder')
           findings.push(failure);
@@ -159,7 +157,7 @@ async function unconfiguredFindings(
       const amount = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
       const message = `it is not configured, but the warehouse keeps its table: ${amount}`;
       const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
-      return finding('warning', message, hint, { slice, setting: null, place: null });
+      return finding('warning', message, hint, { slice });
     });
 }
 

@@ -3,6 +3,7 @@
  * code: chart libraries draw for one width, and scaled down to a phone's their text is 4 px high.
  */
 
+import type { MoneyPeriod } from '../status/status-report.ts';
 import { html, type Markup } from './html.ts';
 
 /** Values are numbers on the axes. */
@@ -13,16 +14,8 @@ export interface Line {
   readonly isDashed?: boolean;
 }
 
-export interface Bar {
-  /** Its place among all periods. */
-  readonly at: number;
-  readonly text: string;
-  readonly value: number;
-  readonly isFinal: boolean;
-  readonly projected: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-}
+/** `place` counts all periods from 0; `text` is shown beside the pointer. */
+export type PeriodBar = MoneyPeriod & { readonly place: number; readonly text: string };
 
 /** Draws lines from 0 up, with x to scale. The legend is outside. */
 export function lineChart(title: string, lines: readonly Line[]): Markup {
@@ -62,14 +55,18 @@ export function lineChart(title: string, lines: readonly Line[]): Markup {
  * Draws a bar for each period with a value, hatched if it may still change, and over it a mark at the projection and its interval.
  * Other periods are gaps.
  */
-export function barChart(title: string, names: readonly string[], bars: readonly Bar[]): Markup {
+export function barChart(
+  title: string,
+  names: readonly string[],
+  bars: readonly PeriodBar[],
+): Markup {
   const [bottom, top, ticks] = scaleOf(
     bars.flatMap(({ value, projected, low, high }) => [value, projected ?? 0, low ?? 0, high ?? 0]),
   );
   const down = (value: number): number => (top - value) / (top - bottom);
   const room = 1 / names.length;
-  const drawn = bars.map(({ at, text, value, isFinal, projected, low, high }) => {
-    const left = room * (at + (1 - BAR_WIDTH) / 2);
+  const drawn = bars.map(({ place, text, value, is_final: isFinal, projected, low, high }) => {
+    const left = room * (place + (1 - BAR_WIDTH) / 2);
     const [from, to] = [down(Math.max(0, value)), down(Math.min(0, value))];
     const expected =
       projected === null || low === null || high === null
@@ -81,7 +78,7 @@ export function barChart(title: string, names: readonly string[], bars: readonly
               height="2"
               class="series-2"
             /><rect
-              x="${percent(room * (at + 0.5))}"
+              x="${percent(room * (place + 0.5))}"
               y="${percent(down(high))}"
               width="1"
               height="${percent(down(low) - down(high))}"

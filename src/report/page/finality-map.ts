@@ -9,7 +9,7 @@ import {
   type MetricStatus,
   type SliceStatus,
 } from '../status/status-report.ts';
-import { countText, daysText, percentText } from '../terminal/measure.ts';
+import { countText, daysText, percentText } from '../../model/measure.ts';
 import { alikeMetrics, cellWords } from '../terminal/status-facts.ts';
 import { percent } from './charts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';

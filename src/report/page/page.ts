@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 
 import type { StatusReport } from '../status/status-report.ts';
 import { version } from '../../config/version.ts';
-import { minuteText, percentText } from '../terminal/measure.ts';
+import { minuteText, percentText } from '../../model/measure.ts';
 import {
   crawlsText,
   warningsTable,
@@ -14,7 +14,6 @@ import {
 } from '../terminal/status-facts.ts';
 import { percent } from './charts.ts';
 import { html, Markup, name } from './html.ts';
-import { newsSection } from './news.ts';
 import { pageStyle } from './page-style.ts';
 import {
   auditSection,
@@ -22,7 +21,8 @@ import {
   failureLists,
   figures,
   healthBanner,
-  moneyCharts,
+  moneySection,
+  newsSection,
   sliceSection,
 } from './sections.ts';
 
@@ -73,7 +73,7 @@ export function statusPage(report: StatusReport): string {
             </p>
           </header>
           ${healthBanner(report.health)} ${figures(report)} ${newsSection(report)}
-          ${auditSection(runs)} ${lead === undefined ? '' : moneyCharts(lead, ` of ${lead.name}`)}
+          ${auditSection(runs)} ${lead === undefined ? '' : moneySection(lead, ` of ${lead.name}`)}
           ${factTable(slicesTable(report), 'overview', overview)}
           ${slices.map((slice) => sliceSection(slice, report.as_of, slice === lead))}
           <section aria-labelledby="runs">

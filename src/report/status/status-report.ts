@@ -160,13 +160,15 @@ export const moneyPeriod = z.object({
   high: z.number().nullable(),
 });
 
+export type MoneyPeriod = z.infer<typeof moneyPeriod>;
+
 /** The first metric of a slice that is spend, or revenue, in the newest periods. */
 export interface MoneySeries {
   readonly flow: MoneyFlow;
   readonly metric: string;
   /** Null for that of the account. */
   readonly currency: string | null;
-  readonly periods: readonly z.infer<typeof moneyPeriod>[];
+  readonly periods: readonly MoneyPeriod[];
 }
 
 export interface SliceStatus {

@@ -17,7 +17,7 @@ import type { FailureSummary } from '../../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { tokenHint } from '../status/token-hint.ts';
 import type { RunStatus, StatusReport } from '../status/status-report.ts';
-import { sizeText } from './measure.ts';
+import { sizeText } from '../../model/measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';
 
 export interface PrintedFailure {

@@ -2,7 +2,14 @@
 
 import { alikeSlices } from '../status/failure-groups.ts';
 import type { NewsItem, StatusReport } from '../status/status-report.ts';
-import { amountText, clockText, countText, daysText, minuteText, percentText } from './measure.ts';
+import {
+  amountText,
+  clockText,
+  countText,
+  daysText,
+  minuteText,
+  percentText,
+} from '../../model/measure.ts';
 import { oneLine } from './printable.ts';
 import { agreementOf, agreementText } from './status-facts.ts';
 
@@ -12,25 +19,13 @@ const SHOWN = 5;
 /** The length of an instant to the second. */
 const SECONDS = 19;
 
-/** What a number of items of a kind is called. */
-const counts: Readonly<Record<NewsItem['kind'], readonly [noun: string, verb: string]>> = {
-  'audit held': ['audit', 'held'],
-  'audit warned': ['audit', 'warned'],
-  'app gone': ['app', 'gone'],
-  'app new': ['app', 'new'],
-  'final total moved': ['final total', 'moved'],
-  'horizon contradicted': ['horizon', 'contradicted'],
-  'metric kept': ['metric', 'kept'],
-  'metric gone': ['metric', 'gone'],
-  'partner gone': ['partner', 'gone'],
-  'gap filled': ['missing period', 'loaded'],
-  'total moved': ['total', 'moved'],
-  'metric new': ['metric', 'new'],
-  'partner new': ['partner', 'new'],
-  'became final': ['value', 'became final'],
-  'restless total moved': ['restless total', 'moved'],
-};
-
+/** Names an item of a kind, and what it did. */
+function wordsOf(kind: NewsItem['kind']): readonly [noun: string, verb: string] {
+  if (kind === 'became final') return ['value', 'became final'];
+  if (kind === 'gap filled') return ['missing period', 'loaded'];
+  const at = kind.lastIndexOf(' ');
+  return [kind.slice(0, at), kind.slice(at + 1)];
+}
 /** There are too many every night. */
 const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved']);
 
@@ -56,7 +51,7 @@ export function newsText({ news, slices, runs }: StatusReport): {
     }
   }
   const others = [...more].map(([kind, number]) => {
-    const [noun, verb] = counts[kind];
+    const [noun, verb] = wordsOf(kind);
     return `${countText(number, noun)} ${verb}`;
   });
   const control = agreementOf(slices);
@@ -101,7 +96,7 @@ function itemText({ kind, slice, name, label, periods, before, after, ...of }: N
     return `${place}${name ?? ''} moved after its horizon of ${before ?? 0}d in ${many}; its history supports ${after ?? 0}d`;
   if (kind === 'gap filled')
     return `${place}${time} ${periods === 1 ? 'was' : 'were'} missing and ${periods === 1 ? 'is' : 'are'} loaded now`;
-  const [noun, verb] = counts[kind];
+  const [noun, verb] = wordsOf(kind);
   const readable = label === null || label === name ? (name ?? '') : `${label} (${name ?? ''})`;
   if (kind === 'metric kept')
     return `${noun} ${readable} is no longer listed in full, and stays as it was`;

@@ -6,7 +6,7 @@
 
 import type { Emit, EventType, RunEvent } from '../../events.ts';
 import { RunRecord } from '../../run/summary.ts';
-import { countText, elapsedText, groupedText } from './measure.ts';
+import { countText, elapsedText, groupedText } from '../../model/measure.ts';
 import { JsonLine, oneLine, snakeCased } from './printable.ts';
 import { sentenceOf } from './sentence.ts';
 import type { Shell } from './shell.ts';

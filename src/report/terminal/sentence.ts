@@ -1,7 +1,13 @@
 /** Each event as one sentence for people; pure. */
 
 import type { EventType, RunEvent } from '../../events.ts';
-import { countText, durationText, elapsedText, groupedText, sizeText } from './measure.ts';
+import {
+  countText,
+  durationText,
+  elapsedText,
+  groupedText,
+  sizeText,
+} from '../../model/measure.ts';
 import { oneLine } from './printable.ts';
 
 /** One line without a final stop. Outside text is made printable. */

@@ -1,7 +1,7 @@
 /** The facts of a status report, as sentences and tables for both the text and the page. Pure. */
 
 import { MIN_PERIODS } from '../../insight/ripening.ts';
-import { alikeSlices } from '../status/failure-groups.ts';
+import { alike, alikeSlices } from '../status/failure-groups.ts';
 import type {
   CellState,
   MetricStatus,
@@ -19,7 +19,7 @@ import {
   namesText,
   percentText,
   runText,
-} from './measure.ts';
+} from '../../model/measure.ts';
 import { columnsOf, type Table } from './table.ts';
 
 export const cellWords: Readonly<Record<CellState, string>> = {
@@ -32,11 +32,6 @@ export const cellWords: Readonly<Record<CellState, string>> = {
   'not loaded': 'metric not loaded yet',
   missing: 'missing',
 };
-
-export interface FactTable extends Table {
-  /** Left out if a heading or the first column says it. */
-  readonly title?: string;
-}
 
 export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
   if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
@@ -51,7 +46,7 @@ export function crawlsText({ crawls }: StatusReport): string[] {
   return [`links of ${countText(crawls.length, 'app')} last crawled ${last}${earliest}`];
 }
 
-export const slicesTable = ({ slices, as_of: asOf }: StatusReport): FactTable => ({
+export const slicesTable = ({ slices, as_of: asOf }: StatusReport): Table => ({
   columns: columnsOf('~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'),
   rows: slices.map((slice) => [
     slice.name,
@@ -92,17 +87,15 @@ export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['contro
   const compared = slices
     .flatMap(({ control }) => control ?? [])
     .filter(({ totals }) => totals > 0);
-  const [oldest, ...others] = compared.toSorted((a, b) => (a.read_at < b.read_at ? -1 : 1));
-  if (oldest === undefined) return null;
-  return others.reduce(
-    (sum, { totals, moved, moved_final: final }) => ({
-      read_at: sum.read_at,
-      totals: sum.totals + totals,
-      moved: sum.moved + moved,
-      moved_final: sum.moved_final + final,
-    }),
-    oldest,
-  );
+  if (compared.length === 0) return null;
+  const sumOf = (count: 'totals' | 'moved' | 'moved_final'): number =>
+    compared.reduce((sum, control) => sum + control[count], 0);
+  return {
+    read_at: compared.map(({ read_at: at }) => at).toSorted()[0] ?? '',
+    totals: sumOf('totals'),
+    moved: sumOf('moved'),
+    moved_final: sumOf('moved_final'),
+  };
 }
 
 /** Returns the sentence that says whether the loaded totals agree with the service. */
@@ -112,32 +105,21 @@ export function agreementText({
 }: Pick<SliceStatus, 'control' | 'no_control'>): string[] {
   if (control === null)
     return reason === null ? [] : [`no control totals, maturation or projections: ${reason}`];
-  const { totals, moved, read_at: readAt } = control;
-  if (totals === 0) return ['no total was compared with the service yet'];
-  const at = `as of ${minuteText(readAt)}`;
-  return [
-    moved === 0
-      ? `all ${countText(totals, 'total')} agree with the service, ${at}`
-      : `${groupedText(moved)} of ${countText(totals, 'total')} differ from the service, ${at}`,
-  ];
+  const totals = countText(control.totals, 'total');
+  if (control.totals === 0) return ['no total was compared with the service yet'];
+  const agreement =
+    control.moved === 0
+      ? `all ${totals} agree with`
+      : `${groupedText(control.moved)} of ${totals} differ from`;
+  return [`${agreement} the service, as of ${minuteText(control.read_at)}`];
 }
 
 /** Groups the metrics whose periods are in the same states. */
-export function alikeMetrics({
-  metrics,
-}: SliceStatus): (readonly [MetricStatus, ...MetricStatus[]])[] {
-  const groups = new Map<string, [MetricStatus, ...MetricStatus[]]>();
-  for (const metric of metrics) {
-    const key = metric.spans.map(({ state, periods }) => `${state} ${periods}`).join();
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [metric]);
-    else group.push(metric);
-  }
-  return [...groups.values()];
-}
+export const alikeMetrics = ({ metrics }: SliceStatus): [MetricStatus, ...MetricStatus[]][] =>
+  alike(metrics, ({ spans }) => spans.map(({ state, periods }) => `${state} ${periods}`).join());
 
 /** The meaning is the comment of its column. */
-export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
+export const dictionaryTable = ({ metrics }: SliceStatus): Table => ({
   title: 'What each metric means, and when it is final',
   columns: columnsOf('metric', '~meaning', 'final after', '~because'),
   rows: metrics
@@ -151,7 +133,7 @@ export const dictionaryTable = ({ metrics }: SliceStatus): FactTable => ({
 });
 
 /** The last column is the change in percent, empty if a period had no value before. */
-export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
+export const restatedTable = ({ restated }: SliceStatus): Table => ({
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
   rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
     metric,
@@ -165,7 +147,7 @@ export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
 });
 
 /** The night that the control totals of periods last moved. */
-export const movedTable = ({ moved }: SliceStatus): FactTable => ({
+export const movedTable = ({ moved }: SliceStatus): Table => ({
   title: 'Periods whose control totals moved, and when that was last found',
   columns: columnsOf('~control totals moved', '#metrics', 'found (UTC)'),
   rows: moved.map(({ period, metrics, moved_at: at }) => [
@@ -188,24 +170,27 @@ function shownAges(rows: readonly { readonly age_days: number }[]): number[] {
 }
 
 /** A row for each metric. */
-export function maturationTable({ maturation }: SliceStatus): FactTable {
+export function maturationTable({ maturation }: SliceStatus): Table {
   const ages = shownAges(maturation);
-  const shares = new Map(
-    maturation.map((each) => [`${each.age_days} ${each.metric}`, each.share_median]),
-  );
-  const percent = (share = Number.NaN): string =>
-    Number.isNaN(share) ? '' : String(Math.round(100 * share));
+  const metrics = alike(maturation, ({ metric }) => metric);
   return {
-    title: 'Known of the final total by age in days: the median in percent',
+    title: MATURATION_TITLE,
     columns: columnsOf('~% known at age', ...ages.map((age) => `#${age}`)),
-    rows: [...new Set(maturation.map(({ metric }) => metric))].map((metric) =>
-      [metric].concat(ages.map((age) => percent(shares.get(`${age} ${metric}`)))),
+    rows: metrics.map((known) =>
+      [known[0].metric].concat(
+        ages.map((age) => {
+          const share = known.find(({ age_days: at }) => at === age)?.share_median;
+          return share === undefined ? '' : String(Math.round(100 * share));
+        }),
+      ),
     ),
   };
 }
 
+export const MATURATION_TITLE = 'Known of the final total by age in days: the median in percent';
+
 /** The horizons that moved totals contradict, or that the history supports better. */
-export const horizonsTable = ({ horizons }: SliceStatus): FactTable => ({
+export const horizonsTable = ({ horizons }: SliceStatus): Table => ({
   title: 'Horizons and what the history supports, in days',
   columns: columnsOf('~horizon', '#now', '#moved after', '#supported', '#moved after'),
   rows: horizons
@@ -215,43 +200,32 @@ export const horizonsTable = ({ horizons }: SliceStatus): FactTable => ({
     )
     .map((each) => [
       each.metric,
-      each.horizon_days === null ? 'never' : String(each.horizon_days),
+      String(each.horizon_days ?? 'never'),
       `${groupedText(each.final_moved)} of ${groupedText(each.final_periods)}`,
-      each.supported_days === null ? 'none' : String(each.supported_days),
+      String(each.supported_days ?? 'none'),
       `${groupedText(each.supported_moved)} of ${groupedText(each.supported_periods)}`,
     ]),
 });
 
-const shareText = (share: number | null): string => (share === null ? '' : percentText(share, 1));
-
 /** Beside the errors of the values as they were. Readers do not see projections that did poorly. */
-export function backtestTable({ backtest }: SliceStatus): FactTable {
-  const metrics = [...new Set(backtest.map(({ metric }) => metric))];
-  const shown = metrics.flatMap((metric) => {
-    const scores = backtest.filter((score) => score.metric === metric);
-    const ages = new Set(shownAges(scores));
-    return scores.filter(({ age_days: age }) => ages.has(age));
-  });
+export function backtestTable({ backtest }: SliceStatus): Table {
+  const columns = ['#age', '#periods', '#projected', '#as is', '#in interval', '~basis'];
   return {
     title: 'Projections in the backtest: median error compared with what became final',
-    columns: columnsOf(
-      '~median error',
-      '#age',
-      '#periods',
-      '#projected',
-      '#as is',
-      '#in interval',
-      '~basis',
-    ),
-    rows: shown.map((score) => [
-      score.metric,
-      String(score.age_days),
-      groupedText(score.cohorts),
-      shareText(score.median_abs_error),
-      shareText(score.median_abs_error_as_is),
-      shareText(score.coverage),
-      score.basis,
-    ]),
+    columns: columnsOf('~median error', ...columns),
+    rows: alike(backtest, ({ metric }) => metric).flatMap((scores) => {
+      const ages = shownAges(scores);
+      return scores
+        .filter(({ age_days: age }) => ages.includes(age))
+        .map((score) => {
+          const { median_abs_error: error, median_abs_error_as_is: asIs, coverage } = score;
+          const [projected = '', valued = '', covered = ''] = [error, asIs, coverage].map((share) =>
+            share === null ? '' : percentText(share, 1),
+          );
+          const [age, cohorts] = [String(score.age_days), groupedText(score.cohorts)];
+          return [score.metric, age, cohorts, projected, valued, covered, score.basis];
+        });
+    }),
   };
 }
 
@@ -271,7 +245,7 @@ export function unknownMaturation({
   ];
 }
 
-export const runsTable = (runs: readonly RunStatus[]): FactTable => ({
+export const runsTable = (runs: readonly RunStatus[]): Table => ({
   columns: columnsOf('run', 'command', 'as of', '#took', '#rows', '#requests', '~status'),
   rows: runs.map((run) => {
     const { started_at: started, finished_at: finished, failures, exit_code: exitCode } = run;
@@ -290,7 +264,7 @@ export const runsTable = (runs: readonly RunStatus[]): FactTable => ({
   }),
 });
 
-export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusReport): FactTable => ({
+export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusReport): Table => ({
   title: 'Warnings of the last run',
   columns: columnsOf('code', 'slice', 'window', '~what'),
   rows: [

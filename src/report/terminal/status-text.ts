@@ -6,7 +6,7 @@ import {
   type SliceStatus,
   type StatusReport,
 } from '../status/status-report.ts';
-import { countText } from './measure.ts';
+import { countText } from '../../model/measure.ts';
 import { newsText } from './news-text.ts';
 import { oneLine } from './printable.ts';
 import {
@@ -25,9 +25,8 @@ import {
   slicesTable,
   sourceText,
   unknownMaturation,
-  type FactTable,
 } from './status-facts.ts';
-import { indented, shortened, tableText, textWidth } from './table.ts';
+import { indented, shortened, type Table, tableText, textWidth } from './table.ts';
 
 /** For output to a file or a program. */
 const USUAL_COLUMNS = 80;
@@ -80,11 +79,7 @@ export function statusText(
   return lines.join('\n');
 }
 
-function tableLines(
-  { columns, rows }: FactTable,
-  terminal: number | null,
-  shown = SHOWN,
-): string[] {
+function tableLines({ columns, rows }: Table, terminal: number | null, shown = SHOWN): string[] {
   if (rows.length === 0) return [];
   const text = tableText(
     { columns, rows: rows.slice(0, shown) },

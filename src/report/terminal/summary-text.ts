@@ -10,7 +10,7 @@ import {
   namesText,
   runText,
   sizeText,
-} from './measure.ts';
+} from '../../model/measure.ts';
 import { columnsOf, tableText } from './table.ts';
 
 export function summaryText(summary: SyncSummary): string {

@@ -17,11 +17,13 @@ export interface Column {
 }
 
 export interface Table {
+  /** Left out if a heading or the first column says it; never shown as text. */
+  readonly title?: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Returns columns by their titles. A title that begins with `#` marks numbers; one with `~`, cells that may be cut. */
+/** Makes columns of titles; `#` before one marks numbers, `~` cells that may be cut. */
 export const columnsOf = (...titles: readonly string[]): Column[] =>
   titles.map((title) => ({
     title: title.replace(/^[#~]/, ''),
@@ -82,9 +84,8 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
   return lines.map((line) => line.map(padded).join(GAP).trimEnd()).join('\n');
 }
 
-export function wrapped(text: string, columns: number): string {
-  return filled(oneLine(text).split(' '), ' ', columns);
-}
+export const wrapped = (text: string, columns: number): string =>
+  filled(oneLine(text).split(' '), ' ', columns);
 
 /** As many undivided parts on each line as fit. */
 export function filled(parts: readonly string[], gap: string, columns: number): string {
@@ -97,6 +98,4 @@ export function filled(parts: readonly string[], gap: string, columns: number): 
   return lines.join('\n');
 }
 
-export function indented(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, GAP);
-}
+export const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, GAP);

@@ -1,0 +1,148 @@
+/** The pictures of a slice: its money by period, and how its cohorts and metrics mature. Pure. */
+
+import { amountText } from '../../model/measure.ts';
+import type { MoneyPeriod, MoneySeries, SliceStatus } from '../status/status-report.ts';
+import { alike } from '../status/failure-groups.ts';
+import { MATURATION_TITLE } from '../terminal/status-facts.ts';
+import { columnsOf, type Table } from '../terminal/table.ts';
+import { barChart, type Line, lineChart } from './charts.ts';
+import { html, legend, type Markup, nothing } from './html.ts';
+
+/** As many lines as can be distinguished; the table has the other metrics. */
+const MAX_LINES = 4;
+
+function figure(title: string, entries: Parameters<typeof legend>[0], chart: Markup): Markup {
+  return html`<figure>
+    <figcaption>${title}</figcaption>
+    ${legend(entries)}${chart}
+  </figure> `;
+}
+
+const grainOf = ({ ages }: SliceStatus): 'day' | 'period' =>
+  ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
+
+/** Draws spend and revenue, a bar for each period. `of` ends their titles. */
+export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
+  const grain = grainOf(slice);
+  return slice.money.map(({ flow, metric, currency, periods }) => {
+    const title = `${flow === 'spend' ? 'Spend' : 'Revenue'} by ${grain}: ${metric}${of}, ${currency ?? "the account's currency"}`;
+    const final = periods.filter((period) => period.is_final);
+    const moving = periods.filter((period) => !period.is_final);
+    const isProjected = moving.some((period) => period.projected !== null);
+    const sumOf = (shown: MoneySeries['periods']): number =>
+      shown.reduce((sum, { value }) => sum + value, 0);
+    const growth = moving.reduce(
+      (sum, { value, projected }) => sum + (projected ?? value) - value,
+      0,
+    );
+    const entries = [{ fill: 'final', word: 'final', figure: amountText(sumOf(final)) }];
+    if (moving.length > 0)
+      entries.push({ fill: 'moving', word: 'may still change', figure: amountText(sumOf(moving)) });
+    if (isProjected)
+      entries.push({
+        fill: 'series-2',
+        word: 'projected, with 80 % interval',
+        figure: amountText(growth, 'signed'),
+      });
+    const since = periods[0]?.first_day ?? '';
+    const days = [...new Set([...periods, ...slice.ages].map(({ first_day: day }) => day))]
+      .filter((day) => day >= since)
+      .toSorted();
+    const bars = periods.map((period) => {
+      const { first_day: day, value, is_final: isFinal } = period;
+      const expected = projectionText(period);
+      const text = `${day}: ${amountText(value)}, ${isFinal ? 'final' : 'may still change'}`;
+      return {
+        ...period,
+        place: days.indexOf(day),
+        text: expected === '' ? text : `${text}; projected ${expected}`,
+      };
+    });
+    const labels = days.map((day) => (grain === 'day' ? day.slice(5) : day));
+    return figure(title, entries, barChart(title, labels, bars));
+  });
+}
+
+/** `1,400 (1,300 … 1,500)`. */
+const projectionText = ({ projected, low, high }: MoneyPeriod): string =>
+  projected === null || low === null || high === null
+    ? ''
+    : `${amountText(projected)} (${amountText(low)} … ${amountText(high)})`;
+
+/** The periods that may still change, newest first. */
+export function moneyTable(slice: SliceStatus): Table {
+  const { money } = slice;
+  const moving = money.flatMap(({ periods }) => periods.filter((period) => !period.is_final));
+  const days = [...new Set(moving.map((period) => period.first_day))].toSorted().toReversed();
+  return {
+    title: 'What may still change, and what to expect',
+    columns: columnsOf(
+      grainOf(slice),
+      ...money.flatMap(({ metric }) => [`#${metric}`, '#projected']),
+    ),
+    rows: days.map((day) =>
+      [day].concat(
+        money.flatMap(({ periods }) => {
+          const period = periods.find(({ first_day: at }) => at === day);
+          if (period === undefined) return ['', ''];
+          return [amountText(period.value), period.is_final ? 'final' : projectionText(period)];
+        }),
+      ),
+    ),
+  };
+}
+
+/** Draws a line for each month, dashed from the first age at which not all of it is final. */
+export function curveCharts({ curves }: SliceStatus): Markup[] {
+  return curves.map(({ cohort, points }) => {
+    const months = alike(points, ({ month }) => month);
+    const lines = months.flatMap((ofMonth, index): Line[] => {
+      const open = ofMonth.findIndex((point) => !point.is_final);
+      const drawn = ofMonth.map(({ age_days: age, value }) => [age, value] as const);
+      if (open === -1) return [{ colour: index + 1, points: drawn }];
+      return [
+        { colour: index + 1, points: drawn.slice(0, open) },
+        { colour: index + 1, points: drawn.slice(Math.max(0, open - 1)), isDashed: true },
+      ];
+    });
+    const title = `${cohort} by age in days, a line for each month; dashed where it is not final`;
+    const entries = months.map((ofMonth, index) => ({
+      fill: `series-${index + 1}`,
+      word: ofMonth[0].month,
+      figure: amountText(ofMonth.at(-1)?.value ?? 0),
+    }));
+    return figure(title, entries, lineChart(title, lines));
+  });
+}
+
+/** Draws the medians of the slowest metrics. */
+export function maturationChart({ maturation }: SliceStatus): Markup {
+  if (maturation.length === 0) return nothing;
+  const oldest = Math.max(...maturation.map(({ age_days: age }) => age));
+  const curves = alike(maturation, ({ metric }) => metric).map((known) => ({
+    metric: known[0].metric,
+    points: known.map(
+      ({ age_days: age, share_median: share }) => [age, Math.round(1000 * share) / 10] as const,
+    ),
+  }));
+  type Points = Line['points'];
+  const missing = (points: Points): number =>
+    points.reduce((sum, [, percent]) => sum + 100 - percent, 0);
+  // Metrics that ripen alike share a line, as they do in the picture of finality.
+  const slowest = alike(
+    curves.toSorted((one, other) => missing(other.points) - missing(one.points)),
+    ({ points }) => points.join(),
+  ).slice(0, MAX_LINES);
+  const lines = slowest.map(([{ points }], index): Line => {
+    const [last = 0] = points.at(-1) ?? [];
+    // At the next age a metric's total was final, that is 100 %; nothing is known before its first age.
+    const rest = last < oldest ? [last + 1, oldest].map((age) => [age, 100] as const) : [];
+    return { colour: index + 1, points: [...points, ...rest] };
+  });
+  const entries = slowest.map(([{ metric, points }, ...others], index) => {
+    const [[age, share] = [0, 0]] = points;
+    const word = others.length === 0 ? metric : `${metric} +${others.length}`;
+    return { fill: `series-${index + 1}`, word, figure: `${share} % at ${age}` };
+  });
+  return figure(MATURATION_TITLE, entries, lineChart(MATURATION_TITLE, lines));
+}
