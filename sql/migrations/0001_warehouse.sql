@@ -1,5 +1,6 @@
--- The whole warehouse but the slices' tables: dimension tables in main, the ledger in ripen, what is no reader's concern
--- in ripen_internal. Instants are TIMESTAMP in UTC; days are civil dates in the slice's own offset; intervals are half-open. Migrations are never edited once a version was released.
+-- The whole warehouse except the slices' tables: dimension tables are in main, the ledger is in ripen, and ripen_internal holds
+-- what only the program needs. Instants are TIMESTAMP in UTC, days are civil dates in the slice's own offset, intervals are
+-- half-open. A migration is never edited after its version was released.
 
 create sequence ripen_internal.load_ids;
 
@@ -28,9 +29,9 @@ comment on column ripen.runs.run_id is 'Unique id of the run';
 comment on column ripen.runs.command is 'sync, backfill or replay';
 comment on column ripen.runs.as_of is 'The instant the run planned for (UTC)';
 comment on column ripen.runs.started_at is 'When it began (UTC)';
-comment on column ripen.runs.finished_at is 'When it ended (UTC), null while it runs, and after a kill';
+comment on column ripen.runs.finished_at is 'When it ended (UTC), NULL while it runs, and after a kill';
 comment on column ripen.runs.status is 'running, succeeded, partial, failed or interrupted; running without a live process means killed';
-comment on column ripen.runs.exit_code is 'Exit code of the process, null while it runs';
+comment on column ripen.runs.exit_code is 'Exit code of the process, NULL while it runs';
 comment on column ripen.runs.version is 'Version of the program';
 comment on column ripen.runs.host is 'Name of the machine';
 comment on column ripen.runs.pid is 'Process id on that machine';
@@ -42,25 +43,25 @@ create table ripen.slice_tables (
     fingerprint varchar not null,
     table_name varchar not null,
     state varchar not null,
-    week_starts_on tinyint,
     max_days integer,
     parts json,
     created_at timestamp not null,
     live_at timestamp,
-    sized_at timestamp
+    sized_at timestamp,
+    control varchar
 );
 
 comment on table ripen.slice_tables is 'The tables that hold a slice: the live one and, while its meaning changes, the one being built';
 comment on column ripen.slice_tables.slice is 'Name of the slice';
 comment on column ripen.slice_tables.fingerprint is 'Hash of everything that gives the rows their meaning: dimensions, filters, parameters';
 comment on column ripen.slice_tables.table_name is 'Quoted name of the table, with its schema';
-comment on column ripen.slice_tables.state is 'live or building';
-comment on column ripen.slice_tables.week_starts_on is 'Weekday the service begins its weeks with (0 Sunday, 1 Monday), learned from its labels';
-comment on column ripen.slice_tables.max_days is 'Most days that one request could cover before it was too heavy; null if none was';
-comment on column ripen.slice_tables.parts is 'Parts that a single period had to be divided into to be light enough; null if none had to be';
+comment on column ripen.slice_tables.state is 'live, building, or control: no table of its own, but control totals';
+comment on column ripen.slice_tables.max_days is 'Most days that one request could cover before it was too heavy; NULL if none was';
+comment on column ripen.slice_tables.parts is 'Parts that a single period had to be divided into to be light enough; NULL if none had to be';
 comment on column ripen.slice_tables.created_at is 'When the table was made (UTC)';
-comment on column ripen.slice_tables.live_at is 'When readers first saw it (UTC), null before';
+comment on column ripen.slice_tables.live_at is 'When readers first saw it (UTC), NULL before';
 comment on column ripen.slice_tables.sized_at is 'As-of instant of the run that learned max_days or parts (UTC); they count for 7 days';
+comment on column ripen.slice_tables.control is 'The control totals that its rows are compared with; NULL if there are none';
 
 create table ripen.slice_metrics (
     slice varchar not null,
@@ -75,7 +76,8 @@ create table ripen.slice_metrics (
     additivity varchar default 'assumed',
     age varchar default '',
     cohort_metric varchar,
-    age_days integer
+    age_days integer,
+    comparable_seconds bigint
 );
 
 comment on table ripen.slice_metrics is 'The metrics of each slice as last configured, and how their values settle';
@@ -86,12 +88,45 @@ comment on column ripen.slice_metrics.type is 'SQL type of the column';
 comment on column ripen.slice_metrics.kind is 'plain, cohort, spend, framework, lifetime, computed, or unknown: not documented, and never final unless the slice states a horizon';
 comment on column ripen.slice_metrics.horizon_from is 'Where the horizon comes from';
 comment on column ripen.slice_metrics.additive is 'Whether values add up over rows';
-comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; null means for ever';
+comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; NULL means for ever';
 comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
 comment on column ripen.slice_metrics.age is 'Age of the cohort in a cube, as d7; empty in any other slice';
 comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from how its values are formatted, or seen in the answers';
-comment on column ripen.slice_metrics.cohort_metric is 'Name of the metric in the slice''s view _cohorts, without its age; null for a metric that is not of cohorts';
-comment on column ripen.slice_metrics.age_days is 'Age of its cohorts in days; null for a metric that is not of cohorts';
+comment on column ripen.slice_metrics.cohort_metric is 'Name of the metric in the slice''s view _cohorts, without its age; NULL for a metric that is not of cohorts';
+comment on column ripen.slice_metrics.age_days is 'Age of its cohorts in days; NULL for a metric that is not of cohorts';
+comment on column ripen.slice_metrics.comparable_seconds is 'How long after a period ends its total is compared with the service''s each night; NULL means never';
+
+create table ripen.control_totals (
+    control varchar not null,
+    metric varchar not null,
+    starts_at timestamp not null,
+    seen_at timestamp not null,
+    value double
+);
+
+comment on table ripen.control_totals is 'What the service states per date and metric without any other dimension, a row each time that changed';
+comment on column ripen.control_totals.control is 'Name of the control totals, as in ripen.slice_tables';
+comment on column ripen.control_totals.metric is 'Name of the metric';
+comment on column ripen.control_totals.starts_at is 'Value of the date dimension: the first day of the period, or the hour';
+comment on column ripen.control_totals.seen_at is 'When it was requested, or the as-of instant of the run (UTC); it holds until the next row of the same cell';
+comment on column ripen.control_totals.value is 'The total as the nearest double; NULL if the service states none';
+
+create table ripen.control_readings (
+    control varchar not null,
+    run_id varchar not null,
+    read_at timestamp not null,
+    start_day date not null,
+    end_day date not null,
+    metrics varchar []
+);
+
+comment on table ripen.control_readings is 'Which days of control totals were read, and when';
+comment on column ripen.control_readings.control is 'Name of the control totals, as in ripen.slice_tables';
+comment on column ripen.control_readings.run_id is 'The run it belongs to';
+comment on column ripen.control_readings.read_at is 'When they were requested, or the as-of instant of the run (UTC)';
+comment on column ripen.control_readings.start_day is 'First day that was read';
+comment on column ripen.control_readings.end_day is 'The day after the last one';
+comment on column ripen.control_readings.metrics is 'The metrics that were read';
 
 create table ripen.loads (
     load_id bigint not null,
@@ -117,17 +152,17 @@ create table ripen.loads (
 );
 
 comment on table ripen.loads is 'One row per loaded window, written in the same transaction as its rows';
-comment on column ripen.loads.load_id is 'Unique id of the load, the rows carry it as _load_id';
+comment on column ripen.loads.load_id is 'Unique id of the load; its rows carry it as _load_id';
 comment on column ripen.loads.run_id is 'The run it belongs to';
 comment on column ripen.loads.slice is 'Name of the slice';
-comment on column ripen.loads.fingerprint is 'The meaning its rows have';
+comment on column ripen.loads.fingerprint is 'The meaning of its rows, as in ripen.slice_tables';
 comment on column ripen.loads.start_day is 'First day that was requested';
-comment on column ripen.loads.end_day is 'Exclusive';
+comment on column ripen.loads.end_day is 'The day after the last one that was requested';
 comment on column ripen.loads.reasons is 'Why the window was due';
 comment on column ripen.loads.parameters is 'The query parameters that were sent';
 comment on column ripen.loads.metrics is 'Metrics whose values were loaded and are still stored; a metric that is removed from the slice is removed here, and all of them with the table of an earlier meaning';
 comment on column ripen.loads.requests is 'Requests it took';
-comment on column ripen.loads.bytes is 'Bytes received, as they were encoded';
+comment on column ripen.loads.bytes is 'Bytes received, still compressed';
 comment on column ripen.loads.rows_fetched is 'Rows the service sent';
 comment on column ripen.loads.rows_loaded is 'Rows that were stored';
 comment on column ripen.loads.rows_rejected is 'Rows that could not be stored exactly';
@@ -143,8 +178,8 @@ create table ripen.periods (
     fingerprint varchar not null,
     start_day date not null,
     end_day date not null,
-    asked_start date not null,
-    asked_end date not null,
+    requested_start date not null,
+    requested_end date not null,
     load_id bigint not null,
     fetched_at timestamp not null,
     ends_at timestamp not null,
@@ -155,7 +190,7 @@ create table ripen.periods (
     next_refresh_at timestamp,
     empty_runs integer default 0,
     verdict varchar default 'proven',
-    sound_at timestamp,
+    trusted_at timestamp,
     computed_at timestamp,
     immature varchar[],
     age varchar default ''
@@ -164,11 +199,11 @@ create table ripen.periods (
 comment on table ripen.periods is 'Per slice and period: what was last fetched, and whether it is final';
 comment on column ripen.periods.slice is 'Name of the slice';
 comment on column ripen.periods.age is 'Age of the cohort in a cube, which has one row per period and age; empty in any other slice';
-comment on column ripen.periods.fingerprint is 'The meaning its rows have';
+comment on column ripen.periods.fingerprint is 'The meaning of its rows, as in ripen.slice_tables';
 comment on column ripen.periods.start_day is 'First day of the calendar bucket';
-comment on column ripen.periods.end_day is 'Exclusive';
-comment on column ripen.periods.asked_start is 'First day of the period that was requested; later than start_day if the date period cut it';
-comment on column ripen.periods.asked_end is 'Exclusive; earlier than end_day if the date period cut it';
+comment on column ripen.periods.end_day is 'The day after its last one';
+comment on column ripen.periods.requested_start is 'First day of the period that was requested; later than start_day if the date period cut it';
+comment on column ripen.periods.requested_end is 'The day after the last one that was requested; earlier than end_day if the date period cut it';
 comment on column ripen.periods.load_id is 'The newest load of the period';
 comment on column ripen.periods.fetched_at is 'When the newest load of the period was requested, or the as-of instant of its run (UTC)';
 comment on column ripen.periods.ends_at is 'The instant the period ended, in the offset of the slice (UTC)';
@@ -176,12 +211,12 @@ comment on column ripen.periods.whole is 'False if the date period cut the calen
 comment on column ripen.periods.rows is 'Rows of its newest load';
 comment on column ripen.periods.rejected is 'Rows that its newest load could not store exactly; the period stays due while there are any';
 comment on column ripen.periods.state is 'open: not over, maturing: some metric may still change, final: none can, cut: only some of its days were requested, empty: without rows, not yet confirmed by a later run';
-comment on column ripen.periods.next_refresh_at is 'The instant from which new values can be expected, null if none are';
+comment on column ripen.periods.next_refresh_at is 'The instant from which new values can be expected, NULL if none are';
 comment on column ripen.periods.empty_runs is 'Runs in a row whose answer had no rows for the period, 0 if it has some';
 comment on column ripen.periods.verdict is 'Completeness of its newest load: proven, unverifiable or unproven';
-comment on column ripen.periods.computed_at is 'When the answer was computed (UTC), if it says so and that was before it was requested; else null';
-comment on column ripen.periods.immature is 'Metrics that the answer itself calls immature: they are not final, whatever their horizon; null if there are none';
-comment on column ripen.periods.sound_at is 'The instant that counts as the fetch for finality (UTC): fetched_at, or computed_at if that is earlier; null if nothing of the period can be final: cut, rows rejected, unproven, or empty in one answer only';
+comment on column ripen.periods.computed_at is 'When the answer was computed (UTC), if it says so and that was before it was requested; else NULL';
+comment on column ripen.periods.immature is 'Metrics that the answer itself calls immature: they are not final, whatever their horizon; NULL if there are none';
+comment on column ripen.periods.trusted_at is 'The instant that counts as the fetch for finality (UTC): fetched_at, or computed_at if that is earlier; NULL if nothing of the period can be final: cut, rows rejected, unproven, or empty in one answer only';
 
 create table ripen.restatements (
     slice varchar not null,
@@ -200,13 +235,13 @@ comment on table ripen.restatements is 'Totals of additive metrics that a later 
 comment on column ripen.restatements.slice is 'Name of the slice';
 comment on column ripen.restatements.period is 'First day of the period';
 comment on column ripen.restatements.metric is 'Name of the metric';
-comment on column ripen.restatements.before is 'Total over the rows of the period before the load, to 12 digits after the point; null for no value, or more than 22 digits before the point';
-comment on column ripen.restatements.after is 'Total over the rows of the period after the load, to 12 digits after the point; null for no value, or more than 22 digits before the point';
+comment on column ripen.restatements.before is 'Total over the rows of the period before the load, to 12 digits after the point; NULL for no value, or more than 22 digits before the point';
+comment on column ripen.restatements.after is 'Total over the rows of the period after the load, to 12 digits after the point; NULL for no value, or more than 22 digits before the point';
 comment on column ripen.restatements.seen_at is 'When the load that changed it was requested (UTC)';
 comment on column ripen.restatements.load_id is 'The load that changed it';
 comment on column ripen.restatements.after_final is 'Whether the total was final before it changed: then its horizon was too short';
-comment on column ripen.restatements.before_text is 'The total before with every digit, without trailing zeros; null for no value';
-comment on column ripen.restatements.after_text is 'The total after with every digit, without trailing zeros; null for no value';
+comment on column ripen.restatements.before_text is 'The total before with every digit, without trailing zeros; NULL for no value';
+comment on column ripen.restatements.after_text is 'The total after with every digit, without trailing zeros; NULL for no value';
 
 create table ripen.rejected_rows (
     run_id varchar not null,
@@ -222,7 +257,7 @@ comment on table ripen.rejected_rows is 'Rows that could not be stored exactly, 
 comment on column ripen.rejected_rows.run_id is 'The run that found it';
 comment on column ripen.rejected_rows.slice is 'Name of the slice';
 comment on column ripen.rejected_rows.start_day is 'First day of the window';
-comment on column ripen.rejected_rows.end_day is 'Exclusive';
+comment on column ripen.rejected_rows.end_day is 'The day after its last one';
 comment on column ripen.rejected_rows.reason is 'The metric, what is wrong, and the text itself';
 comment on column ripen.rejected_rows.row is 'The row as the service sent it';
 comment on column ripen.rejected_rows.seen_at is 'When it was found (UTC)';
@@ -237,11 +272,11 @@ create table ripen.warnings (
     seen_at timestamp not null
 );
 
-comment on table ripen.warnings is 'What was unusual and stopped nothing';
+comment on table ripen.warnings is 'What was unusual without stopping a run';
 comment on column ripen.warnings.run_id is 'The run that found it';
-comment on column ripen.warnings.slice is 'Name of the slice, null if it concerns the whole run';
+comment on column ripen.warnings.slice is 'Name of the slice, NULL if it concerns the whole run';
 comment on column ripen.warnings.start_day is 'First day of the window, if one is concerned';
-comment on column ripen.warnings.end_day is 'Exclusive';
+comment on column ripen.warnings.end_day is 'The day after its last one';
 comment on column ripen.warnings.code is 'Stable, for queries and alerts';
 comment on column ripen.warnings.message is 'What was unusual';
 comment on column ripen.warnings.seen_at is 'When it was found (UTC)';
@@ -259,7 +294,7 @@ create table ripen.schema_changes (
 comment on table ripen.schema_changes is 'Columns that were added, removed or widened, tables that were swapped, catalog items that were added, removed or changed';
 comment on column ripen.schema_changes.run_id is 'The run that made or found it';
 comment on column ripen.schema_changes.object is 'Name of the slice, or catalog';
-comment on column ripen.schema_changes.name is 'Column or item, null if the whole object is concerned';
+comment on column ripen.schema_changes.name is 'Column or item, NULL if the whole object is concerned';
 comment on column ripen.schema_changes.change is 'What happened';
 comment on column ripen.schema_changes.before is 'Type, fingerprint or text before';
 comment on column ripen.schema_changes.after is 'Type, fingerprint or text after';
@@ -492,7 +527,7 @@ comment on table main.partners is 'Partners as last listed, and those that only 
 comment on column main.partners.partner_id is 'Partner id, an integer where the service lists the partner';
 comment on column main.partners.display_name is 'Name of the partner';
 comment on column main.partners.supports_cost_data is 'Whether the partner supports cost data, NULL if it is not listed';
-comment on column main.partners.is_listed is 'Whether the partner list has it; false for those that only rows name, such as organic traffic';
+comment on column main.partners.is_listed is 'Whether the service lists it; false for partners that only rows name, such as organic traffic';
 
 create table main.partners_history (
     partner_id varchar not null,
@@ -507,7 +542,7 @@ comment on table main.partners_history is 'Every version of every partner';
 comment on column main.partners_history.partner_id is 'Partner id, an integer where the service lists the partner';
 comment on column main.partners_history.display_name is 'Name of the partner';
 comment on column main.partners_history.supports_cost_data is 'Whether the partner supports cost data, NULL if it is not listed';
-comment on column main.partners_history.is_listed is 'Whether the partner list has it; false for those that only rows name, such as organic traffic';
+comment on column main.partners_history.is_listed is 'Whether the service lists it; false for partners that only rows name, such as organic traffic';
 comment on column main.partners_history.valid_from is 'The as-of instant this version was first seen at (UTC)';
 comment on column main.partners_history.valid_to is 'The as-of instant at which it was replaced or no longer listed, exclusive (UTC); NULL while current';
 
@@ -539,8 +574,8 @@ comment on column main.links.app_token is 'The app the link belongs to';
 comment on column main.links.parent_token is 'The link above, NULL for a network';
 comment on column main.links.root_token is 'The network at the top of the path, itself for a network';
 comment on column main.links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
-comment on column main.links.name is 'The labels of the path, joined by the service with ::';
-comment on column main.links.label is 'The name given at creation';
+comment on column main.links.name is 'The labels of the path, which the service joins with ::';
+comment on column main.links.label is 'The name it was created with';
 comment on column main.links.archived is 'Whether the link is archived';
 comment on column main.links.has_subtrackers is 'Whether the link has sub-links';
 comment on column main.links.partner_id is 'The partner as the service lists it, NULL on sub-links';
@@ -584,8 +619,8 @@ comment on column main.links_history.app_token is 'The app the link belongs to';
 comment on column main.links_history.parent_token is 'The link above, NULL for a network';
 comment on column main.links_history.root_token is 'The network at the top of the path, itself for a network';
 comment on column main.links_history.level is '1 network, 2 campaign, 3 ad group, 4 creative';
-comment on column main.links_history.name is 'The labels of the path, joined by the service with ::';
-comment on column main.links_history.label is 'The name given at creation';
+comment on column main.links_history.name is 'The labels of the path, which the service joins with ::';
+comment on column main.links_history.label is 'The name it was created with';
 comment on column main.links_history.archived is 'Whether the link is archived';
 comment on column main.links_history.has_subtrackers is 'Whether the link has sub-links';
 comment on column main.links_history.partner_id is 'The partner as the service lists it, NULL on sub-links';
@@ -642,7 +677,7 @@ comment on table ripen_internal.staged_partners is 'Partners that a refresh is a
 comment on column ripen_internal.staged_partners.partner_id is 'Partner id, an integer where the service lists the partner';
 comment on column ripen_internal.staged_partners.display_name is 'Name of the partner';
 comment on column ripen_internal.staged_partners.supports_cost_data is 'Whether the partner supports cost data, NULL if it is not listed';
-comment on column ripen_internal.staged_partners.is_listed is 'Whether the partner list has it; false for those that only rows name, such as organic traffic';
+comment on column ripen_internal.staged_partners.is_listed is 'Whether the service lists it; false for partners that only rows name, such as organic traffic';
 
 create table ripen_internal.staged_links (
     token varchar not null,
@@ -672,8 +707,8 @@ comment on column ripen_internal.staged_links.app_token is 'The app the link bel
 comment on column ripen_internal.staged_links.parent_token is 'The link above, NULL for a network';
 comment on column ripen_internal.staged_links.root_token is 'The network at the top of the path, itself for a network';
 comment on column ripen_internal.staged_links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
-comment on column ripen_internal.staged_links.name is 'The labels of the path, joined by the service with ::';
-comment on column ripen_internal.staged_links.label is 'The name given at creation';
+comment on column ripen_internal.staged_links.name is 'The labels of the path, which the service joins with ::';
+comment on column ripen_internal.staged_links.label is 'The name it was created with';
 comment on column ripen_internal.staged_links.archived is 'Whether the link is archived';
 comment on column ripen_internal.staged_links.has_subtrackers is 'Whether the link has sub-links';
 comment on column ripen_internal.staged_links.partner_id is 'The partner as the service lists it, NULL on sub-links';
@@ -755,8 +790,8 @@ create table ripen_internal.maturation (
 comment on table ripen_internal.maturation is 'How much of the final total of a period was known at each age, over periods that are final now';
 comment on column ripen_internal.maturation.slice is 'Name of the slice';
 comment on column ripen_internal.maturation.metric is 'Name of the metric';
-comment on column ripen_internal.maturation.age_days is 'Days from the last day of the period to the fetch';
-comment on column ripen_internal.maturation.periods is 'Final periods that were fetched at that age';
+comment on column ripen_internal.maturation.age_days is 'Days from the last day of the period to the control total';
+comment on column ripen_internal.maturation.periods is 'Final periods with a control total of that age';
 comment on column ripen_internal.maturation.share_q25 is 'Total at that age over the final total: a quarter of the periods had less';
 comment on column ripen_internal.maturation.share_median is 'Total at that age over the final total: half of the periods had less';
 comment on column ripen_internal.maturation.share_q75 is 'Total at that age over the final total: three quarters of the periods had less';
@@ -766,23 +801,25 @@ create table ripen_internal.projections (
     metric varchar not null,
     period date not null,
     load_id bigint not null,
-    age_days integer not null,
-    factor double not null,
-    factor_low double not null,
-    factor_high double not null,
-    periods integer not null
+    age_days integer,
+    factor double,
+    factor_low double,
+    factor_high double,
+    periods integer,
+    basis varchar
 );
 
-comment on table ripen_internal.projections is 'Projections, not measurements: the factor from the total of a maturing period to the final total to expect';
+comment on table ripen_internal.projections is 'Projections, not measurements: the factor from the loaded total of a maturing period to the final total to expect';
 comment on column ripen_internal.projections.slice is 'Name of the slice';
 comment on column ripen_internal.projections.metric is 'Name of the metric';
 comment on column ripen_internal.projections.period is 'First day of the period';
-comment on column ripen_internal.projections.load_id is 'The load the projection was made from; it is void once another load replaced that one';
-comment on column ripen_internal.projections.age_days is 'Days from the last day of the period to the fetch';
-comment on column ripen_internal.projections.factor is 'Projected final total over the present total';
+comment on column ripen_internal.projections.load_id is 'The load that the factor applies to; it is void once another load replaced that one';
+comment on column ripen_internal.projections.age_days is 'Days from the last day of the period to the control total that is projected';
+comment on column ripen_internal.projections.factor is 'Projected final total over the loaded total, NULL if history says too little';
 comment on column ripen_internal.projections.factor_low is 'The same for the lower end of the 80 % interval';
 comment on column ripen_internal.projections.factor_high is 'The same for the upper end of the 80 % interval';
 comment on column ripen_internal.projections.periods is 'The fewest periods behind any factor of the ladder';
+comment on column ripen_internal.projections.basis is 'What the factor comes from, or why there is none';
 
 create table ripen.projection_errors (
     slice varchar not null,
@@ -792,59 +829,65 @@ create table ripen.projection_errors (
     median_abs_error double,
     median_abs_error_as_is double,
     coverage double,
-    is_projected boolean not null
+    basis varchar
 );
 
 comment on table ripen.projection_errors is 'The backtest: what would have been projected in the past from what was known then, compared with what became final';
 comment on column ripen.projection_errors.slice is 'Name of the slice';
 comment on column ripen.projection_errors.metric is 'Name of the metric';
-comment on column ripen.projection_errors.age_days is 'Days from the last day of the period to the fetch that would have been projected';
+comment on column ripen.projection_errors.age_days is 'Days from the last day of the period to the control total that would have been projected';
 comment on column ripen.projection_errors.cohorts is 'Periods for which a projection could have been made at that age';
 comment on column ripen.projection_errors.median_abs_error is 'Median distance of the projected from the final total, as a share of it';
 comment on column ripen.projection_errors.median_abs_error_as_is is 'The same for the total as it was at that age';
-comment on column ripen.projection_errors.coverage is 'Share of final totals inside the 80 % interval that was known at the time, null with fewer than eight';
-comment on column ripen.projection_errors.is_projected is 'Whether the metric is projected at that age: it has eight such periods, a narrow interval that covered its share, and smaller errors than the total as it was';
-
-create table ripen_internal.audit_draws (
-    run_id varchar not null,
-    slice varchar not null,
-    period date not null,
-    drawn_at timestamp not null,
-    seed varchar not null
-);
-
-comment on table ripen_internal.audit_draws is 'Periods with final cells that a night drew at random, to measure that final is final';
-comment on column ripen_internal.audit_draws.run_id is 'The run that drew it';
-comment on column ripen_internal.audit_draws.slice is 'Name of the slice';
-comment on column ripen_internal.audit_draws.period is 'First day of the period';
-comment on column ripen_internal.audit_draws.drawn_at is 'The as-of instant of the run (UTC); the next fetch of the period answers the draw';
-comment on column ripen_internal.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
+comment on column ripen.projection_errors.coverage is 'Share of final totals inside the 80 % interval that was known at the time, NULL with fewer than eight';
+comment on column ripen.projection_errors.basis is 'What totals of that age are projected from, or why they are not: as in the views _projected';
 
 create table ripen_internal.horizon_evidence (
     slice varchar not null,
     metric varchar not null,
+    final_periods integer not null,
+    final_moved integer not null,
+    last_moved_day date,
     last_change_age integer,
-    later_looks integer not null
+    supported_days integer,
+    supported_periods integer not null,
+    supported_moved integer not null
 );
 
-comment on table ripen_internal.horizon_evidence is 'What repeated fetches show of each metric; a look is a pair of successive fetches of one period';
+comment on table ripen_internal.horizon_evidence is 'What control totals show of the horizon of each metric';
 comment on column ripen_internal.horizon_evidence.slice is 'Name of the slice';
 comment on column ripen_internal.horizon_evidence.metric is 'Name of the metric';
-comment on column ripen_internal.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null if none did';
-comment on column ripen_internal.horizon_evidence.later_looks is 'Looks at later ages that found no change';
+comment on column ripen_internal.horizon_evidence.final_periods is 'Periods whose total was read again after it was final';
+comment on column ripen_internal.horizon_evidence.final_moved is 'Those whose total had changed';
+comment on column ripen_internal.horizon_evidence.last_moved_day is 'The day on which such a change was last found, NULL if there was none';
+comment on column ripen_internal.horizon_evidence.last_change_age is 'Highest age in days at which any total had changed, NULL if none did';
+comment on column ripen_internal.horizon_evidence.supported_days is 'The horizon that the history supports, NULL if it supports none';
+comment on column ripen_internal.horizon_evidence.supported_periods is 'Periods that were read long enough to tell';
+comment on column ripen_internal.horizon_evidence.supported_moved is 'Those whose total changed after that horizon';
+
+create table ripen_internal.publishes (
+    number bigint not null,
+    published_at timestamp not null,
+    copies varchar []
+);
+
+comment on table ripen_internal.publishes is 'One row per publish; every copy states the one it is of';
+comment on column ripen_internal.publishes.number is 'Counts the publishes of this warehouse';
+comment on column ripen_internal.publishes.published_at is 'When it began (UTC)';
+comment on column ripen_internal.publishes.copies is 'Paths of the copies that it wrote; NULL if it wrote none or is not over, as in the copy itself';
 
 create table ripen_internal.declarations (
     slice varchar,
     name varchar not null,
     hash varchar not null,
-    found varchar not null
+    state varchar not null
 );
 
 comment on table ripen_internal.declarations is 'What the views and comments of the warehouse were last made from, so that only what changed or is missing is made again';
-comment on column ripen_internal.declarations.slice is 'Name of the slice they are about, null if they are about several';
+comment on column ripen_internal.declarations.slice is 'Name of the slice they are about, NULL if they are about several';
 comment on column ripen_internal.declarations.name is 'What was declared, each once';
 comment on column ripen_internal.declarations.hash is 'Hash of what the statements are made from';
-comment on column ripen_internal.declarations.found is 'Hash of the tables and views as the statements left them';
+comment on column ripen_internal.declarations.state is 'Hash of the tables and views as the statements left them';
 
 create table ripen_internal.doubted_lists (
     subject varchar not null,
@@ -862,32 +905,11 @@ create table ripen_internal.row_scans (
     load_id bigint not null
 );
 
-comment on table ripen_internal.row_scans is 'Up to which load rows were searched for the names in them, one row per reader';
+comment on table ripen_internal.row_scans is 'The load up to which rows were searched for new names, one row per reader';
 comment on column ripen_internal.row_scans.reader is 'partners or links: what was searched for';
 comment on column ripen_internal.row_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
 
 insert into ripen_internal.row_scans values ('partners', 0), ('links', 0);
-
-create table ripen.released (
-    slice varchar not null,
-    fingerprint varchar not null,
-    period date not null,
-    end_day date not null,
-    rows bigint not null,
-    metric varchar not null,
-    final_at timestamp,
-    is_final boolean not null
-);
-
-comment on table ripen.released is 'Periods that `retain` deleted from the warehouse and that Delta tables with keep_released still hold, with the finality of each metric';
-comment on column ripen.released.slice is 'Name of the slice';
-comment on column ripen.released.fingerprint is 'The meaning its rows have';
-comment on column ripen.released.period is 'First day of the period';
-comment on column ripen.released.end_day is 'Exclusive';
-comment on column ripen.released.rows is 'Rows the period had, in a cube the values of the metric''s age that are not zero';
-comment on column ripen.released.metric is 'Name of the metric';
-comment on column ripen.released.final_at is 'The instant from which a fetched value is final (UTC); null means never';
-comment on column ripen.released.is_final is 'Whether the value was final when `retain` deleted the period';
 
 create view ripen.finality as
 select
@@ -898,7 +920,7 @@ select
     p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds) as final_at,
     coalesce(
         list_contains(l.metrics, m.metric)
-        and p.sound_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+        and p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
         and not coalesce(list_contains(p.immature, m.metric), false),
         false
     ) as is_final
@@ -913,98 +935,36 @@ comment on column ripen.finality.slice is 'Name of the slice';
 comment on column ripen.finality.period is 'First day of the period';
 comment on column ripen.finality.metric is 'Name of the metric';
 comment on column ripen.finality.fetched_at is 'When the stored value was requested (UTC)';
-comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC); null means never';
+comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC); NULL means never';
 comment on column ripen.finality.is_final is 'Whether the stored value was computed at or after that instant, and its answer did not call it immature';
 
-create view ripen_internal.final_fetches as
-with fetches as (
-    select
-        p.slice,
-        p.start_day as period,
-        m.metric,
-        l.load_id,
-        l.run_id,
-        l.known_at as fetched_at,
-        l.known_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds) as is_final
-    from ripen.periods as p
-    join ripen.slice_tables as t
-        on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
-    join ripen.slice_metrics as m
-        on m.slice = p.slice and m.age = p.age and m.additive and m.horizon_seconds is not null
-    join (
-        select load_id, run_id, slice, fingerprint, start_day, end_day, known_at, verdict, rows_rejected, unnest(metrics) as metric
-        from ripen.loads
-    ) as l
-        on
-            l.slice = p.slice
-            and l.metric = m.metric
-            and l.fingerprint = p.fingerprint
-            and l.start_day <= p.start_day
-            and l.end_day >= p.end_day
-            and l.verdict <> 'unproven'
-            and l.rows_rejected = 0
-    where p.whole
-),
-
-known as (
-    select
-        f.*,
-        min(f.load_id) filter (f.is_final) over cell as first_final,
-        lag(f.fetched_at) over (cell order by f.load_id) as before_at
-    from fetches as f
-    window cell as (partition by f.slice, f.period, f.metric)
-)
-
+create view ripen_internal.maturing as
 select
-    k.slice,
-    k.period,
-    k.metric,
-    k.fetched_at,
-    exists (
-        select 1
-        from ripen_internal.audit_draws as d
-        where d.slice = k.slice and d.period = k.period and k.before_at < d.drawn_at and d.drawn_at <= k.fetched_at
-    ) as is_drawn,
-    coalesce(r.after_final, false) as has_changed,
-    k.load_id
-from known as k
-join ripen.runs as n on n.run_id = k.run_id and n.command <> 'replay'
-left join ripen.restatements as r
-    on r.slice = k.slice and r.period = k.period and r.metric = k.metric and r.load_id = k.load_id
-where k.is_final and k.load_id > k.first_final;
+    p.slice,
+    p.start_day as period,
+    m.metric,
+    p.load_id,
+    floor(epoch(coalesce(p.computed_at, p.fetched_at) - p.ends_at) / 86400)::integer + 1 as age_days,
+    case
+        when p.state = 'open' then 'not over'
+        when not p.whole then 'cut'
+        when m.horizon_seconds is null then 'never final'
+        when not m.additive then 'does not add up'
+        when t.control is null then 'no control totals'
+    end as basis
+from ripen.periods as p
+join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
+join ripen.finality as f on f.slice = p.slice and f.period = p.start_day and f.metric = m.metric
+where not f.is_final;
 
-comment on view ripen_internal.final_fetches is 'Every fetch of a cell that was already final by the present horizon of its metric';
-comment on column ripen_internal.final_fetches.slice is 'Name of the slice';
-comment on column ripen_internal.final_fetches.period is 'First day of the period';
-comment on column ripen_internal.final_fetches.metric is 'Name of the additive metric';
-comment on column ripen_internal.final_fetches.fetched_at is 'The instant that counts as the fetch (UTC)';
-comment on column ripen_internal.final_fetches.is_drawn is 'Whether the fetch answers an audit that drew the period';
-comment on column ripen_internal.final_fetches.has_changed is 'Whether the total had changed since it was final';
-comment on column ripen_internal.final_fetches.load_id is 'The load that answered';
-
-create view ripen.audits as
-select
-    f.slice,
-    f.period,
-    max(f.fetched_at) as audited_at,
-    count(*) as cells,
-    count(*) filter (f.has_changed) as changed,
-    arg_max(d.seed, d.drawn_at) as seed,
-    f.load_id
-from ripen_internal.final_fetches as f
-asof join ripen_internal.audit_draws as d
-    on d.slice = f.slice and d.period = f.period and d.drawn_at <= f.fetched_at
-where f.is_drawn
-group by f.slice, f.period, f.load_id;
-
-comment on view ripen.audits is 'Periods drawn at random whose final cells were fetched again, to measure that final is final';
-comment on column ripen.audits.slice is 'Name of the slice';
-comment on column ripen.audits.period is 'First day of the period';
-comment on column ripen.audits.audited_at is 'The instant that counts as the fetch (UTC)';
-comment on column ripen.audits.cells is 'Final cells (period and additive metric) that were compared';
-comment on column ripen.audits.changed is 'How many of them had changed';
-comment on column ripen.audits.seed is 'What the period was drawn with, so that the draw can be repeated';
-comment on column ripen.audits.load_id is 'The load that answered';
+comment on view ripen_internal.maturing is 'The loaded values that are not final';
+comment on column ripen_internal.maturing.slice is 'Name of the slice';
+comment on column ripen_internal.maturing.period is 'First day of the period';
+comment on column ripen_internal.maturing.metric is 'Name of the metric';
+comment on column ripen_internal.maturing.load_id is 'The newest load of the period';
+comment on column ripen_internal.maturing.age_days is 'Days from the last day of the period to that load';
+comment on column ripen_internal.maturing.basis is 'Why its final total is never projected, NULL if it may be';
 
 insert into ripen_internal.warehouse_identity
 select uuid() as id;

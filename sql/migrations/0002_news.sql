@@ -146,8 +146,8 @@ comment on column ripen_internal.moved_totals.period is 'First day of the period
 comment on column ripen_internal.moved_totals.found_at is 'As-of instant of the run that found it (UTC)';
 comment on column ripen_internal.moved_totals.is_final is 'Whether the total before was final';
 comment on column ripen_internal.moved_totals.is_additive is 'Whether the totals of several periods add up';
-comment on column ripen_internal.moved_totals.before is 'The total that the service stated before, null for none';
-comment on column ripen_internal.moved_totals.after is 'The total that it states since, null for none';
+comment on column ripen_internal.moved_totals.before is 'The total that the service stated before, NULL for none';
+comment on column ripen_internal.moved_totals.after is 'The total that it states since, NULL for none';
 
 -- The words of the warnings, and so the metrics that they name.
 create view ripen_internal.restless_metrics as
@@ -551,14 +551,12 @@ where found_at > (select since from since);
 comment on view ripen.news is 'What the nights of the last 31 days brought: totals of the service that moved, values that became final, and what came, went or failed an audit';
 comment on column ripen.news.found_at is 'As-of instant of the run that found it (UTC)';
 comment on column ripen.news.kind is 'final total moved, total moved (it may still change), restless total moved (of a metric that moves every night), became final, horizon contradicted, gap filled, app new, app gone, metric new, metric gone, metric kept (configured, and no longer listed in full), partner new, partner gone, audit warned or audit held';
-comment on column ripen.news.slice is 'Name of the slice, null if it concerns none';
-comment on column ripen.news.name is 'Name of the metric or audit, token of the app, id of the partner; null for a gap';
+comment on column ripen.news.slice is 'Name of the slice, NULL if it concerns none';
+comment on column ripen.news.name is 'Name of the metric or audit, token of the app, id of the partner; NULL for a gap';
 comment on column ripen.news.label is 'Readable name of the app, metric or partner; what the audit returned';
-comment on column ripen.news.periods is 'How many periods; null if it concerns none';
+comment on column ripen.news.periods is 'How many periods; NULL if it concerns none';
 comment on column ripen.news.first_period is 'First day of the earliest of these periods';
 comment on column ripen.news.last_period is 'First day of the latest of these periods';
-comment on column ripen.news.before is 'What the service stated before for these periods together, null if that does not add up; the horizon in days';
+comment on column ripen.news.before is 'What the service stated before for these periods together, NULL if that does not add up; the horizon in days';
 comment on column ripen.news.after is 'What it states since; the horizon in days that the history supports';
-comment on column ripen.news.share is 'The change as a share of the total before, the largest one if totals do not add up; null without one';
-
-alter table ripen_internal.declarations rename column found to state;
+comment on column ripen.news.share is 'The change as a share of the total before, the largest one if totals do not add up; NULL without one';
