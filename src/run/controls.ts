@@ -18,7 +18,7 @@ import {
 import { sizesKeptSince, storedPeriods } from '../model/ledger.ts';
 import { metricsOf } from '../model/metric.ts';
 import { periodsOf } from '../model/period.ts';
-import { fingerprintOf, type Slice } from '../model/slice.ts';
+import { fingerprintOf } from '../model/slice.ts';
 import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
@@ -63,45 +63,44 @@ export async function readControls(
   const since = [timestamp(sizesKeptSince(planAt))];
   const sizes = await warehouse.rows(statement('control/sizes'), since, sizeRow);
   const tonight = await readTonight(run);
-  const plans: SlicePlan[] = [];
+  const windows: Window[] = [];
   for (const control of controls) {
     const { name, metrics } = control.slice;
     const maxDays = sizes.find((size) => size.control === name)?.max_days ?? null;
-    const plan = await planControl(run, targets, control, maxDays);
     // What another run read as of this instant or later stays.
     const read = unionOf(daysRead(tonight, name, metrics));
-    const isRead = ({ requested }: Window): boolean =>
-      read.some(({ start, end }) => start <= requested.start && requested.end <= end);
-    const windows = plan?.windows.filter((window) => !isRead(window)) ?? [];
-    if (plan !== null && windows.length > 0) plans.push({ ...plan, windows });
+    for (const window of await controlWindows(run, targets, control, maxDays)) {
+      const { start, end } = window.requested;
+      if (!read.some((days) => days.start <= start && end <= days.end)) windows.push(window);
+    }
   }
   const maxMs = service.kind === 'http' ? Math.min(MAX_MS, 5 * service.requestTimeoutMs) : MAX_MS;
   const limit = AbortSignal.timeout(maxMs);
   // In a session apart, as what is cached of the slices' own periods stays true.
-  const readPlans = async (of: readonly SlicePlan[]): ReturnType<typeof readControlWindows> =>
+  const readWindows = async (of: readonly Window[]): ReturnType<typeof readControlWindows> =>
     warehouse.withSession(async (session) => {
       const into = { targets: controlTargets(of, catalog, targets), limit };
       return readControlWindows(of, { ...run, warehouse: session }, source, into);
     }, 'apart');
-  const failures = await readPlans(plans);
+  const failures = await readWindows(windows);
   // A metric that the service refuses must not cost the others their control totals.
-  const refused = failures.filter(({ failure }) => failure.code === 'SOURCE_REFUSED');
   const membersOf = new Map(controls.map(({ slice, members }) => [slice.name, members]));
-  const alone: SlicePlan[] = [];
-  for (const plan of plans) {
-    const members = membersOf.get(plan.slice.name) ?? [];
-    if (members.length < 2 || !refused.some(({ slice }) => slice.name === plan.slice.name))
-      continue;
-    for (const member of members) {
-      const planned = planAlone(plan, member);
-      membersOf.set(planned.slice.name, [member]);
-      alone.push(planned);
-    }
-  }
+  const alone = windows.flatMap(({ slice, fingerprint, periods }) => {
+    const members = membersOf.get(slice.name) ?? [];
+    const isRefused = failures.some(
+      (of) => of.failure.code === 'SOURCE_REFUSED' && of.slice.name === slice.name,
+    );
+    if (members.length < 2 || !isRefused) return [];
+    return members.map((member) => {
+      const name = `${slice.name}-${member.name}`;
+      membersOf.set(name, [member]);
+      return windowOf({ ...slice, name, metrics: member.metrics }, fingerprint, periods);
+    });
+  });
   const unread = failures.filter(
-    ({ slice }) => !alone.some((plan) => plan.slice.control === slice.control),
+    (of) => !alone.some(({ slice }) => slice.control === of.slice.control),
   );
-  if (alone.length > 0) unread.push(...(await readPlans(alone)));
+  if (alone.length > 0) unread.push(...(await readWindows(alone)));
   for (const { failure, slice } of unread) {
     if (failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage') throw failure;
     const names = (membersOf.get(slice.name) ?? []).map(({ name }) => name);
@@ -129,13 +128,13 @@ export async function readControls(
 /** Control totals are light. Those of a service that hangs must not keep a night waiting. */
 const MAX_MS = 300_000;
 
-/** Plans the windows of control totals, as few as earlier requests that were too heavy allow. */
-async function planControl(
+/** Returns the windows of control totals, newest first, as few as earlier requests that were too heavy allow. */
+async function controlWindows(
   { warehouse, config, planAt }: Run,
   targets: Targets,
   { slice, members }: Control,
   maxDays: number | null,
-): Promise<SlicePlan | null> {
+): Promise<Window[]> {
   // Awaited together, they are read together.
   const controlled = await Promise.all(
     members.map(async (member) => {
@@ -145,50 +144,28 @@ async function planControl(
     }),
   );
   const days = controlledDays(controlled, config.controlMs ?? 0, planAt);
-  if (days === null) return null;
-  const periods = periodsOf(days, slice.grain, slice.weekStartsOn);
-  const groups: [DuePeriod, ...DuePeriod[]][] = [];
-  for (const period of periods.toReversed()) {
-    const due: DuePeriod = { period, reason: 'maturing' };
+  if (days === null) return [];
+  const groups: DuePeriod[][] = [];
+  for (const period of periodsOf(days, slice.grain, slice.weekStartsOn).toReversed()) {
     const group = groups.at(-1);
     const end = group?.at(-1)?.period.requested.end;
     const isShort =
       end !== undefined &&
       (maxDays === null || daysBetween(period.requested.start, end) <= maxDays);
-    if (group !== undefined && isShort) group.unshift(due);
-    else groups.push([due]);
+    if (group !== undefined && isShort) group.unshift({ period, reason: 'maturing' });
+    else groups.push([{ period, reason: 'maturing' }]);
   }
-  const fingerprint = fingerprintOf(slice);
-  return {
-    slice,
-    metrics: [],
-    fingerprint,
-    periods,
-    table: null,
-    storedNewer: 0,
-    waiting: 0,
-    due: [],
-    planAt,
-    windows: groups.map((group) => windowOf(slice, fingerprint, group)).toReversed(),
-  };
-}
-
-/** The same for the metrics of one member alone. */
-function planAlone(plan: SlicePlan, member: Slice): SlicePlan {
-  const { metrics } = member;
-  const slice = { ...plan.slice, name: `${plan.slice.name}-${member.name}`, metrics };
-  const windows = plan.windows.map((window) => windowOf(slice, window.fingerprint, window.periods));
-  return { ...plan, slice, windows };
+  return groups.map((group) => windowOf(slice, fingerprintOf(slice), group));
 }
 
 /** A metric that does not add up in one of the slices is not summed. */
-function controlTargets(plans: readonly SlicePlan[], catalog: Catalog, members: Targets): Targets {
+function controlTargets(windows: readonly Window[], catalog: Catalog, members: Targets): Targets {
   const metrics = [...members.values()].flatMap(({ columns }) => columns.metrics);
   const additive = Object.fromEntries(
     metrics.filter((metric) => !metric.additive).map(({ id }) => [id, false]),
   );
   return new Map(
-    plans.map(({ slice, fingerprint }): [string, Target] => {
+    windows.map(({ slice, fingerprint }): [string, Target] => {
       const summed = { ...slice, additive: { ...slice.additive, ...additive } };
       const columns = { dimensions: slice.dimensions, metrics: metricsOf(summed, catalog) };
       const table = liveTable(slice.name);

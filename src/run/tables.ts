@@ -13,7 +13,7 @@ import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { ControlEvidence } from '../model/control.ts';
-import { isMetricItem, unknownFormsText } from '../model/metric.ts';
+import { unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { starsOf, twinsText, withStars } from '../model/stars.ts';
@@ -24,6 +24,7 @@ import { refreshJoins } from '../account/joins.ts';
 import { completePartners } from '../account/refresh-partners.ts';
 import { storedRows } from '../account/replace-rows.ts';
 import { reportMoved } from './controls.ts';
+import { starCandidates } from './refused-metrics.ts';
 import { boundedCost, DEFAULT_COST, type RequestCost } from '../plan/cover.ts';
 import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -35,7 +36,7 @@ export async function starredSlices(
   slices: readonly Slice[],
   catalog: Catalog,
 ): Promise<Slice[]> {
-  const metricIds = catalog.filter(isMetricItem).map(({ id }) => id);
+  const candidates = await starCandidates(run.warehouse, catalog, run.planAt);
   const starred: Slice[] = [];
   // Awaited together, they are read together.
   const recorded = await Promise.all(
@@ -49,6 +50,7 @@ export async function starredSlices(
       continue;
     }
     const loaded = recorded[at];
+    const metricIds = candidates(slice.name);
     const twins = twinsText(starsOf(slice, metricIds, loaded));
     if (twins !== null) warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
     starred.push(withStars(slice, metricIds, loaded));

@@ -1,8 +1,6 @@
 /**
- * Requests and loads a run's windows, until each is loaded or has failed.
- *
- * A window that could not be loaded as it is is requested again, divided into smaller ones, or failed (`next`). One failed
- * window never fails the others. Refused credentials fail them all.
+ * Requests and loads a run's windows, until each is loaded or has failed. One that could not be loaded as it is is requested
+ * again, divided, or failed (`next`). A failed window never fails the others, but refused credentials fail them all.
  */
 
 import type { Missed } from '../extract/extract.ts';
@@ -11,7 +9,7 @@ import type { LostApps } from '../warehouse/tables/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { NightControl } from '../load/control-totals.ts';
-import { loadBatches } from '../load/load.ts';
+import { loadBatches, type SliceBatch } from '../load/load.ts';
 import type { Loaded, Outcome, Split } from '../load/outcome.ts';
 import type { Slice } from '../model/slice.ts';
 import { Failure } from '../errors.ts';
@@ -33,20 +31,9 @@ import { splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';
+import { refusedMetrics, refusedText, withoutMetrics } from './refused-metrics.ts';
 import { fail, type Run, saveWarnings, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
-
-/** Loads the windows of all plans in their order, from the run's source. */
-export async function loadWindows(
-  plans: readonly SlicePlan[],
-  run: Run,
-  source: Source,
-  into: Loading,
-): Promise<void> {
-  const unsized = plans.filter(({ table }) => source.canRequest && rowsPerDay(table) === null);
-  const loader = new WindowLoader(run, source, into, unsized);
-  await loader.load(byPriority(plans));
-}
 
 /** What windows are loaded into, and what is known of their rows. */
 interface Loading {
@@ -57,12 +44,20 @@ interface Loading {
   readonly controls: Map<string, NightControl>;
 }
 
-/**
- * Reads control totals until `limit` ends that. Their failures are no failures of the run, but returned with their slices, and
- * so is what the limit left unread.
- */
-export async function readControlWindows(
+/** Loads the windows of all plans by priority. */
+export async function loadWindows(
   plans: readonly SlicePlan[],
+  run: Run,
+  source: Source,
+  into: Loading,
+): Promise<void> {
+  const unsized = plans.filter(({ table }) => source.canRequest && rowsPerDay(table) === null);
+  await new WindowLoader(run, source, into, unsized).load(byPriority(plans));
+}
+
+/** Reads control totals until `limit` ends that. Returns what failed or was left unread, which are no failures of the run. */
+export async function readControlWindows(
+  windows: readonly Window[],
   run: Run,
   source: Source,
   { targets, limit }: { readonly targets: Targets; readonly limit: AbortSignal },
@@ -74,7 +69,7 @@ export async function readControlWindows(
     if (event.type === 'warning' || event.type === 'failed') run.emit(event);
   };
   const loader = new WindowLoader({ ...run, emit, signal }, source, none, []);
-  await loader.load(byPriority(plans));
+  await loader.load(windows);
   const { failures, unread } = loader;
   if (run.signal.aborted || !limit.aborted) return failures;
   for (const { slice, fingerprint, requested } of unread) {
@@ -95,15 +90,17 @@ class WindowLoader {
   readonly #into: Loading;
   /** Of control totals. */
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
-  /** Windows that were neither loaded nor failed. */
+  /** Neither loaded nor failed. */
   readonly unread: Window[] = [];
-  /** The waiting windows, the next one first. The source takes them off. */
+  /** The next one first. The source takes them off. */
   readonly #waiting: PendingWindow[] = [];
   /** Slices of unknown size, whose first answer shows how long their other windows may be. */
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
+  /** Metrics that are refused by name and left out, each after the name of its slice. */
+  readonly #refused = new Set<string>();
   /** Windows without lost apps, which were refused with them. */
   readonly #cured = new Set<Window>();
-  /** Ends all requests, if credentials are refused or loading ends. */
+  /** Ends all requests. */
   readonly #stop = new AbortController();
 
   constructor(run: Run, source: Source, into: Loading, unsized: readonly SlicePlan[]) {
@@ -171,7 +168,7 @@ class WindowLoader {
     if (spooled.length === 0) return [];
     // May give the tables other types.
     const lost = await this.#into.lost();
-    const { warehouse, runId, request, emit, signal } = this.#run;
+    const { warehouse, runId, request, signal } = this.#run;
     const { canRequest, read } = this.#source;
     const bySlice = new Map<string, Spooled[]>();
     for (const answered of spooled) {
@@ -181,37 +178,30 @@ class WindowLoader {
       else if (this.#into.targets.has(name) && !signal.aborted) bySlice.set(name, [answered]);
       else this.unread.push(answered.window);
     }
-    const batches = [...bySlice].flatMap(([name, answers]) => {
+    const batches = [...bySlice].flatMap(([name, answers]): SliceBatch[] => {
       const [target, [first]] = [this.#into.targets.get(name), answers];
       if (target === undefined || first === undefined) return [];
       const { slice } = first.window;
-      const batch = {
-        spooled: answers,
-        // The ledger records the metrics received, so that metrics added after the answers were archived are due.
-        target: withMetrics(target, slice.metrics),
-        // Archived answers were accepted when they were loaded, losses included.
-        // Totals of days that have none yet are no loss.
-        acceptLoss: request.acceptLoss || !canRequest || slice.control !== undefined,
-        control: this.#into.controls.get(name) ?? null,
-      };
-      return [{ batch, target }];
+      return [
+        {
+          spooled: answers,
+          // The ledger records the metrics received, so that metrics added after the answers were archived are due.
+          target: withMetrics(target, slice.metrics),
+          // Archived answers were accepted when they were loaded, losses included.
+          // Totals of days that have none yet are no loss.
+          acceptLoss: request.acceptLoss || !canRequest || slice.control !== undefined,
+          control: this.#into.controls.get(name) ?? null,
+        },
+      ];
     });
-    const loading = { warehouse, runId, fetchedAt, lost, read };
-    const outcomes: Outcome[] = [];
-    const loadedBatches = await loadBatches(
-      batches.map(({ batch }) => batch),
-      loading,
-    );
-    for (const [at, loaded] of loadedBatches.entries()) {
-      const { batch, target } = batches[at] ?? {};
-      if (batch === undefined || target === undefined) continue;
-      const { name: slice } = target.slice;
-      this.#into.targets.set(slice, withChanges(target, loaded.target));
-      const [from, into] = [batch.spooled.length, loaded.outcomes.length];
-      if (from !== into) emit({ type: 'windows_regrouped', slice, from, into });
-      outcomes.push(...loaded.outcomes);
+    const loadedBatches = await loadBatches(batches, { warehouse, runId, fetchedAt, lost, read });
+    for (const { outcomes, target } of loadedBatches) {
+      const { name } = target.slice;
+      const whole = this.#into.targets.get(name) ?? target;
+      this.#into.targets.set(name, withChanges(whole, target));
+      this.#regroup(name, bySlice.get(name)?.length ?? 0, outcomes.length);
     }
-    return outcomes;
+    return loadedBatches.flatMap(({ outcomes }) => outcomes);
   }
 
   /** Returns the windows to request in place of one without all of its answers. */
@@ -227,6 +217,9 @@ class WindowLoader {
       fail(failure, null, this.#run);
       return [];
     }
+    const configured = this.#run.slices.find(({ name }) => name === window.slice.name);
+    const refused = configured === undefined ? [] : refusedMetrics(window, failure, configured);
+    if (refused.length > 0) return this.#leaveOut(refused, window);
     this.#release(window);
     if (heavy.size > 0)
       return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
@@ -249,8 +242,24 @@ class WindowLoader {
     const others = this.#waiting.filter(({ window: { slice } }) => slice.name !== name);
     const from = 1 + this.#waiting.length - others.length;
     this.#waiting.splice(0, Infinity, ...others);
-    this.#run.emit({ type: 'windows_regrouped', slice: name, from, into: 0 });
+    this.#regroup(name, from, 0);
     return [];
+  }
+
+  /** Returns the windows to request in place of those of a slice that refused metrics are part of. */
+  #leaveOut(refused: readonly string[], window: Window): readonly PendingWindow[] {
+    const { name: slice } = window.slice;
+    const news = refused.filter((id) => !this.#refused.has(`${slice} ${id}`));
+    for (const id of news) this.#refused.add(`${slice} ${id}`);
+    if (news.length > 0)
+      warn({ code: 'METRIC_REFUSED', message: refusedText(news) }, slice, this.#run);
+    const from = [window];
+    for (const pending of this.#waiting.splice(0))
+      if (pending.window.slice.name === slice) from.push(pending.window);
+      else this.#waiting.push(pending);
+    const into = from.flatMap((each) => withoutMetrics(each, refused) ?? []);
+    this.#regroup(slice, from.length, into.length);
+    return into.map(unanswered);
   }
 
   /** Returns the windows to request in place of one that was not loaded. */
@@ -273,8 +282,19 @@ class WindowLoader {
       step = undivided(step.split);
     }
     if (step.kind === 'fail') return this.#fail(step.failure, window);
-    if (step.kind === 'not additive') await this.#stopSumming(step.metrics, step.spooled);
     if (step.kind === 'request') this.#emitAgain(window, step.because);
+    const { name, control } = window.slice;
+    const target = this.#into.targets.get(name);
+    if (step.kind === 'not additive' && target !== undefined) {
+      for (const metric of step.metrics) {
+        const message = `The rows' ${metric} did not add up to the service's total, and smaller requests returned no more rows: it is not additive here and no longer summed.`;
+        if (control === undefined) warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
+      }
+      const shown = { notAdditive: step.metrics, addsUp: [] };
+      const seenAt = requestedAtOf(step.spooled.answers);
+      const unsummed = await saveAdditivity(this.#run.warehouse, target, shown, seenAt);
+      this.#into.targets.set(name, unsummed);
+    }
     return [step.pending];
   }
 
@@ -295,6 +315,10 @@ class WindowLoader {
     }
   }
 
+  #regroup(slice: string, from: number, into: number): void {
+    if (from !== into) this.#run.emit({ type: 'windows_regrouped', slice, from, into });
+  }
+
   #emitAgain(window: Window, because: string): void {
     this.#run.emit({ type: 'window_asked_again', ...namesOf(window), because });
   }
@@ -305,11 +329,9 @@ class WindowLoader {
     if (unsized === undefined) return;
     this.#unsized.delete(slice.name);
     const { plan, held } = unsized;
-    if (held.length === 0) return;
     const windows = resized(plan, held, bytes / daysBetween(requested.start, requested.end));
     this.#waiting.push(...windows.map(unanswered));
-    const [from, into] = [held.length, windows.length];
-    this.#run.emit({ type: 'windows_regrouped', slice: slice.name, from, into });
+    this.#regroup(slice.name, held.length, windows.length);
   }
 
   /** Queues the other windows of a slice without an answer as they were planned. */
@@ -358,21 +380,6 @@ class WindowLoader {
     const boxes = new Set([...boxesOf(inParts), ...controlBoxesOf(inParts)].map(boxId));
     const answers = new Map([...divided.answers].filter(([id]) => boxes.has(id)));
     return [{ window: inParts, doubts, isConfirmation, round, answers }];
-  }
-
-  /** Saves that metrics do not add up in a slice, and warns of it. Its target no longer sums them. */
-  async #stopSumming(metrics: readonly string[], { window, answers }: Spooled): Promise<void> {
-    const { name } = window.slice;
-    const target = this.#into.targets.get(name);
-    if (target === undefined) return;
-    for (const metric of metrics) {
-      const message = `The rows' ${metric} did not add up to the service's total, and smaller requests returned no more rows: it is not additive here and no longer summed.`;
-      if (window.slice.control === undefined)
-        warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
-    }
-    const shown = { notAdditive: metrics, addsUp: [] };
-    const seenAt = requestedAtOf(answers);
-    this.#into.targets.set(name, await saveAdditivity(this.#run.warehouse, target, shown, seenAt));
   }
 }
 

@@ -18,6 +18,7 @@ import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query, type Readable } from '../support/contents.ts';
 import { type AccountLists, startAccount } from '../support/grown-account.ts';
 import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
+import { textWith } from '../support/matching.ts';
 import type { ScriptedServer } from '../support/scripted-server.ts';
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
@@ -174,4 +175,38 @@ test('of two metrics that differ by letter case alone the loaded one stays, else
   ]);
   const [daily] = (await status(config, { asOf: night(2) })).slices;
   expect(daily?.metrics.map(({ metric }) => metric)).toEqual(await metricColumns(config));
+});
+
+test('a metric that only a star stands for, and that reports refuse by name, costs its slice no night and is told once; one that is stated fails', async () => {
+  const config = await configured(['installs', '*_events']);
+  const warned = async (): Promise<string[]> =>
+    column(
+      readable(config),
+      "select message from ripen.warnings where code = 'METRIC_REFUSED' order by seen_at",
+    );
+  const reports = (): number =>
+    server.received.filter(({ path }) => path.endsWith('/report')).length;
+  expect(await syncOn(config, 0)).toMatchObject({ failures: [] });
+  lists.events = ['a_events', 'b_events', 'new event_events'];
+  lists.refused = ['new event_events'];
+  expect(await syncOn(config, 1)).toMatchObject({ failures: [] });
+  expect(await warned()).toEqual([textWith('lists new event_events, and refuses')]);
+  const days = 'select count(*)::integer as days, count(a_events)::integer as a from daily';
+  expect(await query(readable(config), days)).toEqual([{ days: 11, a: 11 }]);
+  const planned = await plan(config, { asOf: night(2) });
+  expect(planned.slices[0]?.reasons['metric added']).toBeUndefined();
+  const before = reports();
+  expect(await syncOn(config, 2)).toMatchObject({ failures: [] });
+  expect(reports()).toBe(before + 1);
+  expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
+  expect(await warned()).toHaveLength(1);
+
+  lists.refused = ['new event_events', 'a_events'];
+  expect(await syncOn(config, 3)).toMatchObject({ failures: [] });
+  expect(await warned()).toEqual([expect.anything(), textWith('lists a_events, and refuses')]);
+  expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
+
+  const stated = await configured(['installs', 'a_events']);
+  const { failures } = await syncOn(stated, 4);
+  expect(failures.map(({ code }) => code)).toContain('SOURCE_REFUSED');
 });

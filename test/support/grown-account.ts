@@ -14,6 +14,8 @@ export interface AccountLists {
   events: readonly string[];
   /** Ages of the cohort metrics, `d0`. */
   readonly ages: readonly string[];
+  /** Listed metrics that no report may name. */
+  refused?: readonly string[];
 }
 
 /** The lists may be changed between two requests. */
@@ -78,6 +80,9 @@ function replyTo({ path, query }: Received, lists: AccountLists): Reply {
   if (!path.endsWith('/report'))
     return json({ data: { items: [], paging: { cursors: {} } } }, { headers });
   const metrics = (query.get('metrics') ?? '').split(',');
+  const refused = metrics.find((name) => lists.refused?.includes(name) === true);
+  if (refused !== undefined)
+    return json({ error_desc: `Unsupported metric: ${refused}.` }, { status: 400, headers });
   const labels = (query.get('dimensions') ?? '')
     .split(',')
     .filter((name) => name !== 'day' && name !== 'hour');

@@ -1,0 +1,64 @@
+/**
+ * Metrics that only a star stands for, and that the service lists but refuses in reports, by name: they cost their slice no
+ * night. It is loaded without them, which is told, and stays so for a month unless it was loaded with them before.
+ */
+
+import * as z from 'zod';
+
+import type { Failure } from '../errors.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { isMetricItem } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
+import { type Window, windowOf } from '../model/window.ts';
+import { statement, timestamp } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+/** How long a metric that was refused is left out. */
+const REFUSED_DAYS = 30;
+
+const wordsOf = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
+const names = (text: string, metric: string): boolean => wordsOf(text).includes(wordsOf(metric));
+
+/** Returns the metrics of a window that the refusal names and that its slice as configured does not. */
+export function refusedMetrics({ slice }: Window, { code, message }: Failure, configured: Slice) {
+  if (code !== 'SOURCE_REFUSED') return [];
+  const refused = slice.metrics.filter(
+    (id) => names(message, id) && !configured.metrics.includes(id),
+  );
+  return refused.length < slice.metrics.length ? refused : [];
+}
+
+/** Returns a window without some metrics; null if it was due for a metric alone, or has no other. */
+export function withoutMetrics(window: Window, refused: readonly string[]): Window | null {
+  const { slice, fingerprint, periods, parts } = window;
+  const metrics = slice.metrics.filter((id) => !refused.includes(id));
+  if (metrics.length === slice.metrics.length) return window;
+  const isDue = periods.some(({ reason }) => reason !== 'metric added' && reason !== 'between');
+  return isDue && metrics.length > 0
+    ? windowOf({ ...slice, metrics }, fingerprint, periods, parts)
+    : null;
+}
+
+export const refusedText = (refused: readonly string[]): string =>
+  `The service lists ${refused.join(', ')}, and refuses reports with it. Only a pattern of the slice stands for it, so that it is left out.`;
+
+const toldRow = z.object({ slice: z.string(), message: z.string(), loaded: z.array(z.string()) });
+
+/** Returns a function for the metrics that the stars of a slice may stand for. */
+export async function starCandidates(
+  warehouse: Warehouse,
+  catalog: Catalog,
+  planAt: Date,
+): Promise<(slice: string) => readonly string[]> {
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  const since = timestamp(new Date(planAt.getTime() - REFUSED_DAYS * MS_PER_DAY));
+  const told = await warehouse.rows(statement('catalog/refused_metrics'), [since], toldRow);
+  return (name) =>
+    listed.filter((id) =>
+      told.every(
+        ({ slice, message, loaded }) =>
+          slice !== name || loaded.includes(id) || !names(message, id),
+      ),
+    );
+}
