@@ -1,6 +1,5 @@
 /**
- * Civil days and fixed UTC offsets: the only place that does date arithmetic. A `Day` has no zone, a `Date` is an instant, and
- * the `UtcOffset` between them knows no daylight saving. Nothing here reads the host's time zone.
+ * The only place that does date arithmetic. A `Day` has no zone, a `Date` is an instant. Nothing reads the host's time zone.
  */
 
 // Single functions and a date class without formatting: all of date-fns would take a third of a command's start time.
@@ -43,7 +42,7 @@ export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): D
 
 export const isWithin = (of: Day, { start, end }: DayInterval): boolean => start <= of && of < end;
 
-/** Returns the union of intervals, in order of time: those that touch or overlap become one. */
+/** Merges those that touch or overlap, in order of time. */
 export function unionOf(intervals: readonly DayInterval[]): DayInterval[] {
   const ranges: { start: Day; end: Day }[] = [];
   for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
@@ -56,7 +55,6 @@ export function unionOf(intervals: readonly DayInterval[]): DayInterval[] {
 }
 
 export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
-/** By number. */
 export const weekdayNames = [
   'sunday',
   'monday',
@@ -70,14 +68,12 @@ export const weekdayNames = [
 /** As in `Date.getUTCDay`. */
 export type WeekStart = (typeof weekdays)[number];
 
-/** The weekday of a day. */
 export function weekdayOf(of: Day): WeekStart {
   return weekdays[new Date(`${of}T00:00:00Z`).getUTCDay()] ?? 0;
 }
 
 export const MS_PER_DAY = 86_400_000;
 
-/** Reads a day stated as `YYYY-MM-DD`. */
 export function parseDay(text: string): Day | null {
   return isDay(text) ? text : null;
 }
@@ -97,21 +93,21 @@ const knownDays = new Map<number, Day>();
 
 const msOf = (of: Day): number => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 
-/** As `parseDay`, for text of the program itself. Throws a RangeError. */
+/** For text of the program itself. Throws a RangeError. */
 export function day(text: string): Day {
   const parsed = parseDay(text);
   if (parsed === null) throw new RangeError(`Not a date of the form YYYY-MM-DD: ${text}`);
   return parsed;
 }
 
-/** Reads an offset stated as `+HH:MM` or `-HH:MM`, at most 14:00 either way. */
+/** At most 14:00 either way. */
 export const parseUtcOffset = (text: string): UtcOffset | null => (isUtcOffset(text) ? text : null);
 
 function isUtcOffset(text: string): text is UtcOffset {
   return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
 }
 
-/** As `parseUtcOffset`, for text of the program itself. Throws a RangeError. */
+/** For text of the program itself. Throws a RangeError. */
 export function utcOffset(text: string): UtcOffset {
   if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
   return text;
@@ -148,12 +144,12 @@ export function startOfDayAt(of: Day, offset: UtcOffset): Date {
   return new Date(msOf(of) - offsetMs(offset));
 }
 
-/** Returns the days from a civil day to the day on which an instant falls in an offset. */
+/** Counts to the day on which an instant falls in an offset. */
 export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
   return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
 }
 
-/** Returns the last day, as requests state it. Throws a RangeError if the interval is empty. */
+/** As requests state it. Throws a RangeError if the interval is empty. */
 export function lastDay(interval: DayInterval): Day {
   if (interval.end <= interval.start) throw new RangeError('An empty interval has no last day.');
   return addDays(interval.end, -1);

@@ -2,7 +2,6 @@
 
 import { formatDecimal, parseDecimal } from './column-type.ts';
 
-/** Strings, brackets and bare words. The rest adds no meaning. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+/g;
 
 /**

@@ -7,7 +7,6 @@ const text = z.string().transform((value) => value.toWellFormed());
 
 /** Every field but `id` may be empty. */
 export const catalogItem = z.object({
-  /** The filter name that lists it. */
   filter: z.string(),
   id: text,
   name: text,
@@ -16,7 +15,6 @@ export const catalogItem = z.object({
   /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`, or another. */
   formatting: text,
   description: text,
-  /** Any other fields, as a JSON object. */
   attributes: text.nullish(),
 });
 

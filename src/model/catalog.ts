@@ -12,7 +12,6 @@ export const metricFilterNames = [
   'etl_metrics',
 ] as const;
 
-/** Views under their own names. Their ids are values in report rows or filters. */
 const valueFilterNames = [
   'apps_network',
   'countries',
@@ -52,7 +51,6 @@ export const catalogFilters = [
 
 export type CatalogFilter = (typeof catalogFilters)[number];
 
-/** Table and views in `main`. `partners` is the campaign API's list, which states more. */
 export const catalogTables = [
   'metrics',
   'dimensions',

@@ -1,20 +1,18 @@
 /** Exact numbers: decimals as the service writes them, never through a float, their column types, and lossless widening. */
 
-/** Digits before and after the point. */
+/** Before and after the point. */
 interface Digits {
   readonly whole: number;
   readonly fraction: number;
 }
 
 /**
- * The type of a metric's column, with the digits that all its numbers may have. A new kind is added to this file, and to its
- * cells in `extract/columns`: `number-column.ts` and `parquet-file.ts`.
+ * A new kind is added here and to its cells, `number-column.ts` and `parquet-file.ts`. All its numbers may have these digits.
  */
 export interface ColumnType extends Digits {
   readonly kind: 'BIGINT' | 'DOUBLE' | 'DECIMAL';
 }
 
-/** As settings state them. */
 export const columnTypeNames = 'BIGINT, DOUBLE or DECIMAL(p,s)';
 export const columnTypeForm = /^(BIGINT|DOUBLE|DECIMAL\(\d{1,2}, ?\d{1,2}\))$/;
 
@@ -35,22 +33,18 @@ export const decimalType = (width: number, scale: number): ColumnType => {
 };
 export const MONEY = decimalType(FAST_DIGITS, 6);
 
-/** Whether a column holds numbers as they are stated. */
 export const isExact = ({ kind }: ColumnType): boolean => kind !== 'DOUBLE';
 
-/** Whether a column is made for counts. */
 export const isOfCounts = ({ kind }: ColumnType): boolean => kind === 'BIGINT';
 
-/** Whether the sums of a column must be taken as BIGNUM integers. */
 export const isSummedWide = (type: ColumnType): boolean =>
   isExact(type) && type.whole + type.fraction > MAX_SUMMED_DIGITS;
 
-/** Returns SQL text: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
 export function formatColumnType({ kind, whole, fraction }: ColumnType): string {
   return kind === 'DECIMAL' ? `DECIMAL(${whole + fraction},${fraction})` : kind;
 }
 
-/** Reads the type that SQL text names. Returns null if metrics are not stored in that type. */
+/** Returns null if metrics are not stored in that type. */
 export function parseColumnType(text: string): ColumnType | null {
   const upper = text.toUpperCase().replaceAll(' ', '');
   if (upper === 'BIGINT') return BIGINT;
@@ -61,7 +55,7 @@ export function parseColumnType(text: string): ColumnType | null {
   return width >= 1 && width <= MAX_DIGITS && scale <= width ? decimalType(width, scale) : null;
 }
 
-/** Returns the type by which every engine reads numbers of a type of the warehouse. Null for values other than numbers. */
+/** Returns the type that every engine reads. Null for values other than numbers. */
 export function publishedNumber(type: string): string | null {
   if (type === 'HUGEINT') return formatColumnType(decimalType(MAX_DIGITS, 0));
   return type === 'INTEGER' || parseColumnType(type) !== null ? type : null;
@@ -84,7 +78,7 @@ export function haveCommonType(types: readonly ColumnType[]): boolean {
   return Math.max(...whole) + Math.max(...fraction) <= MAX_DIGITS;
 }
 
-/** Returns DOUBLE, which holds the nearest, if no exact type holds every value. */
+/** Returns DOUBLE if no exact type holds every value. */
 export function commonType([first, ...others]: readonly [ColumnType, ...ColumnType[]]): ColumnType {
   if (!haveCommonType([first, ...others])) return DOUBLE;
   return others.reduce((sofar, type) => widen(sofar, type) ?? DOUBLE, first);
@@ -92,9 +86,7 @@ export function commonType([first, ...others]: readonly [ColumnType, ...ColumnTy
 
 interface Decimal {
   readonly negative: boolean;
-  /** Without leading zeros, so empty for a magnitude below one. */
   readonly whole: string;
-  /** Without trailing zeros. */
   readonly fraction: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Control totals: what the service states for each value of the date dimension and metric, without any other dimension. One
- * light report serves all slices whose totals mean the same. It is an internal slice, read, proven and split like any other.
+ * Control totals, which one internal slice reads for all slices whose totals mean the same: read, proven and split like any
+ * other.
  */
 
 import * as z from 'zod';
@@ -22,7 +22,6 @@ import { hasRoom, isFiltered } from './window.ts';
 
 export interface Control {
   readonly slice: Slice;
-  /** The slices whose totals it states. */
   readonly members: readonly Slice[];
 }
 
@@ -30,8 +29,8 @@ export interface Control {
 const ordering: ReadonlySet<string> = new Set(['sort', 'index', 'limit']);
 
 /**
- * Groups slices of equal grain, filters, parameters and headers. A filter of a metric limits grouped rows, so that a slice with
- * one has no totals without its dimensions, nor has one without a date dimension, or whose filters no address holds.
+ * Groups slices by what their totals mean. A filter of a metric limits grouped rows: such a slice has none, nor one without
+ * date.
  */
 export function controlsOf(slices: readonly Slice[]): Control[] {
   const groups = new Map<string, [Slice, ...Slice[]]>();
@@ -74,7 +73,7 @@ export function controlsOf(slices: readonly Slice[]): Control[] {
   });
 }
 
-/** Returns the name of a slice's control totals. It contains a hyphen, so that no configured slice has it. */
+/** Contains a hyphen, so that no configured slice has it. */
 export function controlName(slice: Slice): string | null {
   const { grain, headers, weekStartsOn } = slice;
   if (grain === null || isFiltered({ slice })) return null;
@@ -86,14 +85,13 @@ export function controlName(slice: Slice): string | null {
 const parametersOf = ({ parameters }: Slice): Slice['parameters'] =>
   Object.fromEntries(Object.entries(parameters).filter(([name]) => !ordering.has(name)));
 
-/** A member with its metrics and what is stored of it. */
 interface ControlledSlice {
   readonly slice: Slice;
   readonly metrics: readonly Metric[];
   readonly stored: readonly Pick<Period, 'requested'>[];
 }
 
-/** Returns the days that some member covers and that may still change, or are at most `controlMs` old. */
+/** Returns the days that a member covers and that may still change, or are at most `controlMs` old. */
 export function controlledDays(
   members: readonly ControlledSlice[],
   controlMs: number,
@@ -130,10 +128,8 @@ export const movedTotal = z.object({
 
 export type Moved = Readonly<z.infer<typeof movedTotal>>;
 
-/** What the control totals of a night show of a slice. */
 export interface ControlEvidence {
   readonly moved: readonly Moved[];
-  /** Metrics most of whose final totals moved in several nights running. */
   readonly restless: ReadonlySet<string>;
   /** Windows that could not be loaded in the last weeks. */
   readonly failed: readonly { readonly first: Day; readonly last: Day; readonly at: Date }[];

@@ -8,7 +8,7 @@ export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as c
 
 export const AGE_SLOT = '{age}';
 
-/** The age replaces the slot in a key, or is appended. A key that ends with `_{age}` is the same cohort as one without that. */
+/** A key that ends with `_{age}` is the same cohort as one without that. */
 export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>): CubeMetric[] {
   return Object.entries(cohorts).flatMap(([key, ages]) =>
     ages.map((age) => ({
@@ -22,7 +22,7 @@ export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>
 
 const RANGE = /^([dwm])(\d{1,3})\.\.\1(\d{1,3})$/;
 
-/** Reads `d7` or `d0..d120`, both ends included. Returns null for any other text or a reversed range. */
+/** Reads `d7` or `d0..d120`, both ends included. */
 export function agesIn(text: string): string[] | null {
   const [, unit, first, last] = RANGE.exec(text) ?? [];
   if (unit === undefined) return parseAge(text) === null ? null : [text];
@@ -34,7 +34,7 @@ export function agesIn(text: string): string[] | null {
   return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
 }
 
-/** Groups metrics as the ledger records them: by age in a cube, together in any other slice. */
+/** By age in a cube, together in any other slice. */
 export function metricsByAge<T extends { readonly id: string }>(
   slice: Pick<Slice, 'cube'>,
   metrics: readonly T[],
@@ -44,7 +44,6 @@ export function metricsByAge<T extends { readonly id: string }>(
   return new Map(Array.from(ages, (age) => [age, metrics.filter(({ id }) => ageOf(id) === age)]));
 }
 
-/** Returns the age under which the ledger records a metric (default: empty). */
 export function ageIn({ cube }: Pick<Slice, 'cube'>): (metric: string) => string {
   const ages = new Map(cube?.map(({ metric, age }) => [metric, age]));
   return (metric) => ages.get(metric) ?? '';

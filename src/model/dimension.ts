@@ -1,4 +1,4 @@
-/** The service's dimensions (service-interface: Report response, Dimensions), and which of them are dates. */
+/** The service's dimensions (service-interface: Report response, Dimensions). */
 
 /** From the finest to the coarsest. */
 export const dateDimensions = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;

@@ -5,7 +5,7 @@ const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** A timer set for longer than these 24.8 days fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Aborts after a time. A listener keeps the signal: Node 20 collects one to which only `AbortSignal.any` refers. */
+/** Has a listener, as Node 20 collects a signal to which only `AbortSignal.any` refers. */
 export function timeoutSignal(ms: number): AbortSignal {
   const signal = AbortSignal.timeout(Math.min(MAX_TIMER_MS, Math.ceil(ms)));
   signal.addEventListener('abort', () => {});
@@ -22,7 +22,6 @@ export function parseDuration(text: string): number | null {
   return entry === undefined ? null : Math.round(Number(count) * entry[1]);
 }
 
-/** Formats a duration in the largest unit that divides it. */
 export function formatDuration(ms: number): string {
   for (const [unit, size] of Object.entries(unitMs).toReversed()) {
     if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;

@@ -6,10 +6,7 @@ import { type Day, day, daysBetween, MS_PER_DAY, spanOf } from './calendar.ts';
 import type { Slice } from './slice.ts';
 import { hasRoom, ownValues, type Part, valuesOf } from './window.ts';
 
-/**
- * `proven` by the service's totals. `unverifiable` if none adds up or all agree only within rounding. `unproven` if something
- * speaks against it but the slice loads the answer all the same.
- */
+/** `unverifiable` if no total adds up or all agree only within rounding. `unproven` if something speaks against it. */
 export const verdicts = ['proven', 'unverifiable', 'unproven'] as const;
 
 export type CompletenessVerdict = (typeof verdicts)[number];
@@ -21,14 +18,9 @@ export type PeriodState = (typeof periodStates)[number];
 
 const days = z.object({ start: z.string().transform(day), end: z.string().transform(day) });
 
-/**
- * The columns of `ripen.periods` but for the key of its table: `fetchedAt` is the column `fetched_at`. A column that older rows
- * lack has a default.
- */
+/** The columns of `ripen.periods` but for the key of its table. One that older rows lack has a default. */
 export const periodColumns = z.object({
-  /** The whole calendar bucket: `start_day`, `end_day`. */
   bucket: days,
-  /** The days of it inside the date period: `requested_start`, `requested_end`. */
   requested: days,
   /** Of the cohorts in a cube, otherwise empty. */
   age: z.string(),
@@ -36,39 +28,33 @@ export const periodColumns = z.object({
   fetchedAt: z.date(),
   rows: z.number(),
   rejected: z.number(),
-  /** Consecutive runs whose answer had no rows for it. */
   emptyRuns: z.number(),
   verdict: z.enum(verdicts),
   /** Null unless the answer was computed before it was requested. */
   computedAt: z.date().nullable(),
-  /** Metrics that the answer calls immature. */
   immature: z.array(z.string()).nullable(),
   endsAt: z.date(),
   whole: z.boolean(),
   state: z.enum(periodStates),
   /** The instant that counts as the fetch for finality. Null if nothing of the period can be final. */
   trustedAt: z.date().nullable(),
-  /** From when new values can be expected. */
   nextRefreshAt: z.date().nullable(),
 });
 
-/** A row of `ripen.periods`, and what planning reads of its load. */
+/** With what planning reads of its load. */
 export interface PeriodRecord extends Readonly<z.infer<typeof periodColumns>> {
   /** `fetchedAt` may be a stated as-of instant instead. */
   readonly requestedAt: Date;
   readonly metrics: readonly string[];
 }
 
-/** What a fetch brought of a period. The rest of its record follows from it. */
 export type FetchedPeriod = Omit<
   PeriodRecord,
   'endsAt' | 'whole' | 'state' | 'trustedAt' | 'nextRefreshAt'
 >;
 
-/** How much one request may cover, learned from requests that were too heavy. */
 export interface LearnedSize {
   readonly maxDays: number | null;
-  /** Parts into which a single period had to be divided. */
   readonly parts: readonly Part[] | null;
   readonly learnedAt: Date;
 }
@@ -78,16 +64,13 @@ const SIZE_KEPT_MS = 7 * MS_PER_DAY;
 
 export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() - SIZE_KEPT_MS);
 
-/** Returns the size that a run requests at first, if one was learned in the last 7 days. */
+/** Returns null if none was learned in the last 7 days. */
 export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize | null {
   const size = table?.size ?? null;
   return size !== null && size.learnedAt > sizesKeptSince(planAt) ? size : null;
 }
 
-/**
- * Returns the parts that a run requests at first. Undefined if none were learned, if they have no room for a metric that was
- * added, or if they lack values of the slice's own list, as those that were learned without a lost app do.
- */
+/** Undefined if none were learned, one has no room for an added metric, or they lack values of the slice's own list. */
 export function learnedParts(
   slice: Slice,
   table: SliceTable | null,
@@ -107,16 +90,16 @@ export function learnedParts(
 export interface SliceTable {
   readonly fingerprint: string;
   readonly state: 'live' | 'building';
-  /** The name of its control totals: tables with the same one select the same rows. */
+  /** The name of its control totals. Tables with the same one select the same rows. */
   readonly control?: string | null;
   readonly size: LearnedSize | null;
   /** By first day of the bucket. For a cube: all its ages combined, by `periodsTogether`. */
   readonly periods: ReadonlyMap<Day, PeriodRecord>;
-  /** Of a cube: each age by itself, by first day of the bucket. */
+  /** Only of a cube. */
   readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, PeriodRecord>>;
 }
 
-/** Returns what is stored of a period under an age, which is empty for a slice that is no cube. */
+/** The age is empty for a slice that is no cube. */
 export function storedAt(
   table: SliceTable | null,
   age: string,
@@ -125,7 +108,6 @@ export function storedAt(
   return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 }
 
-/** Combines the ages of a cube into one record per period, in order. */
 export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, PeriodRecord> {
   const byStart = new Map<Day, [PeriodRecord, ...PeriodRecord[]]>();
   for (const periods of ages.values()) {
@@ -184,14 +166,13 @@ export function tableOf({ live, building }: SliceLedger, fingerprint: string): S
   return [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;
 }
 
-/** Returns every period of the live table and of a fingerprint's own table, which ends up with all of them. */
+/** With a fingerprint's own table, which ends up with all periods of the live one. */
 export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodRecord[] {
   const own = tableOf(ledger, fingerprint);
   const tables = own === ledger.live ? [ledger.live] : [ledger.live, own];
   return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
 }
 
-/** Average rows per day in the loaded periods that have rows. */
 export function rowsPerDay(table: SliceTable | null): number | null {
   const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
   const days = periods.reduce(

@@ -4,7 +4,6 @@ export interface Partner {
   /** Decimal text of the integer on the wire, as reports have it. */
   readonly id: string;
   readonly displayName: string;
-  /** Null if the service does not state it. */
   readonly supportsCostData: boolean | null;
 }
 
@@ -29,7 +28,6 @@ export interface Link {
   readonly impressionUrl: string | null;
 }
 
-/** As an answer states it. */
 export type StatedLink = Pick<Link, 'token' | 'level'> & {
   readonly [Field in Exclude<keyof Link, 'token' | 'level'>]: Link[Field] | undefined;
 };

@@ -1,4 +1,4 @@
-/** Maturity: when a cell is final, and when a period is due. Pure: slice, ledger and clock are arguments. */
+/** When a cell is final, and when a period is due. Pure. */
 
 import { addDays, lastDay, MS_PER_DAY, startOfDayAt } from './calendar.ts';
 import type { FetchedPeriod, PeriodRecord, PeriodState } from './ledger.ts';
@@ -12,7 +12,6 @@ export const milestoneAges: readonly number[] = [1, 2, 3, 4, 5, 7, 10, 14];
 
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
-/** Consecutive runs after which an empty answer is accepted. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
 
 function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): number | null {
@@ -23,7 +22,6 @@ export function isDoubtfullyEmpty({ emptyRuns }: Pick<FetchedPeriod, 'emptyRuns'
   return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
-/** Returns the record of a fetched period, which states what follows from the fetch for some metrics. */
 export function recordOf(
   fetched: FetchedPeriod,
   metrics: readonly Metric[],
@@ -39,7 +37,6 @@ export function recordOf(
   };
 }
 
-/** Returns the instant that finality takes for a period's fetch. */
 export function trustedAt(fetched: FetchedPeriod): Date | null {
   const isSound =
     isWhole(fetched) &&
@@ -49,12 +46,11 @@ export function trustedAt(fetched: FetchedPeriod): Date | null {
   return isSound ? computedAt(fetched.fetchedAt, fetched.computedAt) : null;
 }
 
-/** Returns when values were computed: at their fetch, or earlier if the answer states so. */
 export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
   return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
 }
 
-/** Returns the metrics whose stored cells are final. A metric that the load lacked is not stored. */
+/** A metric that the load lacked is not stored. */
 export function finalMetrics(
   fetched: FetchedPeriod,
   metrics: readonly Metric[],
@@ -88,13 +84,13 @@ export function stateOf(
   return finalMetrics(fetched, metrics, slice).length === metrics.length ? 'final' : 'maturing';
 }
 
-/** When one more fetch is worth it, in milliseconds: as each metric becomes final, or its lifetime ends. */
+/** As each metric becomes final, or its lifetime ends. */
 function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): number[] {
   const end = endAt.getTime() + slice.settleMs;
   return metrics.map(({ horizonMs }) => end + (horizonMs ?? slice.lifetimeMs));
 }
 
-/** As `settlingMs`, for cells not final because of their answer: milestones after they would be, and the lifetime's end. */
+/** For cells not final because of their answer: milestones after they would be, and the lifetime's end. */
 function retriesMs(
   endAt: Date,
   metrics: readonly Metric[],
@@ -118,7 +114,7 @@ function retriesMs(
 const agesOf = ({ refresh }: Settling): readonly number[] =>
   typeof refresh === 'string' ? milestoneAges : refresh;
 
-/** Returns why a loaded period is due at an instant. A period that was fetched later is never due. */
+/** A period that was fetched later is never due. */
 export function dueReason(
   period: Period,
   loaded: FetchedPeriod,
@@ -158,7 +154,7 @@ export function dueReason(
     : null;
 }
 
-/** Returns the instant from which new values are expected. Open and `nightly` maturing periods refresh earlier. */
+/** From when new values are expected. Open and `nightly` maturing periods refresh earlier. */
 export function nextRefreshAt(
   fetched: FetchedPeriod,
   metrics: readonly Metric[],

@@ -1,13 +1,12 @@
 /**
- * The documented metrics: the table `config/metrics.csv`, and which of its forms a metric's id has. A form is an id with slots:
- * `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what their own rows list.
+ * The table `config/metrics.csv`. A form is an id with slots: `{event}` and `{metric}` stand for any text, `{number}` for
+ * digits, `{period}` and `{source}` for what their own rows list.
  */
 
 import { readFileSync } from 'node:fs';
 
 /**
- * Days after a period's end in which values may change (documented: how numbers move). Null is for ever. A cohort must also reach
- * its age, and a computed metric waits for its parts.
+ * Documented: how numbers move. Null is for ever. A cohort must also reach its age, and a computed metric waits for its parts.
  */
 const kindDays = {
   plain: 7,
@@ -34,21 +33,19 @@ export interface CohortAge {
 export interface DocumentedMetric {
   readonly form: string;
   readonly kind: MetricKind;
-  /** Days after a period's end in which its values may change. Null is for ever. */
+  /** After a period's end. Null is for ever. */
   readonly horizonDays: number | null;
-  /** Days after a period's end until its total can be compared from night to night. Null if it grows forever. */
+  /** Until its total can be compared from night to night. */
   readonly comparableDays: number | null;
-  /** The part of a computed metric that becomes final last, or the metric itself. */
+  /** The part that becomes final last, or the metric itself. */
   readonly latest: string;
   readonly addsUp: boolean;
-  /** In the service's words. */
   readonly unit: string;
   readonly age: CohortAge | null;
-  /** What an amount that adds up is; null for other metrics, and for one of both, such as a profit. */
+  /** Null also for one of both, such as a profit. */
   readonly flow: MoneyFlow | null;
 }
 
-/** Whether a unit of the documents, or a formatting of the catalog, is one of money. */
 export const isMoney = (unit: string): boolean => unit.startsWith('money');
 
 export type MoneyFlow = 'spend' | 'revenue';
@@ -56,7 +53,7 @@ export type MoneyFlow = 'spend' | 'revenue';
 interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
   /** Parts, separated by `; `, or in a ratio by ` / `, which a factor may precede. */
   readonly computedFrom: string;
-  /** The only catalog list whose ids have this form, or empty if all lists count. */
+  /** Empty if all catalog lists count. */
   readonly onlyIn: string;
   readonly pattern: RegExp;
   readonly end: string;
@@ -109,10 +106,7 @@ export const documentedForms: readonly Form[] = rows
     };
   });
 
-/**
- * A metric in no list has the list null. An id may have several forms, as events can have any name: then the latest horizon
- * counts, and it adds up only if all forms do.
- */
+/** An id may have several forms: then the latest horizon counts, and it adds up only if all forms do. */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const matches = documentedForms
     .filter(
@@ -133,7 +127,7 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
 
 const finite = (days: number): number | null => (days === Infinity ? null : days);
 
-/** Returns null for an id of another form, an age beyond the longest, and a part of no documented form. */
+/** Also null for a part of no documented form. */
 function inForm(
   id: string,
   { form, kind, unit, addsUp, computedFrom, pattern }: Form,
@@ -180,7 +174,7 @@ function inForm(
   };
 }
 
-/** What money of a kind is. Frameworks state both, in estimates. */
+/** Frameworks state both, in estimates. */
 const kindFlows = {
   plain: 'revenue',
   cohort: 'revenue',
@@ -212,7 +206,7 @@ function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]):
   return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
 }
 
-/** Reads `d7`. Returns null for other text and beyond the service's longest age. */
+/** Returns null beyond the service's longest age. */
 export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
   const ageUnit = ageUnits.find(({ unit }) => text.startsWith(unit));
   const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;

@@ -1,6 +1,6 @@
 /**
- * What ripen knows of a metric: how long its values may change, whether they add up, and its type. The slice's settings come
- * first, then the documentation. The catalog states formatting. Without a documented form or stated horizon, it is never final.
+ * How long a metric's values may change, whether they add up, and its type. Settings come before documentation. Without a
+ * documented form or stated horizon it is never final.
  */
 
 import { MS_PER_DAY } from './calendar.ts';
@@ -18,14 +18,12 @@ import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, isMoney, type MetricKind } from './metric-forms.ts';
 import type { Slice } from './slice.ts';
 
-/** How it is known whether a metric adds up: from the configuration, documentation, answers, or only its values' formatting. */
 type Additivity = 'stated' | 'documented' | 'seen' | 'assumed';
 
-/** Whether it is certain how a metric adds up. A name or earlier answers do not make it certain: an answer may refute them. */
+/** An answer may refute a name or earlier answers. */
 export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>): boolean =>
   additivity === 'stated' || additivity === 'documented';
 
-/** Metrics of a slice that are only assumed to add up, and whether their rows were seen to do so. */
 export type SeenAdditivity = ReadonlyMap<string, boolean>;
 
 export interface Metric {
@@ -33,22 +31,18 @@ export interface Metric {
   readonly kind: MetricKind | 'unknown';
   /** How long after a period ends the value may still change. Null is forever. */
   readonly horizonMs: number | null;
-  /** How long after a period ends its total is compared from night to night. */
   readonly comparableMs: number | null;
-  /** The source of the horizon, as text for people. */
+  /** For people. */
   readonly horizonFrom: string;
-  /** The age of its cohorts, and its name without the age. */
   readonly cohort: CohortAge | null;
-  /** Whether values add up over rows, as ratios, averages and distances do not. */
   readonly additive: boolean;
-  /** How `additive` is known. */
   readonly additivity: Additivity;
-  /** Whether its values are counts, even if its column was widened. */
+  /** Even if its column was widened. */
   readonly isCount: boolean;
   readonly type: ColumnType;
 }
 
-/** Every metric's item by id, from the most specific list that has it, as that one knows best what it is. */
+/** From the most specific list that has it. */
 export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
   const fromLeastSpecific = metricFilterNames.toReversed();
   const items = fromLeastSpecific.flatMap((name) =>
@@ -57,7 +51,6 @@ export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
   return new Map(items.map((item) => [item.id, item]));
 }
 
-/** Whether an item is a metric that a report can request. */
 export function isMetricItem(item: CatalogItem): boolean {
   return metricFilterNames.some((filter) => filter === item.filter);
 }
@@ -65,7 +58,6 @@ export function isMetricItem(item: CatalogItem): boolean {
 const countedFormattings = new Set(['integer', 'money', 'money_precise']);
 const singleFormattings = new Set(['percent', 'select', 'string']);
 
-/** Returns the metric as documented, with what its catalog item states of its values. */
 export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   const documented = documentedMetric(id, item?.filter ?? null);
   const formatting = item?.formatting || (documented?.unit ?? 'decimal');
@@ -100,13 +92,12 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   };
 }
 
-/** Whether a metric is known to add up before any catalog is read, from the slice's settings or the documentation. */
+/** Before any catalog is read. */
 export function addsUpCertainly(slice: Pick<Slice, 'additive'>, id: string): boolean {
   if (Object.hasOwn(slice.additive, id)) return slice.additive[id] === true;
   return documentedMetric(id, null)?.addsUp === true;
 }
 
-/** Returns a slice's metrics with what the slice states and what was seen of them. */
 export function metricsOf(
   slice: Slice,
   catalog: Catalog,
@@ -134,10 +125,8 @@ export function metricsOf(
   });
 }
 
-/** Names in a message: more make it longer, not clearer. */
 const MAX_NAMES = 3;
 
-/** The message that metrics have no documented form and no stated horizon. */
 export function unknownFormsText(
   metrics: readonly Metric[],
   { lifetimeMs }: Pick<Slice, 'lifetimeMs'>,
@@ -151,7 +140,7 @@ export function unknownFormsText(
   return `${ids.slice(0, MAX_NAMES).join(', ')}${more} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
 }
 
-/** Whether a name matches a glob, in which `*` stands for any text and `?` for one character. */
+/** `*` stands for any text, `?` for one character. */
 export function globMatches(pattern: string, name: string): boolean {
   const source = pattern
     .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)

@@ -1,7 +1,4 @@
-/**
- * Periods, the calendar buckets by which freshness is recorded, and coverage, the periods that a slice must have. Pure. Once
- * loaded, a period stays covered after a rolling date period has passed it or the configuration has changed.
- */
+/** Periods, the calendar buckets by which freshness is recorded, and coverage, which keeps what was loaded. Pure. */
 
 import {
   bucketOf,
@@ -25,9 +22,7 @@ type Dated = Pick<Slice, 'datePeriod' | 'utcOffset' | 'weekStartsOn'>;
 type Covering = Dated & Pick<Slice, 'grain' | 'retainDays'>;
 
 export interface Period {
-  /** The whole calendar bucket, which a load replaces. */
   readonly bucket: DayInterval;
-  /** The days of the bucket inside the date period, which are requested. */
   readonly requested: DayInterval;
 }
 
@@ -42,7 +37,7 @@ export function endOf(period: Period, offset: UtcOffset): Date {
   return startOfDayAt(period.bucket.end, offset);
 }
 
-/** Returns days since the period's last day, 0 or less until it is over. */
+/** 0 or less until it is over. */
 export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
   return daysUntil(period.bucket.end, at, offset) + 1;
 }
@@ -62,13 +57,12 @@ export function resolveDatePeriod(slice: Dated, planAt: Date): DayInterval | nul
   return start < end ? { start, end } : null;
 }
 
-/** Returns the day after a date period's last day, even if a rolling start has passed its end. */
+/** Even if a rolling start has passed its end. */
 function datePeriodEnd({ datePeriod, utcOffset, weekStartsOn }: Dated, planAt: Date): Day {
   const today = dayAt(planAt, utcOffset);
   return addDays(earliest(resolveBound(datePeriod.last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 
-/** Returns both ends of a date period that ends before it starts. */
 export function reversedAt(
   { datePeriod, utcOffset, weekStartsOn }: Dated,
   planAt: Date,
@@ -100,7 +94,7 @@ export function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;
 }
 
-/** Returns the periods that touch an interval, in order: a single one without a date dimension. */
+/** A single one without a date dimension. */
 export function periodsOf(
   interval: DayInterval,
   grain: DateDimension | null,
@@ -118,8 +112,8 @@ export function periodsOf(
 }
 
 /**
- * Returns the days from the first loaded day, or the date period's start if earlier, to the later end, without days that have
- * not begun or that `retain` deletes. Without a date dimension: the date period, or else the one last loaded.
+ * From the first loaded day, or the date period's start if earlier, to the later end, without days that have not begun or that
+ * `retain` deletes. Without a date dimension: the date period, or else the one last loaded.
  */
 export function coverageOf(
   slice: Covering,
@@ -145,7 +139,7 @@ export function coverageOf(
   return days.start < days.end ? days : null;
 }
 
-/** Whether a date period's start passes its end on some days only. */
+/** On some days only. */
 function mayPass({ first, last }: DatePeriod): boolean {
   return !('day' in first) && !('daysAgo' in first && 'daysAgo' in last);
 }

@@ -8,7 +8,6 @@ import { isStar, MAX_STARRED, withStars } from './stars.ts';
 import { hasRoom, wholeParts } from './window.ts';
 
 interface SliceRefusal {
-  /** The key of the slice, or the parameter or filter, to change. */
   readonly setting: string;
   readonly message: string;
   readonly hint: string;

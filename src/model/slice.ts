@@ -1,5 +1,3 @@
-/** A declared report: what to request, how its values settle, and what gives its rows their meaning. */
-
 import { createHash } from 'node:crypto';
 
 import type { Day, UtcOffset, WeekStart } from './calendar.ts';
@@ -15,7 +13,7 @@ export type DateBound =
       readonly daysBefore: number;
     };
 
-/** Both ends are inclusive, and resolved against the as-of instant in the slice's offset. */
+/** Both ends are inclusive. */
 export interface DatePeriod {
   readonly first: DateBound;
   readonly last: DateBound;
@@ -30,7 +28,6 @@ export const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 /** The longest address that proxies usually accept. */
 export const MAX_URL_BYTES = 8000;
 
-/** Columns of a slice's table besides its dimensions and metrics. */
 export const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
 
 export interface CubeMetric {
@@ -56,29 +53,24 @@ export interface Slice {
   readonly maxUrlBytes?: number;
   /** Once its patterns are replaced (default: `MAX_STARRED`). */
   readonly maxMetrics?: number;
-  /** The finest date dimension. */
   readonly grain: DateDimension | null;
   readonly datePeriod: DatePeriod;
   readonly utcOffset: UtcOffset;
   /** Of the service's weeks, and of `week_start` in the date period. */
   readonly weekStartsOn: WeekStart;
-  /** Every other parameter as it is sent, including filters and `utc_offset`, sorted by name. */
+  /** As they are sent, with filters and `utc_offset`, sorted. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Such as the account to be queried: names in lower case, sorted, without secrets. */
+  /** Names in lower case, sorted, without secrets. */
   readonly headers: Readonly<Record<string, string>>;
   readonly refresh: Refresh;
-  /** Overrides by metric name or glob. The first match wins. */
+  /** The first match wins. */
   readonly horizons: readonly { readonly pattern: string; readonly horizonMs: number }[];
   readonly settleMs: number;
   /** How long values that never become final are refreshed. */
   readonly lifetimeMs: number;
-  /** By metric name. Overrides the catalog's. */
   readonly types: Readonly<Record<string, string>>;
-  /** By metric name. Overrides what the catalog and the name imply. */
   readonly additive: Readonly<Record<string, boolean>>;
-  /** A window not proven complete fails, or is loaded with a warning and stays due. */
   readonly completeness: 'require' | 'warn';
-  /** How many days before the as-of day a period is kept (default: for ever). */
   readonly retainDays: number | null;
   /** With more rejected rows, a window fails. */
   readonly maxRejects: number;
@@ -86,7 +78,7 @@ export interface Slice {
 
 const ORDERING = 'sort';
 
-/** Lists, whose order and repetitions have no meaning. So is every `__in` and `__not_in`. */
+/** Also every `__in` and `__not_in`. */
 const listParameters: ReadonlySet<string> = new Set([
   'ad_revenue_sources',
   'attribution_types',
@@ -97,8 +89,8 @@ const listParameters: ReadonlySet<string> = new Set([
 const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
 /**
- * Sixteen hexadecimal digits over dimensions, filters and parameters, with headers `-` and sixteen more. Metrics, date period,
- * refresh and types do not change what a row means. Secrets are renewed, so they do not count.
+ * Hashes what gives a row its meaning: dimensions, filters, parameters, and headers apart. Secrets are renewed and do not
+ * count.
  */
 export function fingerprintOf(
   slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>,

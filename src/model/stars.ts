@@ -19,8 +19,7 @@ export const isStar = (metric: string): boolean => metric.includes('*');
 export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metrics.some(isStar);
 
 /**
- * Each metric matches once, without those the slice states or that cannot be columns. Of two names that differ by letter case
- * alone the loaded one stays, or else the first.
+ * Without those that cannot be columns. Of two names that differ by letter case alone the loaded one stays, or else the first.
  */
 export function starsOf(
   { metrics, dimensions }: Pick<Slice, 'metrics' | 'dimensions'>,
@@ -53,7 +52,6 @@ export function starsOf(
   });
 }
 
-/** Names the metrics of the stars that are not loaded for their letter case. */
 export function twinsText(stars: readonly Star[]): string | null {
   const texts = stars.flatMap(({ twins }) =>
     [...twins].map(
@@ -65,7 +63,6 @@ export function twinsText(stars: readonly Star[]): string | null {
     : `The patterns also match metrics that are not loaded: ${texts.join('; ')}`;
 }
 
-/** Replaces each star by the metrics it stands for. */
 export function withStars(
   slice: Slice,
   listed: Iterable<string>,

@@ -6,7 +6,6 @@ import { addsUpCertainly } from './metric.ts';
 import type { Period } from './period.ts';
 import { MAX_URL_BYTES, type Slice } from './slice.ts';
 
-/** Why a period is fetched. */
 export const dueReasons = [
   'new',
   'missing',
@@ -30,16 +29,16 @@ export interface DuePeriod {
 }
 
 export interface Window {
-  /** Slice and first period, and for a cube the first metric: no two windows of a run contain the same cell. */
+  /** No two windows of a run contain the same cell. */
   readonly id: string;
   readonly slice: Slice;
   readonly fingerprint: string;
   readonly requested: DayInterval;
-  /** Whole calendar buckets to replace. They contain `requested`. */
+  /** Whole buckets, which contain `requested`. */
   readonly replaced: DayInterval;
   /** In order, contiguous, at least one. */
   readonly periods: readonly DuePeriod[];
-  /** At least one. Their rows are disjoint and become visible together. */
+  /** Their rows are disjoint and become visible together. */
   readonly parts: readonly Part[];
   /**
    * Set if its totals by period are requested beside its rows, although it is not divided: how many rows its periods, and others
@@ -48,7 +47,7 @@ export interface Window {
   readonly compared?: ReadonlyMap<Day, number>;
 }
 
-/** A window over contiguous periods. Throws a RangeError if there are none. */
+/** Throws a RangeError if there are no periods. */
 export function windowOf(
   slice: Slice,
   fingerprint: string,
@@ -73,7 +72,7 @@ export function windowOf(
   };
 }
 
-/** Returns the halves of a window of several periods, without what was only requested along. */
+/** Without what was only requested along. */
 export function splitByPeriods(window: Window): readonly Window[] | null {
   const { slice, fingerprint, periods, parts } = window;
   if (periods.length < 2) return null;
@@ -86,7 +85,7 @@ export function splitByPeriods(window: Window): readonly Window[] | null {
   });
 }
 
-/** Whether two windows of a slice replace a common row. Without a date dimension, each replaces all rows. */
+/** Without a date dimension, each replaces all rows. */
 export function replacesSame(one: Window, other: Window): boolean {
   const { grain, cube, metrics } = one.slice;
   if (grain !== null && !meet(one.replaced, other.replaced)) return false;
@@ -94,26 +93,22 @@ export function replacesSame(one: Window, other: Window): boolean {
   return cube === undefined || metrics.some((metric) => other.slice.metrics.includes(metric));
 }
 
-/** Whether two windows of a slice request the same metrics. */
 export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window): boolean =>
   one.metrics === other.metrics || one.metrics.join() === other.metrics.join();
 
-/** The days of a window as people read them and requests state them: `2026-01-03:2026-01-09`, both ends inclusive. */
+/** `2026-01-03:2026-01-09`, both ends inclusive. */
 export function labelOf(window: Pick<Window, 'requested'>): string {
   return `${window.requested.start}:${lastDay(window.requested)}`;
 }
 
-/** The names by which events state a window. */
 export const namesOf = (window: Window) => ({ slice: window.slice.name, window: labelOf(window) });
 
-/** The beginning of a message about a window. */
 export const subjectOf = (window: Window): string =>
   `slice ${window.slice.name}, ${labelOf(window)}`;
 
 /** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
 
-/** Returns the bytes left for metrics in the address of a part, besides the slice's own parameters. */
 function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
   const others = Object.entries({
@@ -128,24 +123,21 @@ function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
   return Math.max(1, maxUrlBytes - taken);
 }
 
-/** The bytes left for metrics in the longest address of some parts. */
 export const roomOf = (slice: Slice, parts: readonly Part[] = wholeParts(slice)): number =>
   Math.min(...parts.map((part) => bytesForMetrics(slice, part)));
 
-/** The bytes that names take in an address, in which a comma takes three. */
+/** A comma takes three. */
 export const bytesOf = (names: readonly string[]): number =>
   names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
 
-/** Whether the address of a part has room for each metric, if need be by itself. */
 export function hasRoom(slice: Slice, part?: Part): boolean {
   const room = bytesForMetrics(slice, part);
   return slice.metrics.every((metric) => bytesOf([metric]) <= room);
 }
 
-/** The share of an address that the encoded values of a part may take. */
 export const VALUES_SHARE = 3 / 8;
 
-/** The parts of a window that is not divided: the whole, or lists of values where no address holds a filter's own list. */
+/** The whole, or lists of values where no address holds a filter's own list. */
 export function wholeParts(slice: Slice): readonly Part[] {
   const { dimensions, metrics, parameters, maxUrlBytes = MAX_URL_BYTES } = slice;
   const lists = dimensions.map((name) => [name, [...new Set(ownValues(slice, name))]] as const);
@@ -161,7 +153,7 @@ export function wholeParts(slice: Slice): readonly Part[] {
   ).map((wanted) => ({ [dimension]: { in: wanted, notIn: [] } }));
 }
 
-/** Joins lists of names into batches that take at most `maxBytes` in an address. No list is divided. */
+/** No list is divided. */
 export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
   const batches: string[][] = [];
   let room = 0;
@@ -179,22 +171,20 @@ export function batchesOf(lists: readonly (readonly string[])[], maxBytes: numbe
   return batches;
 }
 
-/** What one request of a window asks for, and one answer proves: a batch of metrics for a part of its rows. */
+/** What one request asks for, and one answer proves. */
 export interface Box {
   readonly part: Part;
   readonly partNo: number;
   /** The batches of a part have the first metric that certainly adds up in common, if there is one. */
   readonly metrics: readonly string[];
   readonly batchNo: number;
-  /** The dimensions of a control request, which asks for totals of the undivided window. Null if it asks for rows. */
+  /** The dimensions of a request for totals of the undivided window. Null if it asks for rows. */
   readonly control: readonly string[] | null;
 }
 
-/** Identifies a box from one request of its window to the next. */
 export const boxId = ({ part, metrics, control }: Box): string =>
   JSON.stringify([part, control, metrics]);
 
-/** The boxes whose answers are together the rows of a window: one per part and batch of metrics. */
 export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[] {
   const shared = slice.metrics.find((metric) => addsUpCertainly(slice, metric));
   // All parts have the same batches, so that each batch covers the whole window.
@@ -205,10 +195,9 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
 }
 
 /**
- * The boxes of the totals that the rows of a divided or compared whole must add up to, by period. Parts that agree with their
- * own totals may still leave out rows: a missing value is `in` no set and, if the service reads filters as SQL does, matches no
- * `not in`. If some metrics do not add up, the values of each dividing dimension are compared too. A filter of a metric limits
- * grouped rows, so that no coarser report has the same rows: such a window has no totals to compare.
+ * Returns the boxes of the totals that the rows of a divided or compared whole must add up to. Parts that agree with their own
+ * totals may leave out rows: a missing value is `in` no set and may match no `not in`. If some metrics do not add up, the
+ * values of each dividing dimension are compared too. With a filter of a metric no coarser report has the same rows.
  */
 export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compared'>): Box[] {
   const { slice, parts } = window;
@@ -240,7 +229,7 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compare
   return boxes;
 }
 
-/** Divides metrics into as few batches as addresses with room for each can hold. Each begins with the shared metric. */
+/** Each begins with the shared metric. */
 function metricBatches(
   metrics: readonly string[],
   room: number,
@@ -253,7 +242,7 @@ function metricBatches(
   return batchesOf(others, room - bytesOf(first)).map((batch) => first.concat(batch));
 }
 
-/** Every query parameter of a window's report, or of one box of it (service-interface: GET reports-service/report). */
+/** service-interface: GET reports-service/report. */
 export function reportParameters(
   window: Window,
   box: Pick<Box, 'part' | 'metrics' | 'control'> = {
@@ -285,24 +274,21 @@ interface ValueSet {
 }
 
 /**
- * What one request of a window covers: the same days, narrowed to some values of requested dimensions, which only partitions
- * rows. A part and its complement always cover the whole, including unknown values: one is `in` a set, the other `not in` it.
+ * The same days, narrowed to some values of requested dimensions. A part and its complement cover the whole, including unknown
+ * values: one is `in` a set, the other `not in` it.
  */
 export type Part = Readonly<Record<string, ValueSet>>;
 
 const wholeWindow: Part = {};
 
-/** Identifies a part from one request to the next. */
 export const partId = (part: Part): string => JSON.stringify(part);
 
 const anyValue: ValueSet = { in: null, notIn: [] };
 
-/** Returns the values of a dimension to which a part is already narrowed (default: any). */
 export function valuesOf(part: Part, dimension: string): ValueSet {
   return (Object.hasOwn(part, dimension) ? part[dimension] : undefined) ?? anyValue;
 }
 
-/** The values of a dimension that the slice's own filter allows. */
 export function ownValues(
   slice: Pick<Slice, 'parameters'>,
   dimension: string,
@@ -314,11 +300,10 @@ export function ownValues(
 const listOf = (text: string | undefined): readonly string[] =>
   text === undefined ? [] : text.split(',');
 
-/** The slice's own value of a parameter, whose name may be any text. */
 const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): string | undefined =>
   Object.hasOwn(parameters, name) ? parameters[name] : undefined;
 
-/** Returns the filters to send for a part, merged with the slice's own filters, which keep their effect. */
+/** Keeps the effect of the slice's own filters. */
 export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
   const filters: Record<string, string> = {};
   for (const [dimension, values] of Object.entries(part)) {
@@ -335,8 +320,7 @@ export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Recor
 }
 
 /**
- * The whole that a part belongs to: the window, or a list of values if each part of the window has one. Such lists are disjoint
- * and together the slice's own, so that no row can be in none of them.
+ * The window, or a list of values if each part of the window has one: such lists are disjoint and together the slice's own.
  */
 export function wholeOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>, part: Part): Part {
   const isListed = (dimension: string): boolean =>
@@ -345,15 +329,13 @@ export function wholeOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>, part:
   return Object.fromEntries(Object.entries(part).filter(([dimension]) => isListed(dimension)));
 }
 
-/** Whether a part is divided from its whole by other values. */
 export const isDivided = (window: Pick<Window, 'slice' | 'parts'>, part: Part): boolean =>
   partId(wholeOf(window, part)) !== partId(part);
 
-/** Whether a metric filter limits the rows of a window: such a filter applies to the grouped rows. */
 export const isFiltered = ({ slice }: Pick<Window, 'slice'>): boolean =>
   Object.keys(slice.parameters).some(filtersMetric);
 
-/** A value of a dimension, and the number of rows it is known to have: at least 1, and 1 if only the catalog has the value. */
+/** At least 1 row, and 1 if only the catalog has the value. */
 export interface KnownValue {
   readonly value: string;
   readonly rows: number;

@@ -13,7 +13,6 @@ export type AnswerBody =
 
 export interface SimulatedAnswer {
   readonly status: number;
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AnswerBody;
 }
@@ -21,7 +20,6 @@ export interface SimulatedAnswer {
 /** The simulator shares its machine with its client. */
 export const GZIP_LEVEL = 1;
 
-/** Each API has its own. */
 export type ErrorForm = 'error_code' | 'error' | 'error_message';
 
 const codesByStatus: Readonly<Record<number, string>> = {
@@ -75,7 +73,6 @@ export function plainBytes(body: AnswerBody): Buffer {
   return Buffer.from(body.kind === 'none' ? '' : JSON.stringify(body.document));
 }
 
-/** Compresses the body if the request accepts gzip. */
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,

@@ -31,7 +31,6 @@ export interface RequestBody {
 
 interface CampaignRequest extends RequestBody {
   readonly route: Route;
-  /** The whole address, whose origin paging links use. */
   readonly address: URL;
 }
 
@@ -40,7 +39,7 @@ interface Campaign {
   readonly links: LinkStore;
 }
 
-/** Answers a campaign request. Never throws, whatever the caller sent. */
+/** Never throws, whatever the caller sent. */
 export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
   if (route.endpoint === 'partners') {
@@ -62,7 +61,6 @@ export function answerCampaign(campaign: Campaign, request: CampaignRequest): Si
   return writeLink(campaign, request);
 }
 
-/** Returns a page of a list, in the style of the requested API version. */
 function listAnswer<Item>(
   list: readonly Positioned<Item>[],
   { route, address }: CampaignRequest,
@@ -131,7 +129,7 @@ function writeLink(
   );
 }
 
-/** Answers a write: it has api_version 2, and a sub-link shows the partner it inherits (service-examples). */
+/** A sub-link shows the partner it inherits (service-examples). */
 function written(links: LinkStore, link: WorldLink): SimulatedAnswer {
   return documentAnswer({
     data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] },

@@ -1,7 +1,6 @@
 /**
- * The lists of the campaign API: links, and cursor paging in both styles of the service. A cursor encodes the position of a
- * link, which is never reused, so that no link is repeated or skipped if others are added or deleted between two pages
- * (service-interface: Paging object; observed: Campaign API).
+ * The lists of the campaign API. A cursor encodes the position of a link, which is never reused: none is repeated or skipped
+ * if others change between two pages (service-interface: Paging object; observed: Campaign API).
  */
 
 import type { JsonDocument } from './answer.ts';
@@ -22,18 +21,15 @@ export interface CursorPage<Item> {
   readonly items: readonly Item[];
   readonly limit: number;
   readonly total: number;
-  /** Null on the last page. */
   readonly after: string | null;
-  /** Where the previous page ends. */
   readonly before: string | null;
 }
 
 const DEFAULT_LIMIT = 50;
 
-/** The position before every item. */
 const START = -1;
 
-/** Returns the page that a query requests, or the name of its invalid parameter. */
+/** Or the name of its invalid parameter. */
 export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
   const limitText = query.get('limit') ?? String(DEFAULT_LIMIT);
   if (!/^[1-9]\d{0,8}$/.test(limitText)) return 'limit';
@@ -96,7 +92,6 @@ function positionOf(cursor: string | null): number | null | undefined {
 
 export type LinkStore = ReturnType<typeof createLinkStore>;
 
-/** Throws a RangeError for an unknown link. */
 export function createLinkStore(initial: readonly WorldLink[]) {
   const links = new Map(initial.map((item, position) => [item.token, { position, item }]));
   let nextPosition = initial.length;
@@ -108,7 +103,6 @@ export function createLinkStore(initial: readonly WorldLink[]) {
     return found;
   };
 
-  /** Own or inherited. */
   function partnerOf(token: string): number | null {
     const { partnerId, parentToken } = known(token).item;
     return partnerId ?? (parentToken === null ? null : partnerOf(parentToken));

@@ -1,4 +1,4 @@
-/** The routes of the service: the endpoint of a method and path, and its credential (service-interface: Endpoints). */
+/** The endpoint of a method and path, and its credential (service-interface: Endpoints). */
 
 import { type SimulatedAnswer, errorAnswer } from './answer.ts';
 
@@ -54,11 +54,10 @@ export function isCapped(endpoint: Endpoint): boolean {
 
 export interface Credentials {
   readonly token: string;
-  /** The whole Authorization header of the ad spend endpoint. */
   readonly costCredential: string;
 }
 
-/** Refuses a request without its endpoint's credential (service-interface: Errors). */
+/** service-interface: Errors. */
 export function refusalOf(
   { token, costCredential }: Credentials,
   endpoint: Endpoint,

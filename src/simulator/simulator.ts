@@ -1,7 +1,6 @@
 /**
- * Simulates the service on loopback: the campaign, reports and ad spend APIs on one port. The world's numbers follow a
- * simulated clock, the HTTP `Date` header the real one. No request stops the simulator: an unexpected error is answered
- * with 500.
+ * Simulates the service on loopback. Its numbers follow a simulated clock, the HTTP `Date` header the real one. An unexpected
+ * error is answered with 500.
  */
 
 import { once } from 'node:events';
@@ -27,14 +26,13 @@ export interface SimulatorSettings {
   /** 0 for any free port. */
   readonly port: number;
   readonly world: World | Partial<WorldOptions>;
-  /** The simulated instant (default: the real clock). */
+  /** Default: the real clock. */
   readonly now: Date | null;
   readonly token: string;
   /** The whole Authorization header of the ad spend endpoint. */
   readonly costCredential: string;
-  /** Simultaneous report and filters-data requests. More are answered with 429. */
+  /** More are answered with 429. */
   readonly cap: number;
-  /** May observe or replace the service's own answer before it is sent. */
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
 
@@ -45,9 +43,7 @@ export interface Exchange {
   /** As the caller wrote it, so that paging links keep its origin. */
   readonly address: URL;
   readonly isAuthorized: boolean;
-  /** Whether too many requests are in flight, so that this one is answered with 429. */
   readonly isOverCap: boolean;
-  /** Carries out the request and returns the service's own answer. */
   answer(): SimulatedAnswer;
 }
 
@@ -64,15 +60,13 @@ export interface RunningSimulator {
   close(): Promise<void>;
 }
 
-/** A missing or undefined option has its default. */
 export type SomeOf<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
 /** Longer than a client pauses, so that no connection is closed as a request arrives. */
 const KEEP_ALIVE_MS = 60_000;
-/** No request of the service has a body of this size. */
 const MAX_REQUEST_BYTES = 1_048_576;
 
-/** Starts a simulator. Throws `USAGE_INVALID` if it cannot listen on the port. */
+/** Throws `USAGE_INVALID` if it cannot listen on the port. */
 export async function startSimulator(
   options: SomeOf<SimulatorSettings> = {},
 ): Promise<RunningSimulator> {
@@ -212,7 +206,7 @@ const spendFields = z.object({
     .optional(),
 });
 
-/** Answers by the documented rules, and counts how often each Cost ID is accepted. */
+/** Counts how often each Cost ID is accepted. */
 function submitSpend(
   accepted: Map<string, number>,
   address: URL,

@@ -4,7 +4,7 @@ import { choose, fraction, mix } from './hash.ts';
 import type { TrafficLane } from './lanes.ts';
 
 export interface Atom {
-  /** Hours since 1970 (UTC), in which the whole atom counts. */
+  /** Since 1970 (UTC). */
   readonly hour: number;
   readonly lane: TrafficLane;
   readonly seed: number;
@@ -16,7 +16,6 @@ export interface Atom {
   readonly shownUntil: number;
 }
 
-/** A sandbox has its own, and only little. */
 export interface Traffic {
   readonly seed: number;
   readonly lanes: readonly TrafficLane[];
@@ -25,7 +24,7 @@ export interface Traffic {
   readonly correctedDays: Incidents;
 }
 
-/** What goes wrong with days: when, in milliseconds since 1970, by the number of the day. */
+/** When, in milliseconds since 1970, by the number of the day. */
 export type Incidents = ReadonlyMap<number, number>;
 
 const HOURS_PER_DAY = 24;
@@ -46,7 +45,7 @@ const SHARE_OF_LATE_DAY = 0.8;
 const SHARE_CORRECTED = 0.1;
 const MS_PER_HOUR = 3_600_000;
 
-/** Returns the atoms of a UTC day (in days since 1970), in the lanes' order. */
+/** Of a UTC day (in days since 1970). */
 export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
   const { seed, lanes, isSandbox } = traffic;
   const hourOf = (incidents: Incidents): number | null => {

@@ -1,4 +1,4 @@
-/** Some ISO 3166 countries with their business regions. The first ones have the most traffic. */
+/** Some ISO 3166 countries. The first ones have the most traffic. */
 
 export interface Country {
   readonly code: string;
@@ -25,7 +25,6 @@ const byRegion: readonly (readonly Country[])[] = Object.entries(namesByRegion).
 
 const longest = Math.max(...byRegion.map((region) => region.length));
 
-/** Taken from the regions in turn, so that even the first few span the world. */
 export const countries: readonly Country[] = Array.from({ length: longest }, (_, rank) =>
   byRegion.flatMap((region) => region[rank] ?? []),
 ).flat();

@@ -11,7 +11,6 @@ export interface Names {
   readonly unusualLabels: readonly string[];
 }
 
-/** The first two apps are one product in two stores, under one name. */
 export const ordinaryNames: Names = {
   partners: [
     'Northwind Ads',
@@ -51,22 +50,18 @@ export interface WorldPartner {
 }
 
 export interface WorldApp {
-  /** Exactly 12 alphanumeric characters. */
   readonly token: string;
   readonly name: string;
   readonly storeId: string;
   readonly storeType: 'app_store' | 'google_play';
-  /** Of the app's store. Some users have other systems. */
   readonly os: 'ios' | 'android';
 }
 
 export interface WorldLink {
-  /** 6 to 8 characters, unique in the world. */
   readonly token: string;
   readonly appToken: string;
   readonly parentToken: string | null;
   readonly label: string;
-  /** The parent's name, `::`, the label. */
   readonly name: string;
   /** 1 network, 2 campaign, 3 ad group, 4 creative. */
   readonly level: number;
@@ -84,9 +79,7 @@ const NETWORK_SHARE = 0.2;
 const MAX_NETWORKS = 40;
 /** service-interface: Link, `level`. */
 export const MAX_LEVEL = 4;
-/** Every third label is an unusual one, if there are any. */
 const ODD_EVERY = 3;
-/** Every seventh network is attached to no partner. */
 const UNATTACHED_EVERY = 7;
 const ARCHIVED_EVERY = 11;
 const BASE = 36;
@@ -98,7 +91,6 @@ function tokenOf(seed: number, length: number): string {
   return digits.join('');
 }
 
-/** In the service's order, with unique ids. */
 export function createPartners(
   seed: number,
   count: number,
@@ -116,7 +108,6 @@ export function createPartners(
   });
 }
 
-/** With `ordinaryNames` the first two share their name, but not their token. */
 export function createApps(seed: number, count: number, names: Names['apps']): WorldApp[] {
   const tokenLength = 12;
   const firstStoreId = 1_400_000_000;
@@ -168,7 +159,7 @@ export function linkBelow(parent: WorldLink | null, own: OwnOfLink): WorldLink {
   };
 }
 
-/** Spreads links evenly over the apps: parents first, labels unique among siblings. */
+/** Parents first, labels unique among siblings. */
 export function createLinks(
   seed: number,
   count: number,
@@ -216,7 +207,6 @@ export function createLinks(
   return links;
 }
 
-/** A campaign's usually ends in its id. */
 function labelOf(
   ordinal: number,
   seed: number,

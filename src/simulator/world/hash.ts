@@ -22,7 +22,6 @@ export function choose(hash: number, count: number): number {
   return (hash >>> 0) % count;
 }
 
-/** Texts that differ only in normalisation have different hashes. */
 export function hashText(text: string): number {
   let hash = text.length;
   for (let index = 0; index < text.length; index += 1) hash = mix(hash, text.charCodeAt(index));

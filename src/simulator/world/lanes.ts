@@ -1,7 +1,6 @@
 /**
- * Lanes: the combinations of leaf link, country and device that carry traffic.
- * A lane fixes every text dimension of a row and the character of its traffic: volume, price, churn. The number of lanes
- * depends on the rows per day, never on the number of links.
+ * Lanes: combinations of leaf link, country and device that carry traffic. A lane fixes every text dimension and the character
+ * of its traffic. Their number depends on the rows per day.
  */
 
 import { countries } from './countries.ts';
@@ -16,7 +15,6 @@ export interface TrafficLane {
   readonly texts: ReadonlyMap<string, string>;
   /** Other lanes have neither clicks nor spend. */
   readonly paid: boolean;
-  /** Whether it has install-framework postbacks. */
   readonly postbacks: boolean;
   readonly networkReports: boolean;
   readonly bidMicros: number;
@@ -26,7 +24,6 @@ export interface TrafficLane {
   readonly churn: number;
 }
 
-/** Most frequent first. */
 const systemsByStore = {
   ios: ['ios', 'macos', 'unknown', 'server', 'linux', 'windows', 'facebook', 'webos'],
   android: ['android', 'android-tv', 'fire-tv', 'unknown', 'windows', 'linux', 'server', 'webos'],
@@ -118,7 +115,6 @@ function originsByNetwork(
   ];
 }
 
-/** For about `rowsPerDay` combinations of app, network, country and system a day. */
 export function createLanes(
   seed: number,
   rowsPerDay: number,

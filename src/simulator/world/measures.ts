@@ -1,7 +1,7 @@
 /**
- * Measures: what one atom contributes to a report at a moment, as an integer: a count, or micro-units of the report's currency.
- * Sums are therefore exact for any grouping of atoms. A value is final (observed: How numbers move) when its horizon has passed
- * since the end of its day, or earlier. Only lifetime values grow for ever.
+ * What one atom contributes to a report at a moment, as an integer: a count, or micro-units of the report's currency, so that
+ * sums are exact. A value is final when its horizon has passed (observed: How numbers move). Only lifetime values grow for
+ * ever.
  */
 
 import type { Atom } from './atoms.ts';
@@ -26,7 +26,6 @@ type Final = (atom: Atom, chance: number) => number;
 
 export const HOURS_PER_DAY = 24;
 
-/** How a value is restated until it is final. */
 interface Pace {
   /** How often it was reported by `nowHour`. */
   readonly stated: (atomHour: number, nowHour: number) => number;
@@ -118,7 +117,6 @@ const earning =
 
 const sourceSalt = hashText('source');
 
-/** Ad revenue of the sources that the report counts. */
 const fromSources =
   (measure: Measure): Measure =>
   (atom, at) => {
@@ -203,7 +201,7 @@ export function postbacks(of: number | null): Measure {
   };
 }
 
-/** Ages of a cohort, `[fromHour, untilHour)`, in hours since the install. */
+/** `[fromHour, untilHour)`, since the install. */
 export interface AgeRange {
   readonly fromHour: number;
   readonly untilHour: number;
@@ -212,7 +210,7 @@ export interface AgeRange {
 /** So that the first day's revenue is about one user value. */
 const CURVE_UNIT = 5;
 
-/** Grows with the square root of the age: fast at first, then slowly for ever. */
+/** Fast at first, then slowly for ever. */
 function earnedBy(name: string, userShare: number, untilHour: number): Measure {
   const salt = hashText(name);
   return earning((atom, at) => {
@@ -235,7 +233,6 @@ export function grownIn(
   return (atom, at) => whole(atom, at) - before(atom, at);
 }
 
-/** Returns the members of a cohort that have reached the start of an age range. */
 export function cohortSize({ fromHour }: AgeRange): Measure {
   return (atom, at) => (at.nowHour - atom.hour >= fromHour ? installs(atom, at) : 0);
 }

@@ -20,14 +20,12 @@ interface Formula {
   readonly unit: 'count' | 'micros' | 'number';
   readonly additive: boolean;
   readonly measures: readonly Measure[];
-  /** The value of a group from the sums of its measures. */
   readonly combine: (sums: readonly number[]) => number | null;
   /** Of cumulative cohort values: days after the install day. */
   readonly completeAfterDays?: number;
 }
 
 export interface WorldMetric extends FilterItem, Formula {
-  /** The filter that lists it. */
   readonly filter: MetricFilterName | null;
 }
 
@@ -83,7 +81,6 @@ export function distinct(measure: Measure): Formula {
   return { formatting: 'decimal', unit: 'number', additive: false, measures: [measure], combine };
 }
 
-/** Micro-units become units of the currency. */
 export function inUnits(metric: WorldMetric, value: number): number {
   return metric.unit === 'micros' ? value / MICRO : value;
 }

@@ -154,7 +154,6 @@ function cohortLines(period: CohortPeriod): MetricLine[] {
   ];
 }
 
-/** Readable names, by id without a period. */
 export const cohortFamilies: readonly (readonly [id: string, name: string])[] = cohortPeriods
   .slice(0, 1)
   .flatMap((period) => cohortLines(period).map(([id, name]) => [id, name]));
@@ -165,7 +164,6 @@ const cohorts = cohortPeriods.flatMap((period) =>
   }),
 );
 
-/** Occurrences and revenue on a day, and a cohort's occurrences in each period. */
 function eventLines(slug: string): MetricLine[] {
   const { events, revenue } = of.eventMeasures(slug);
   return [

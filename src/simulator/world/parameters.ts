@@ -1,5 +1,3 @@
-/** The values that the service accepts and lists for the report's parameters, and how it refuses all others. */
-
 export const parameterValues = {
   cohort_maturity: ['immature', 'mature'],
   /** The default is `click` (observed: Requests). */
@@ -30,7 +28,6 @@ export const parameterValues = {
 } as const;
 
 export interface Currency {
-  /** ISO 4217. */
   readonly code: string;
   readonly name: string;
   /** Per US dollar, so small that the micro-units of a year stay exact integers. */

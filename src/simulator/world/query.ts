@@ -84,7 +84,6 @@ export const isDimension = (name: string): boolean =>
 
 const MS_PER_HOUR = 3_600_000;
 
-/** Throws RequestRefused if the service answers 400. */
 export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
   const parsed = parameters.safeParse(Object.fromEntries(query));
   if (!parsed.success) {
@@ -133,13 +132,11 @@ function knownMetric(metrics: WorldMetrics, name: string, parameter: string): Wo
 
 interface DimensionFilter {
   readonly dimension: string;
-  /** False for null, as in SQL. */
   readonly accepts: (text: string | null) => boolean;
 }
 
 interface MetricFilter {
   readonly metric: WorldMetric;
-  /** False for null. */
   readonly accepts: (value: number | null) => boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The report: adds up the atoms of its days to rows, then filters, totals, sorts and limits these. Atoms are grouped by bucket
- * (the dates of a row) and identity (the requested texts, and the ids of named things in `attr_dependency`; observed: Answers),
- * so two things of one name make two rows. An atom keeps its UTC hour, which a half-hour offset labels `:30`.
+ * Adds up the atoms of its days to rows, then filters, totals, sorts and limits these. Rows differ by bucket (their dates) and
+ * identity (texts, and the ids of named things in `attr_dependency`; observed: Answers), so two things of one name make two.
+ * An atom keeps its UTC hour, which a half-hour offset labels `:30`.
  */
 
 import {
@@ -34,9 +34,7 @@ export interface Report {
   readonly pagination: null;
 }
 
-/** How a world writes weeks and texts in its rows. */
 export interface Wording {
-  /** First weekday of a week, as in `getUTCDay`. */
   readonly weekStartsOn: WeekStart;
   /** Null for no value, which passes no filter. */
   readonly shownText: (dimension: string, text: string) => string | null;
@@ -45,7 +43,6 @@ export interface Wording {
 const MS_PER_HOUR = 3_600_000;
 const HOURS_PER_DAY = 24;
 
-/** The first day with traffic. */
 const FIRST_DAY = day('2022-01-01');
 
 /** `time` is a local time in ISO form. */
@@ -60,19 +57,14 @@ function dateText(dimension: DateDimension, time: string, weekStartsOn: WeekStar
   return `${start} - ${addDays(end, -1)}`;
 }
 
-/** The hours that share the dates of a row. */
 interface Bucket {
   readonly texts: ReadonlyMap<string, string>;
-  /** Its last day with traffic. */
   lastDay: Day;
-  /** By the identity's number. */
   readonly groups: Map<number, Group>;
 }
 
-/** What distinguishes the rows of one bucket. */
 interface Identity {
   readonly number: number;
-  /** By text dimension. */
   readonly texts: ReadonlyMap<string, string | null>;
   readonly attrDependency: Dependency;
 }
@@ -108,7 +100,6 @@ function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number
   });
 }
 
-/** Computes each result once. */
 function remembered<T>(compute: (of: number) => T): (of: number) => T {
   const known = new Map<number, T>();
   return (of) => {
@@ -272,7 +263,6 @@ export function createReport(
 /** One row in 50 has numbers instead of texts, and the next has counts with a decimal. */
 const ODD_EVERY = 50;
 
-/** The form depends on the row's place: text, number, count with a decimal, or one of two blanks. */
 function writeValue(metric: WorldMetric, value: number | null, place: number): Cell {
   if (value === null) return place % 2 === 0 ? null : '';
   const form = place % ODD_EVERY;

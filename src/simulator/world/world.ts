@@ -1,8 +1,6 @@
 /**
- * The simulated world: apps, partners, links, and traffic that matures and is restated.
- * Every answer is a pure function of options, query and instant: no chance, no host clock. Counts and money add up exactly over
- * hours, days, offsets and filters. A value never changes once its horizon has passed (observed: How numbers move), unless its
- * day is corrected.
+ * A world whose answers are pure functions of options, query and instant. Counts and money add up exactly over hours, days,
+ * offsets and filters. A value never changes once its horizon has passed, unless its day is corrected.
  */
 
 import { MS_PER_DAY } from '../../model/calendar.ts';
@@ -31,12 +29,10 @@ export interface WorldOptions extends Wording {
   readonly seed: number;
   readonly apps: number;
   readonly partners: number;
-  /** Over all apps. Only some carry traffic. */
   readonly links: number;
-  /** About as many in a report by day, app, partner, network, os_name and country_code. */
+  /** In a report by day, app, partner, network, os_name and country_code. */
   readonly rowsPerDay: number;
   readonly names: Names;
-  /** Metrics in addition to those of the service. */
   readonly moreMetrics: readonly WorldMetric[];
   /** Days most of whose rows appear only at an instant. */
   readonly lateDays: Readonly<Record<string, Date>>;
@@ -66,13 +62,10 @@ export interface World {
   readonly links: readonly WorldLink[];
   /** Null if nothing matches. Throws RequestRefused if the service answers 400. */
   report(query: URLSearchParams, now: Date): Report | null;
-  /** False if the metric is unknown. */
   isAdditive(metric: string): boolean;
-  /** Throws RequestRefused if the service answers 400. */
   filtersData(query: URLSearchParams, now?: Date): Readonly<Record<string, readonly FilterItem[]>>;
 }
 
-/** The same options give the same answers. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const chosen: WorldOptions = { ...defaultWorld, ...options };
   const { seed, names, rowsPerDay, moreMetrics } = chosen;
