@@ -1,4 +1,4 @@
-/** Crawls apps and replaces the links of each. If a page fails, only its own app stays as it was. */
+/** If a page fails, only its own app stays as it was. */
 
 import * as z from 'zod';
 
@@ -17,13 +17,13 @@ import {
 } from '../warehouse/tables/stored-slices.ts';
 import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
 
-/** Failures that concern every app, or that every other app would meet, too. */
+/** Every other app would meet them, too. */
 const endsAll: ReadonlySet<FailureCode> = new Set([
   'CLOCK_UNTRUSTED',
   'CREDENTIALS_REFUSED',
   'STORAGE_FAILED',
 ]);
-/** Failures that the service may return for an app that it does not know, or that the account has lost. */
+/** For an app that the service does not know, or that the account has lost. */
 const unknownApp: ReadonlySet<FailureCode> = new Set([
   'ACCESS_FORBIDDEN',
   'SOURCE_MISSING',
@@ -31,9 +31,8 @@ const unknownApp: ReadonlySet<FailureCode> = new Set([
 ]);
 
 /**
- * Crawls the configured apps without a crawl that counts at the as-of instant. Throws if the credentials or the clock are
- * refused, the database fails or the run is stopped. Nothing else may use the warehouse's session meanwhile. Returns a failure
- * for each app whose links stayed as they were.
+ * Throws if the credentials or the clock are refused, the database fails or the run is stopped. Returns a failure for each app
+ * whose links stayed as they were. Nothing else may use the warehouse's session meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
   const { apps, left } = await chooseApps(run, links);
@@ -46,8 +45,8 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Failu
 }
 
 /**
- * Crawls apps again before `every` requires it, if their rows, loaded since the last search, name an unknown link. Skips apps
- * whose crawl has already failed. A path causes only one crawl: `Organic` never has a link.
+ * Crawls apps before `every` requires it if newly loaded rows name an unknown link, except for failed ones. A path causes only
+ * one crawl: `Organic` never has a link.
  */
 export async function refreshNamedLinks(
   run: Refreshing,
@@ -115,19 +114,19 @@ async function crawlApps(
 
 interface ChosenApp {
   readonly token: string;
-  /** Whether the catalog or the configuration names it. The service may not know an app that only loaded rows name. */
+  /** By the catalog or the configuration. The service may not know an app that only loaded rows name. */
   readonly isNamed: boolean;
 }
 
-/** The form of an app token (observed: Campaign API). Rows may contain `unknown` in its place. */
+/** Observed: Campaign API. Rows may contain `unknown`. */
 const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
-/** A nightly run may begin some minutes earlier or later. That must not delay a crawl by another night. */
+/** A run that begins some minutes earlier must not delay a crawl by another night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-/** Returns the apps to crawl, in the order of their tokens. `left` are apps with stored links that nothing names any more. */
+/** `left` are apps with stored links that nothing names any more. */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
   const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
@@ -158,7 +157,7 @@ interface ListedLink {
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
-/** Reads the lists of an app. Requests nothing more after a failure. */
+/** Requests nothing more after a failure. */
 async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
@@ -167,7 +166,7 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const read = new Set<string>();
   let requests = 0;
 
-  /** Reads the list below a link, or of the networks. Returns the links in it whose own lists were not read yet. */
+  /** Returns the links whose own lists were not read yet. */
   const readList = async (parent: ListedLink | null): Promise<readonly ListedLink[]> => {
     const children: ListedLink[] = [];
     let pages = 0;
@@ -197,7 +196,6 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
     return children;
   };
 
-  /** Reads lists and those below them, level by level. */
   const readFrom = async (lists: readonly (ListedLink | null)[]): Promise<void> => {
     for (let next = lists; next.length > 0;) next = (await Promise.all(next.map(readList))).flat();
   };
@@ -247,10 +245,7 @@ function rowOf(appToken: string, { link, parent }: ListedLink) {
 
 const countsRow = z.object({ open: count, missing: count, changed_at: instant });
 
-/**
- * Replaces what differs in one transaction, dated to the as-of instant or a newer change. Links that are not listed stay while
- * the list is doubted.
- */
+/** Dated to the as-of instant or a newer change. Links that are not listed stay while the list is doubted. */
 async function replaceApp(
   { warehouse, planAt, runId }: Refreshing,
   appToken: string,

@@ -14,9 +14,8 @@ import {
 } from '../warehouse/tables/stored-slices.ts';
 
 /**
- * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay as
- * not listed, as rows may name them, or unchanged while the list is doubted. If partners changed after the as-of instant, warns
- * and leaves all as they are.
+ * Reads the list again if it lacks stored partners. Those that it still lacks stay as not listed, as rows may name them, or
+ * unchanged while the list is doubted. Leaves all as they are if partners changed after the as-of instant.
  */
 export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, service, planAt, clock, signal } = run;
@@ -61,7 +60,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   run.emit({ type: 'partners_loaded', rows });
 }
 
-/** Adds the partners that rows name but no list has, such as organic traffic, from loads that no earlier run searched. */
+/** Such as organic traffic. Reads only loads that no earlier run searched. */
 export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
   const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'partners');
   if (newest <= lastScannedLoad) return;
@@ -99,7 +98,7 @@ group by c.partner_id`);
   });
 }
 
-/** Replaces the stored partners with those that `stage` stages. Returns their number. */
+/** Returns their number. */
 async function replacePartners(
   warehouse: Warehouse,
   planAt: Date,

@@ -11,16 +11,13 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 export interface Refreshing {
   readonly warehouse: Warehouse;
   readonly service: Service;
-  /** Checked before anything is stored. */
   readonly clock: MachineClock;
   readonly runId: string;
-  /** The instant that changes are dated to. */
   readonly planAt: Date;
   readonly emit: Emit;
   readonly signal: AbortSignal;
 }
 
-/** Returns how many links of all apps, or partners, are stored. */
 export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners'): Promise<number> {
   const sql = `select count(*) as rows from main.${of}`;
   const [total] = await warehouse.rows(sql, [], z.object({ rows: count }));
@@ -32,9 +29,8 @@ type Listing = { readonly of: 'links'; readonly appToken: string } | { readonly 
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
- * Returns why stored items that a complete list lacks must stay open: it lost more than half of them. Null if it did not, or if
- * a list of an earlier night lacked as many or fewer. So a service that returns an empty or a cut list for one night closes
- * nothing. Records the count. Runs inside the caller's transaction.
+ * A list that lost more than half of its items is doubted until one of another night lacks as many: so a service that returns
+ * an empty or a cut list for one night closes nothing. Runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,
@@ -61,9 +57,8 @@ export async function doubtAbout(
 }
 
 /**
- * Replaces only what differs, inside the caller's transaction. Only that gets a new version, from an instant on. A version that
- * ends at the instant it began is deleted, as no instant lies inside it. What is missing among the staged rows is closed. Returns
- * how many rows were staged.
+ * Only what differs gets a new version. One that ends at the instant it began is deleted. What is missing among the staged
+ * rows is closed. Returns how many rows were staged. Runs inside the caller's transaction.
  */
 export async function replaceStaged(
   warehouse: Warehouse,

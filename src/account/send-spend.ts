@@ -1,10 +1,9 @@
 /**
- * Ad spend: sends the lines of a file to the service, each Cost ID at most once.
- *
- * The promise. The service has no idempotency key and cannot report what it accepted, so "exactly once" is impossible across a
- * crash. A Cost ID is durably recorded as being sent before its call, and its outcome before the next lines are sent; an
- * accepted one is never sent again, from any file. If a process or a connection dies in between, the line was accepted once or
- * never: it is reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
+ * Sends the lines of a file, each Cost ID at most once. The promise: The service has no idempotency key and cannot report what
+ * it accepted, so "exactly once" is impossible across a crash. A Cost ID is durably recorded before its call, and its outcome
+ * before the next lines are sent; an accepted one is never sent again, from any file. If a process or a connection dies in
+ * between, the line is reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that
+ * state.
  */
 
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -30,30 +29,30 @@ import {
 export interface SpendRequest {
   /** Absolute path. Its extension states the form. */
   readonly file: string;
-  /** Only judges the lines and writes its own rejects file: calls nothing, records nothing. */
+  /** Calls nothing, records nothing. */
   readonly dryRun: boolean;
-  /** Sends lines of unknown outcome again. A line that was accepted then counts twice. */
+  /** A line that was accepted then counts twice. */
   readonly resendUnknown: boolean;
   /** The instant engagements are compared with. */
   readonly now: Date;
 }
 
-/** The result of one `spend send`, as `--json` prints it. The shape is public interface. */
+/** As `--json` prints it: public interface. */
 export interface SpendSummary {
   readonly lines: number;
-  /** Lines that keep every rule: `lines` less `rejected`. */
+  /** `lines` less `rejected`. */
   readonly valid: number;
   /** Lines that break a rule and were not sent: `invalid` in code. */
   readonly rejected: number;
-  /** Valid lines that are sent, or would be: neither accepted already nor left with an unknown outcome. */
+  /** Neither accepted already nor left with an unknown outcome. */
   readonly to_send: number;
-  /** Lines sent in this run: accepted, refused, or of unknown outcome. */
+  /** Accepted, refused, or of unknown outcome. */
   readonly sent: number;
   readonly accepted: number;
   readonly already_accepted: number;
   /** Lines the service rejected: `rejected` in code, as in the ledger. */
   readonly refused: number;
-  /** Lines of unknown outcome: of this run, and of earlier ones unless they were sent again. */
+  /** Also of earlier runs, unless they were sent again. */
   readonly unknown: number;
   /** The file with all of both and its reasons. */
   readonly rejects_file: string | null;
@@ -67,13 +66,12 @@ export interface SpendSummary {
 const nothingSubmitted: Submitted = { accepted: 0, rejected: [], unknown: 0, failure: null };
 /** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
-/** Most unknown columns that a warning names: a file with other columns on every line would fill the screen. */
+/** A file with other columns on every line would fill the screen. */
 const MAX_UNKNOWN = 20;
 
 /**
- * Judges every line, writes the rejects file and sends the rest. Resolves even if lines are rejected or the sending is stopped:
- * the failures are in the summary. Throws, with nothing sent, if the file cannot be read as spend (`USAGE_INVALID`,
- * `SPEND_REJECTED`). Throws `STORAGE_FAILED` if the disk fails, which may also happen after the sending.
+ * Resolves even if lines are rejected or the sending is stopped. Throws `USAGE_INVALID` and `SPEND_REJECTED` before anything
+ * is sent, and `STORAGE_FAILED`.
  */
 export async function sendSpend(
   request: SpendRequest,
@@ -141,7 +139,6 @@ const recordedRow = z.object({
   outcome: z.enum(['accepted', 'rejected', 'unknown']),
 });
 
-/** Judges each line by its own rules, by the other lines of the file and by what was sent before. */
 async function judgeLines(
   records: readonly SpendRecord[],
   warehouse: Warehouse,
@@ -178,7 +175,7 @@ async function judgeLines(
   return { ...counts, invalid, due };
 }
 
-/** Returns why lines that share a Cost ID are rejected, by line. The first of equal lines is not, but all different ones are. */
+/** The first of equal lines is not rejected, but all different ones are. */
 function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   const byId = new Map<string, JudgedLine[]>();
   for (const line of lines) {
@@ -198,7 +195,7 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   return reasons;
 }
 
-/** Writes rejects as JSON lines to correct and send again. If none, removes an earlier file. Throws `STORAGE_FAILED`. */
+/** As JSON lines to correct and send again. Removes an earlier file. Throws `STORAGE_FAILED`. */
 async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
   const unfinished = `${target}.ripen-unfinished`;
   const lines = rejects.map(({ line, reasons, given }) => {

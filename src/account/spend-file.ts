@@ -1,8 +1,6 @@
 /**
- * Reads the lines of a spend file, CSV (RFC 4180) or newline-delimited JSON, and checks the names of its columns.
- *
- * Both have readers of their own: a bad line must be rejected alone, under the number an editor shows, and no number
- * may become a float. csv-parse and DuckDB fail at one or the other.
+ * Reads spend files, CSV (RFC 4180) or newline-delimited JSON. A bad line must be rejected alone, under the number an editor
+ * shows, and no number may become a float: csv-parse and DuckDB fail at one or the other.
  */
 
 import { readFile, stat } from 'node:fs/promises';
@@ -22,7 +20,7 @@ const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,\n]*?)(,|\r?\n|\r?$)/gy;
 /** A string of a JSON line. A key is followed by its colon. */
 const JSON_TEXT = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 
-/** Reads the lines of a spend file. Throws `USAGE_INVALID` for another file, `SPEND_REJECTED` if a CSV header is wrong. */
+/** Throws `USAGE_INVALID` for another file, `SPEND_REJECTED` if a CSV header is wrong. */
 export async function readSpendFile(file: string): Promise<SpendRecord[]> {
   const extension = extname(file).toLowerCase();
   const stats = await stat(file).catch(() => null);
@@ -81,12 +79,11 @@ function csvRecords(file: string, text: string): SpendRecord[] {
 
 interface CsvLine {
   readonly line: number;
-  /** Without their quotes. */
   readonly values: readonly string[];
   readonly defect: string | null;
 }
 
-/** Splits a CSV text into lines without blank ones. A line break in quotes does not end a line. */
+/** Without blank lines. A line break in quotes does not end a line. */
 function* csvLines(text: string): Generator<CsvLine, void> {
   let line = 1;
   let started: { line: number; values: string[]; defect: string | null } = {
@@ -110,7 +107,7 @@ function* csvLines(text: string): Generator<CsvLine, void> {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** Returns the columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
+/** Numbers are their text. A repeated key is a defect: a parser would keep only the last. */
 function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
   let defect = 'the line is not a JSON object';
   try {

@@ -1,4 +1,4 @@
-/** Rules for one line of ad spend, with their messages. Pure. Rules between lines (same Cost ID) are in `send-spend.ts`. */
+/** Rules for one line of ad spend. Rules between lines are in `send-spend.ts`. Pure. */
 
 import { createHash } from 'node:crypto';
 
@@ -13,21 +13,20 @@ export const requiredColumns = [
   'tag',
 ] as const;
 
-/** All columns with a meaning, in the documented order. `engaged_at` is checked, but never sent. */
+/** `engaged_at` is checked, but never sent. */
 export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
 
 type SpendColumn = (typeof spendColumns)[number];
 
 export interface SpendRecord {
-  /** Line of the file on which it begins, counted from 1 as an editor does. */
+  /** Counted from 1, on which it begins. */
   readonly line: number;
-  /** Every column as given, by name, with numbers as text. If the line has defects, the whole line as `raw`. */
+  /** Numbers as text. A line with defects as `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** What is wrong with the form of the line itself. */
+  /** Of the form of the line itself. */
   readonly defects: readonly string[];
 }
 
-/** The character that replaces bytes that are no UTF-8. */
 const NOT_UTF8 = '\uFFFD';
 
 /** service-interface: Limits. */
@@ -58,19 +57,16 @@ const amountForm = /^\d+(?:\.\d+)?$/;
 const instantForm =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** A line, judged by its own rules. */
 export interface JudgedLine extends Pick<SpendRecord, 'line' | 'given'> {
-  /** The values of the columns with a meaning. */
   readonly values: Readonly<Record<SpendColumn, string>>;
   /** Equal for lines that would send the same. Amounts are compared by value: `1.50` equals `1.5`. */
   readonly content: string;
-  /** Every rule it breaks, in the order of the columns, or only its defects. */
+  /** In the order of the columns, or only its defects. */
   readonly reasons: readonly string[];
-  /** Why it is too late or too early to send it, which does not matter if it was accepted in time. */
+  /** Does not matter if it was accepted in time. */
   readonly untimely: string | null;
 }
 
-/** Judges a line by its own rules, at an instant. */
 export function judgeLine({ line, given, defects }: SpendRecord, now: Date): JudgedLine {
   const values = {
     cost_id: textOf(given['cost_id']),
@@ -90,7 +86,7 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 const textOf = (value: unknown): string =>
   typeof value === 'string' && !isBlank(value) ? value : '';
-/** Counts code points, which is what services count as characters. */
+/** As services count characters. */
 const lengthOf = (text: string): number => Array.from(text).length;
 
 function reasonsOf(column: SpendColumn, given: unknown, value: string): string[] {
@@ -104,7 +100,7 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
   );
 }
 
-/** The rules of each column: the reasons why a text breaks them, false for a rule it keeps. */
+/** False for a rule that a text keeps. */
 const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | false)[]>> = {
   cost_id: (value) => {
     const [{ least, most }, length] = [COST_ID_CHARACTERS, lengthOf(value)];
@@ -146,7 +142,7 @@ interface Engagement {
   readonly to: number;
 }
 
-/** Returns the time of an engagement. A date stands for its whole day in UTC. */
+/** A date stands for its whole day in UTC. */
 function engagementOf(text: string): Engagement | null {
   const date = parseDay(text);
   if (date !== null) return { from: Date.parse(date), to: Date.parse(date) + MS_PER_DAY - 1 };

@@ -24,9 +24,9 @@ const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOC
 interface CatalogRun {
   readonly warehouse: Warehouse;
   readonly runId: string;
-  /** The slices of this run. */
+  /** Of this run. */
   readonly slices: readonly Slice[];
-  /** With all configured slices: their metrics stay as they were if filters-data leaves them out. */
+  /** All: their metrics stay as they were if filters-data leaves them out. */
   readonly config: { readonly slices: readonly Slice[] };
   readonly planAt: Date;
   readonly emit: Emit;
@@ -36,8 +36,8 @@ interface CatalogRun {
 const tableRow = z.object({ slice: z.string(), fingerprint: z.string(), state: z.string() });
 
 /**
- * Returns the stored catalog if nothing needs a newer one: the tables of the slices exist, it has all of their metrics, and no
- * app is missing that a newer one may list again. A star may stand for a metric that only a newer one lists.
+ * Returns null if a slice has no table, a metric is missing, or an app may be listed again. A star may stand for a metric that
+ * only a newer catalog lists.
  */
 export async function sufficientCatalog({
   warehouse,
@@ -62,10 +62,7 @@ function isComplete(catalog: Catalog, slices: readonly Slice[]): boolean {
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || items.has(id)));
 }
 
-/**
- * Returns the catalog to plan with. If filters-data fails or lists no metric, warns and uses the stored one. Throws the failure
- * if none is stored, the failure is decisive or of the storage, or the signal has aborted.
- */
+/** Uses the stored one if filters-data fails, unless the failure is decisive or of the storage. */
 export async function refreshCatalog(
   run: CatalogRun,
   service: Pick<Service, 'filtersData'>,
@@ -100,9 +97,8 @@ export async function refreshCatalog(
 }
 
 /**
- * Stores a listing and ripen's reading of its metrics in one transaction, and records what changed. A list that is empty now
- * stays as it was. A configured metric stays in every list that had it, and keeps a formatting or section that the listing
- * leaves blank. Warns of both.
+ * A list that is empty now stays as it was. A configured metric stays in every list that had it, and keeps a formatting or
+ * section that the listing leaves blank.
  */
 export async function storeCatalog(
   listing: Catalog,
@@ -178,7 +174,7 @@ export async function storeCatalog(
   return catalog;
 }
 
-/** Reads the catalog as last seen. With `slices`, reads only their ids, unless one of them has a pattern. */
+/** Only the ids of slices, unless one of them has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,

@@ -1,9 +1,7 @@
 /**
- * Sends the due lines, a few at once. Each is recorded as being sent before it is sent, and its outcome before the next ones
- * are. After a crash only the lines that were on the wire together are unknown.
- *
- * Stops, and keeps what is recorded, if the service refuses the credential or is down, if the disk fails, on the caller's
- * signal, if no line of a batch has a certain answer, or if every one is forbidden before any was accepted.
+ * Sends the due lines, a few at once. Each is recorded before it is sent, and its outcome before the next ones are. Stops if
+ * the service refuses the credential or is down, if the disk fails, on the caller's signal, if no line of a batch has a
+ * certain answer, or if every one is forbidden before any was accepted.
  */
 
 import { asFailure, Failure, type FailureCode, textOf } from '../errors.ts';
@@ -16,28 +14,26 @@ import type { JudgedLine, SpendRecord } from './spend-rules.ts';
 /** Few, as each may be left in doubt, but enough that the commits take little of the time. */
 const AT_ONCE = 8;
 const FORBIDDEN = 403;
-/** After a stop, lines on the wire that are not answered for this long are unknown. */
+/** For the answers to lines on the wire, which are then unknown. */
 const GRACE_MS = 10_000;
 /** Often enough to watch, without flooding a log. */
 const PROGRESS_EVENTS = 20;
 
-/** A line that keeps every rule and is to be sent. */
 export interface DueLine extends JudgedLine {
   /** Of an earlier try. `unknown` if it may have been accepted. */
   readonly outcome_before: string | null;
 }
 
-/** A line that was not accepted, as it was given, and why. */
 export interface RejectedLine extends Pick<SpendRecord, 'line' | 'given'> {
   readonly reasons: readonly string[];
 }
 
 export interface Submitted {
-  /** A line whose outcome could not be recorded is unknown. */
+  /** One whose outcome could not be recorded is unknown. */
   readonly accepted: number;
   readonly rejected: readonly RejectedLine[];
   readonly unknown: number;
-  /** What stopped the sending before its end, including the caller's signal. */
+  /** Including the caller's signal. */
   readonly failure: Failure | null;
 }
 
@@ -48,7 +44,7 @@ export interface SpendContext {
   readonly signal: AbortSignal;
 }
 
-/** Sends every due line of a file. Never throws: the result states what stopped it. */
+/** Never throws. */
 export async function submitLines(
   file: string,
   due: readonly DueLine[],
@@ -116,7 +112,7 @@ export async function submitLines(
   return { ...counts, rejected, failure };
 }
 
-/** The failure that a batch means for all later lines, `accepted` lines having been accepted before it. */
+/** `accepted`: before the batch. */
 function judged(batch: readonly Submission[], accepted: number): Failure | null {
   const stopping = batch.find(({ error }) => error !== null);
   if (stopping !== undefined) return asFailure(stopping.error);
@@ -138,18 +134,16 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
   );
 }
 
-/** The outcome of a line that was sent. */
 interface Submission {
   readonly line: DueLine;
-  /** `unsent`: the line was certainly not received, and is treated as if it had not been tried. */
+  /** `unsent`: certainly not received, as if it had not been tried. */
   readonly outcome: 'accepted' | 'rejected' | 'unknown' | 'unsent';
   readonly status: number | null;
   readonly reason: string | null;
-  /** The error that must stop all other lines. */
+  /** It must stop all other lines. */
   readonly error: unknown;
 }
 
-/** Records the outcomes of the lines of these rows. */
 async function record(
   warehouse: Warehouse,
   rows: readonly object[],
@@ -167,7 +161,7 @@ async function record(
   });
 }
 
-/** Failures that mean that no line was, or would be, received (`Service.submitSpend`). */
+/** No line was, or would be, received (`Service.submitSpend`). */
 const notReceived: ReadonlySet<FailureCode> = new Set([
   'CONFIG_INVALID',
   'CREDENTIALS_REFUSED',
@@ -177,7 +171,7 @@ const notReceived: ReadonlySet<FailureCode> = new Set([
   'SOURCE_UNAVAILABLE',
 ]);
 
-/** Sends a line. Never throws. */
+/** Never throws. */
 async function submitLine(
   service: Pick<Service, 'submitSpend'>,
   line: DueLine,

@@ -11,20 +11,20 @@ export interface LinkWriting {
 
 export interface CreatedLink {
   readonly link: Link;
-  /** False if a link with the name existed, and nothing was sent. */
+  /** False if a link with the name existed. */
   readonly isCreated: boolean;
 }
 
 export interface NewLink {
   readonly appToken: string;
   readonly name: string;
-  /** Token of the parent link. Null for a network link. */
+  /** Null for a network link. */
   readonly parent: string | null;
 }
 
 /**
- * Creates a link, or returns the link in use that already has the name. Throws `USAGE_INVALID` before anything is sent, else
- * what the service throws: `SOURCE_UNAVAILABLE` with `outcome: 'unknown'` if no answer states the outcome.
+ * Or returns the link in use that has the name. Throws `USAGE_INVALID` before anything is sent, and `SOURCE_UNAVAILABLE` with
+ * `outcome: 'unknown'` if no answer states the outcome.
  */
 export async function createLink(
   { service, signal }: LinkWriting,
@@ -47,10 +47,7 @@ export async function createLink(
   return { link: await service.createLink(appToken, name, parent, signal), isCreated: true };
 }
 
-/**
- * Sets a link's partner, its cost data setting or both. Throws `USAGE_INVALID` before anything is sent, `SOURCE_REFUSED` if the
- * link then has another value, else what the service throws.
- */
+/** Throws `USAGE_INVALID` before anything is sent, and `SOURCE_REFUSED` if the link then has another value. */
 export async function updateLink(
   { service, signal }: LinkWriting,
   appToken: string,

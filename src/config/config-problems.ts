@@ -5,7 +5,6 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { nearest } from './nearest.ts';
 
-/** From the root of the settings. */
 export type SettingPath = readonly (string | number)[];
 
 export interface Mistake {
@@ -13,14 +12,13 @@ export interface Mistake {
   readonly at: 'key' | 'value';
   /** `what is wrong; what is allowed; did you mean …?` */
   readonly text: string;
-  /** The path probably meant by an unknown key. */
   readonly meant?: SettingPath;
 }
 
 export interface Problem {
   /** `file:line:column`. */
   readonly place: string;
-  /** Dotted, such as `slices[0].metrics[2]`. Empty for the file as a whole. */
+  /** Empty for the file as a whole. */
   readonly key: string;
   readonly text: string;
 }
@@ -53,7 +51,7 @@ export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
 
 export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
-/** `slices[0].metrics[2]`. Quotes unusual keys, and hides an address, which may be a secret. */
+/** Hides an address, which may be a secret. */
 export function settingName(path: SettingPath): string {
   return path
     .map((step) => {

@@ -14,13 +14,11 @@ import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
 import type { Environment } from './settings-text.ts';
 
-/** The forward proxy of connections to other machines. */
 export interface Proxy {
   /** An origin of http or https. */
   readonly address: string;
-  /** The value of `Proxy-Authorization`, if the address holds credentials. */
   readonly credential: Secret | null;
-  /** Hosts reached without the proxy, as NO_PROXY writes them. */
+  /** As NO_PROXY writes them. */
   readonly exceptions: readonly string[];
 }
 
@@ -41,7 +39,6 @@ export type { ObjectStore } from './publish-settings.ts';
 
 export type Links = Frozen<NonNullable<Settings['links']>>;
 
-/** A question in SQL that must return no row of a loaded night. If it does, `hold` keeps the night from being published. */
 export type Audit = Frozen<Settings['audits'][number]>;
 
 export type RunEnding = Settings['notify'][number]['on'][number];
@@ -50,7 +47,6 @@ export interface Notify {
   /** Secret, as anyone who knows it can post there. */
   readonly url: Secret;
   readonly on: readonly RunEnding[];
-  /** Null if the connection is direct. */
   readonly proxy: Proxy | null;
 }
 
@@ -61,9 +57,9 @@ export interface Config {
   readonly service: HttpService | SimulatorService;
   readonly warehouse: string;
   readonly publish: readonly PublishTarget[];
-  /** How long raw answers are kept (null: not at all). */
+  /** Null: not at all. */
   readonly archiveMs: number | null;
-  /** How far back the totals of final periods are compared with the service's each night (null: not at all). */
+  /** How far back final periods are compared with the service's totals. */
   readonly controlMs: number | null;
   readonly notify: readonly Notify[];
   readonly audits: readonly Audit[];
@@ -181,7 +177,7 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
 const sortedByName = (entries: [string, string][]): Readonly<Record<string, string>> =>
   Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 
-/** Freezes every plain object and list, but no instance of a class. */
+/** No instance of a class. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;

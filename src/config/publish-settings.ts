@@ -1,5 +1,3 @@
-/** The settings of a publish target: where a copy for readers goes, and in which form. */
-
 import * as z from 'zod';
 
 import { block } from './config-problems.ts';
@@ -18,10 +16,8 @@ const lakePath = text.refine((path) => !/^s3:|:\/\//i.test(path) || BUCKET.test(
     'hyphens, a prefix without empty steps, . or ..',
 });
 
-/** Readable by everyone, as published copies are for others. */
 const PUBLISHED_MODE = 0o644;
 
-/** Rights of files on this machine, and how to reach an object store. */
 const lakeSettings = {
   mode: fileMode.optional().describe('Permissions of published files, octal text.'),
   endpoint: webAddress()
@@ -43,15 +39,13 @@ type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
 /** Null leaves a setting to the environment. */
 export interface ObjectStore {
   readonly bucket: string;
-  /** Without slashes at its ends. Empty for the whole bucket. */
   readonly prefix: string;
   readonly endpoint: string | null;
   readonly region: string | null;
-  /** Whether the bucket is named in the path rather than in the host. */
   readonly pathStyle: boolean;
 }
 
-/** Refuses file rights for an object store, and its settings for a local path. */
+/** Refuses settings of the other kind of place. */
 function lakeAt(path: string, lake: StatedLake, context: z.RefinementCtx) {
   const { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle } = lake;
   const [, bucket, rest = ''] = BUCKET.exec(path) ?? [];

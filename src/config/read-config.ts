@@ -38,11 +38,10 @@ interface ConfigSource extends ConfigOptions {
 
 export interface StatedSettings {
   valueAt(path: SettingPath): unknown;
-  /** Returns `file:line:column` of a setting, or of the nearest one around it if it is not stated. */
+  /** `file:line:column`, of the nearest setting around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): string | null;
 }
 
-/** Stands for settings that were not read from a file. */
 export const noPositions: StatedSettings = { valueAt: () => undefined, placeOf: () => null };
 
 interface Inspection {
@@ -54,7 +53,7 @@ interface Inspection {
   readonly effective: unknown;
 }
 
-/** Reads the configuration. Throws `CONFIG_MISSING` or `CONFIG_INVALID`, which lists every problem. */
+/** Throws `CONFIG_MISSING` or `CONFIG_INVALID`, which lists every problem. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> =>
   configOrThrow(await inspectConfig(options));
 
@@ -66,7 +65,7 @@ function configOrThrow({ shown, problems, config }: Inspection): Config {
   return config;
 }
 
-/** Returns YAML with every default and no secret. `notes` are comments on the metrics of slices, by name. */
+/** Without secrets. `notes` are comments on the metrics of slices, by name. */
 export function resolvedText(
   inspection: Inspection,
   notes: ReadonlyMap<string, string> = new Map(),
@@ -149,7 +148,6 @@ function validated({ value, filledPlaces }: SettingsText) {
   return { root, effective, parsed: root === value ? parsed : settings.safeParse(effective) };
 }
 
-/** Replaces the text at a path, in a copy, by the number or boolean it spells. */
 function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
   if (step === undefined) {
     if (value === 'true' || value === 'false') return value === 'true';
@@ -163,7 +161,6 @@ function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
 /** A slice that states one of these takes neither from the defaults. */
 const measuredBy: readonly string[] = ['metrics', 'cohorts'];
 
-/** Adds the defaults to each slice, except for the keys it states itself. */
 function withDefaults(root: unknown): unknown {
   if (!isMapping(root) || !Array.isArray(root['slices'])) return root;
   const { name: _, ...defaults } = isMapping(root['defaults']) ? root['defaults'] : {};
@@ -176,7 +173,7 @@ function withDefaults(root: unknown): unknown {
   return { ...root, slices };
 }
 
-/** Returns the path among the defaults if only they state the setting. */
+/** Among the defaults if only they state the setting. */
 function declaredPath(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
   if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;
@@ -187,8 +184,8 @@ function declaredPath(root: unknown, path: SettingPath): SettingPath {
 }
 
 /**
- * Sorts mistakes by position, at most one for each path. Leaves out what follows from a value that could not be read or a key
- * that was misspelt. A value that several paths reach, through an alias or the defaults, is reported once.
+ * At most one for each path. Leaves out what follows from an unreadable value or a misspelt key. A value that several paths
+ * reach is reported once.
  */
 function problemsOf(
   read: SettingsText,

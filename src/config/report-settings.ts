@@ -1,4 +1,4 @@
-/** The report parameters that a slice or `defaults` can set, under the service's own names (service-interface: GET report). */
+/** Under the service's own names (service-interface: GET report). */
 
 import * as z from 'zod';
 
@@ -121,7 +121,6 @@ export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string
   );
 }
 
-/** The parameters of a report request that ripen sets itself. */
 const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] as const;
 
 const keyWithout = (problemOf: (key: string) => string | null) =>
@@ -148,7 +147,7 @@ export const reportShape = {
     .describe('Other report parameters, sent as written.'),
 } as const;
 
-/** Splits `<name>__<suffix>`. Returns null for another form or an unknown suffix. */
+/** Returns null for another form or an unknown suffix. */
 export function parseFilterKey(key: string) {
   const split = key.lastIndexOf('__');
   const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];

@@ -7,7 +7,7 @@ import { isMapping, itemsOf } from './config-problems.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
-/** Returns a draft-07 schema of the file's text before its variables are filled. */
+/** Draft 7, of the text before its variables are filled. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   const { $schema, ...schema } = z.toJSONSchema(settings, {
     io: 'input',
@@ -45,7 +45,7 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
 
 const LINE_WIDTH = 120;
 
-/** Returns settings as YAML that states the same when read again, except for secrets. `notes` as for `resolvedText`. */
+/** States the same when read again, except for secrets. */
 export function resolvedYaml(
   root: Readonly<Record<string, unknown>>,
   notes: ReadonlyMap<string, string>,
@@ -72,7 +72,6 @@ export function resolvedYaml(
   return document.toString({ lineWidth: LINE_WIDTH });
 }
 
-/** Adds the defaults of a valid value's schema, and replaces what is never printed. */
 function resolved(schema: unknown, stated: unknown): unknown {
   if (!isMapping(schema)) return stated;
   const value = stated === undefined ? schema['default'] : stated;

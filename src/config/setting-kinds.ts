@@ -11,7 +11,7 @@ import {
 } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
-/** Parses a text. Null refuses it, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
+/** Null refuses a text, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
 export function parsedText<T>(
   parse: (text: string) => T | null,
   wrong: string,
@@ -42,7 +42,6 @@ export const listedText = text.refine((value) => !value.includes(','), {
   error: 'contains a comma, for which the service has no escape; must be text without one',
 });
 
-/** Marks a kind of value that is never printed. */
 export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
 
 /** This machine, where plain http exposes nothing to a network. */
@@ -95,7 +94,6 @@ export const duration = parsedText(
   error: `is too long; must be at most ${MAX_DAYS}d`,
 });
 
-/** A duration in whole days, as the number of days. */
 export const wholeDays = parsedText(
   (value) => {
     const days = (parseDuration(value) ?? 0) / MS_PER_DAY;

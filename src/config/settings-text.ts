@@ -95,7 +95,7 @@ export class SettingsText {
     }
   }
 
-  /** Returns `line:column` of a setting, or of the nearest one around it if it is not stated. */
+  /** `line:column`, of the nearest setting around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): string {
     const name = placeName(path);
     const { key, value } = this.#offsets;
@@ -184,7 +184,7 @@ export class SettingsText {
     return mapping;
   }
 
-  /** Returns the pairs of a mapping, then those that it merges. */
+  /** Own pairs first. */
   #pairsOf(
     { items }: yaml.YAMLMap,
     path: SettingPath,
@@ -267,7 +267,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /** Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
-/** Fills `${NAME}` and `${NAME:-default}`, and turns `$$` into a dollar sign. Values are not searched for more variables. */
+/** Values are not searched for more variables. */
 function fillVariables(text: string, environment: Environment, isUnused = false) {
   const unset: string[] = [];
   let isNamed = false;

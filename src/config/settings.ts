@@ -104,7 +104,6 @@ const httpSettings = block({
     .describe('Longest address of a request; metrics that do not fit are requested in batches.'),
 });
 
-/** An instant for each day. */
 const incidents = z
   .record(
     z.string().refine((name) => parseDay(name) !== null, {
@@ -155,7 +154,7 @@ const appToken = z.string().regex(APP_TOKEN, {
   error: 'is not an app token; must be 12 letters and digits, in quotes when it reads as a number',
 });
 
-/** 1 network, 2 campaign, 3 ad group, 4 creative (service-interface: Link). */
+/** service-interface: Link. */
 const MAX_LEVEL = 4;
 
 const linksSettings = block({

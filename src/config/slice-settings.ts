@@ -1,5 +1,3 @@
-/** The settings of a slice, including its `date_period`, and of `defaults` for all slices. */
-
 import * as z from 'zod';
 
 import { parseDay, UTC, weekdayNames, weekdays, type WeekStart } from '../model/calendar.ts';
@@ -256,10 +254,8 @@ const sliceShape = {
     .describe('By metric, whether its values add up over rows, if its name misleads.'),
 } as const;
 
-/** The settings that every slice takes over unless it states them itself. */
 export const defaultsSettings = block(z.object(sliceShape).partial().shape);
 
-/** A declared report that has already taken over the defaults. */
 export const sliceSettings = block({
   name: sliceName.describe("The slice's name, and its table's."),
   ...sliceShape,

@@ -21,16 +21,14 @@ import {
 } from './archive.ts';
 import { type Answer, MAX_DOUBTS, type Spooled } from './spool.ts';
 
-/** What a replay loads of an entry. */
 export interface ReplayedWindow {
   readonly spooled: Spooled;
   readonly asOf: Date | null;
 }
 
 /**
- * Returns what to load into a table (null: a new one) from entries in the order of their fetches: the newest whole answer of
- * every period from a day on, and the damaged entries it met. No period is in two of them under one age. Reads all bytes of
- * what it returns.
+ * Takes entries in the order of their fetches, and null for a new table. No period is in two windows under one age. Reads all
+ * bytes of what it returns.
  */
 export async function newestWhole(
   entries: readonly ArchivedWindow[],
@@ -50,7 +48,7 @@ export async function newestWhole(
     const ages = [...new Set(entry.metrics.map(ageOf))].filter(
       (age) => (age !== '') === (slice.cube !== undefined),
     );
-    /** By the ages to load of them. A slice that is not a cube has one age. */
+    /** By the ages to load of them. */
     const useful = new Map<string, { ages: string[]; periods: ArchiveEntry['periods'] }>();
     for (const due of entry.periods) {
       const { bucket } = due.period;
@@ -99,7 +97,7 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
   return null;
 }
 
-/** Returns an entry's answers as they were spooled. Their pages are the archive's own files, which must not be discarded. */
+/** The pages are the archive's own files, which must not be discarded. */
 function spooledFrom(
   { path, entry }: ArchivedWindow,
   slice: Slice,

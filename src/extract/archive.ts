@@ -1,11 +1,8 @@
 /**
- * The archive: keeps loaded answers for a while so that they can be loaded again.
- *
- * It is in `<warehouse>.archive/<slice>/`. Only the holder of the run lock touches it. A symbolic link in the place of a
- * slice's folder is not followed. An entry is one window's complete answer as it was requested and loaded, and is kept or
- * deleted as a whole: a directory `<requested at>.<first day>_<last day>.<letters>` with `window.json` and a compressed body
- * per page. `window.json` is written last and removed first: a killed run may leave a directory without it. Documents have
- * checksums. Nothing is synced to disk: a power cut costs an entry, which its checksums show.
+ * Keeps loaded answers for a while, in `<warehouse>.archive/<slice>/`. Only the holder of the run lock touches it. An entry is
+ * one window's complete answer, kept or deleted as a whole: a directory `<requested at>.<first day>_<last day>.<letters>` with
+ * `window.json`, written last and removed first, and a compressed body per page. Nothing is synced to disk: a power cut costs
+ * an entry, which its checksums show.
  */
 
 import { createHash } from 'node:crypto';
@@ -39,10 +36,9 @@ import { onDisk, receivedAtOf, requestedAtOf, type Spooled } from './spool.ts';
 /** Reports are confidential: only the owner may read them. */
 const PRIVATE = { file: 0o600, folder: 0o700 } as const;
 
-/** A smaller file is not worth the time: the next request waits while whole answers are compressed. */
+/** The next request waits while whole answers are compressed. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
-/** The file that makes a directory an entry. */
 const SIDECAR = 'window.json';
 const ENTRY_NAME = /^\d{8}T\d{9}Z\.[\d_-]{21}\.\w+$/;
 
@@ -68,20 +64,19 @@ const entryShape = z.object({
   parts: z.array(z.record(z.string(), valueSet)).min(1),
   requestedAt: instantShape,
   receivedAt: instantShape,
-  /** The instant that counts as the fetch (default: `requestedAt`). */
+  /** Default: `requestedAt`. */
   asOf: instantShape.nullable(),
-  /** Whether it was loaded as unproven: the totals of the whole that spoke against it are not archived. */
+  /** The totals of the whole that spoke against it are not archived. */
   isUnproven: z.boolean().default(false),
-  /** One per request: one body per page (none for a 204), and why further pages were not followed, else null. */
+  /** One per request, with one body per page. */
   answers: z.array(
     z.object({
       partNo: z.number(),
       metrics: z.array(z.string()),
       bodies: z.array(
         z.object({
-          /** Its number among all bodies of the entry. */
+          /** Among all bodies of the entry. */
           no: z.number(),
-          /** Checksum of the file's bytes, hexadecimal. */
           sha256: z.string(),
           bytes: z.number(),
           plainBytes: z.number(),
@@ -94,34 +89,32 @@ const entryShape = z.object({
 
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
-/** An entry whose sidecar is whole. Its bodies are not checked yet. */
+/** Its bodies are not checked yet. */
 export interface ArchivedWindow {
   readonly path: string;
   readonly entry: ArchiveEntry;
 }
 
-/** Something in the archive that cannot be loaded. */
 export interface Damage {
   readonly path: string;
   readonly because: string;
 }
 
-/** Returns the instant that counts as the fetch in every decision about finality. */
+/** Counts in every decision about finality. */
 export const fetchedAtOf = ({ asOf, requestedAt }: ArchiveEntry): Date => asOf ?? requestedAt;
 
-/** Returns the file name of a body inside its entry. The extension tells DuckDB the encoding. */
+/** The extension tells DuckDB the encoding. */
 export const bodyName = (no: number): string => `part-${no}.json.gz`;
 
-/** An instant as names of entries begin with it: their order is that of their requests. */
+/** Names of entries sort by their requests. */
 const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
 
-/** The directory of a warehouse's archive. */
 export const archiveRoot = (warehousePath: string): string => `${warehousePath}.archive`;
 
 const sliceFolder = (warehousePath: string, slice: string): string =>
   join(archiveRoot(warehousePath), slice);
 
-/** Stores a loaded window's answer. `asOf` counts as its fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
+/** `asOf` counts as the fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
 export async function archiveWindow(
   warehousePath: string,
   { window, answers, isUnproven }: Spooled & Pick<ArchiveEntry, 'isUnproven'>,
@@ -169,7 +162,6 @@ export async function archiveWindow(
   });
 }
 
-/** Returns the size and checksum of the compressed file. */
 async function compressBody(body: SavedBody, to: string) {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -190,7 +182,7 @@ async function compressBody(body: SavedBody, to: string) {
   return { sha256: hash.digest('hex'), bytes };
 }
 
-/** Passes a body on. Throws `STORAGE_FAILED` if it contains a secret, beside its rows for example: it must not be kept. */
+/** Throws `STORAGE_FAILED` for a body that contains a secret, beside its rows for example. */
 async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const forms = secretForms();
   const longest = Math.max(1, ...forms.map(({ length }) => length));
@@ -206,7 +198,7 @@ async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Replaces a document, whole or not at all, with its checksum. The content must survive JSON. */
+/** Whole or not at all. The content must survive JSON. */
 async function writeWhole(path: string, content: object): Promise<void> {
   const text = JSON.stringify(content);
   const part = `${path}.part`;
@@ -216,7 +208,7 @@ async function writeWhole(path: string, content: object): Promise<void> {
   await rename(part, path);
 }
 
-/** Returns a document's content, or a text that says what is wrong with it. */
+/** Returns a text that says what is wrong with it. */
 async function readWhole<T extends object>(
   path: string,
   shape: z.ZodType<T>,
@@ -230,7 +222,7 @@ async function readWhole<T extends object>(
 
 const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Deletes the entries requested before an instant, and unfinished ones of killed runs. Throws `STORAGE_FAILED`. */
+/** Also unfinished ones of killed runs. Throws `STORAGE_FAILED`. */
 export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
@@ -244,7 +236,7 @@ export async function removeEntries(warehousePath: string, before: Date): Promis
   });
 }
 
-/** Returns a slice's finished entries in the order of their fetches, and what cannot be loaded. Throws `STORAGE_FAILED`. */
+/** In the order of their fetches. Throws `STORAGE_FAILED`. */
 export async function readArchive(
   warehousePath: string,
   slice: string,
@@ -269,13 +261,13 @@ export async function readArchive(
   });
 }
 
-/** Returns the message of an error of the file system, and throws any other. */
+/** Throws any other error than one of the file system. */
 export function systemMessage(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   throw error;
 }
 
-/** Deletes entries of a slice, and its folder if nothing is left in it. Throws `STORAGE_FAILED`. */
+/** Throws `STORAGE_FAILED`. */
 export async function dropEntries(
   warehousePath: string,
   slice: string,
@@ -289,7 +281,7 @@ export async function dropEntries(
   });
 }
 
-/** Returns the slice's entries, or only those with a period that ended by the start of a day. Throws `STORAGE_FAILED`. */
+/** All, or those with a period that ended by the start of a day. Throws `STORAGE_FAILED`. */
 export async function entriesToDrop(
   warehousePath: string,
   slice: string,
@@ -308,7 +300,7 @@ export async function entriesToDrop(
   });
 }
 
-/** Lists a slice's folder. Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
+/** Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
 async function filesIn(folder: string) {
   if (!existsSync(folder)) return [];
   await assertNoLink(folder);
@@ -334,14 +326,13 @@ async function assertNoLink(path: string): Promise<void> {
   });
 }
 
-/** No slice can have this name: slice names have no dot. */
+/** Slice names have no dot. */
 const CATALOG = 'catalog.json';
 
-/** The catalog, and when the service listed it. */
 const catalogShape = z.object({ seenAt: instantShape, items: z.array(catalogItem).readonly() });
 type SeenCatalog = Readonly<z.infer<typeof catalogShape>>;
 
-/** Replaces the stored catalog, without which a new warehouse would have to guess the types. Throws `STORAGE_FAILED`. */
+/** A new warehouse would have to guess the types without it. Throws `STORAGE_FAILED`. */
 export async function archiveCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
@@ -350,7 +341,6 @@ export async function archiveCatalog(warehousePath: string, catalog: SeenCatalog
   });
 }
 
-/** Returns the stored catalog, or what is wrong with it. */
 export async function readArchivedCatalog(
   warehousePath: string,
 ): Promise<SeenCatalog | Damage | null> {

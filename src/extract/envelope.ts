@@ -1,10 +1,9 @@
-/** The envelope of a report: the members beside its rows, and what they state about them. */
+/** The members beside a report's rows, and what they state about them. */
 
 import * as z from 'zod';
 
 import { firstWords } from '../service/error-words.ts';
 
-/** Members of a document that describe the answer as a whole, however its rows are read. */
 export const ENVELOPE_MEMBERS = [
   'totals',
   'warnings',
@@ -19,19 +18,18 @@ export const ENVELOPE_MEMBERS = [
   'debug',
 ] as const;
 
-/** The members of a document by name, as unchanged JSON texts. */
+/** Unchanged JSON texts. */
 export type Members = ReadonlyMap<string, string>;
 
 export interface Envelope {
-  /** By metric, as the service wrote it. */
+  /** As the service wrote them. */
   readonly totals: ReadonlyMap<string, string>;
   readonly warnings: readonly string[];
-  /** Codes of the currencies that it states, in capital letters. */
+  /** In capital letters. */
   readonly currencies: readonly string[];
   readonly maturity: StatedMaturity;
 }
 
-/** What an answer states against the finality of its cells. */
 export interface StatedMaturity {
   readonly computedAt: Date | null;
   /** Pairs of a metric and a date, in either order. */
@@ -40,7 +38,7 @@ export interface StatedMaturity {
   readonly unread: readonly string[];
 }
 
-/** Reads the members of a document. Returns a clause instead that says why the document is not a report. */
+/** Returns a clause that says why the document is not a report. */
 export function parseEnvelope(members: Members): Envelope | string {
   const error = errorIn(members);
   if (error !== null) return `the service said ${error}`;
@@ -71,7 +69,7 @@ export function unusable(
 
 export const paginationIn = (members: Members): unknown => parsedJson(members.get('pagination'));
 
-/** Returns a member's value, or undefined if it is not JSON, as engines accept more than JSON. */
+/** Returns undefined for what is not JSON, as engines accept more. */
 function parsedJson(json = 'null'): unknown {
   try {
     return JSON.parse(json);
@@ -89,7 +87,7 @@ const innerCalls = z.object({
 /** The first status that means a back-end did not answer. */
 const FIRST_REFUSAL = 400;
 
-/** Returns the error in its own words. Rows beside an error are not an answer, only what existed when it happened. */
+/** Rows beside an error are not an answer, only what existed when it happened. */
 function errorIn(members: Members): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail']) {
     const written = members.get(name);
@@ -104,10 +102,9 @@ function errorIn(members: Members): string | null {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** Texts, brackets and bare values of JSON. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s{}[\]",:]+/g;
 
-/** Returns the total by metric. Numbers keep the text they were written with. Objects within the totals are not read. */
+/** Numbers keep the text they were written with. */
 function totalsIn(json = 'null'): Map<string, string> {
   const totals = new Map<string, string>();
   if (!objectShape.safeParse(parsedJson(json)).success) return totals;
@@ -134,7 +131,7 @@ function textsIn(json: string | undefined): string[] {
   return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
 }
 
-/** Each as `EUR`, or as an object with the code under one of the names that the service uses elsewhere. */
+/** `EUR`, or an object with the code under a name that the service uses elsewhere. */
 const currenciesShape = z.array(
   z.union([
     z.string(),
@@ -165,10 +162,7 @@ function maturityIn(members: Members): StatedMaturity {
   return { computedAt, immature, unread };
 }
 
-/**
- * Whether a warning states that the answer's rows were cut, and whether it names exactly the number of rows received: then no
- * total can refute it, as the total may be of the cut rows. Names of metrics may contain these words and are ignored.
- */
+/** Whether it names exactly the number of rows received: then no total can refute it, as it may be of the cut rows. */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
   const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
   const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(
@@ -188,7 +182,7 @@ export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'ex
 
 /** A maximum, or a part of a larger number: `only 10,000`, `more than 10000`, `10000 of 25000`. */
 const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
-/** A number in groups of thousands, or plain. Otherwise a comma separates two numbers. */
+/** In groups of thousands, or plain. */
 const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
 /** Numbers that do not count rows: dates and percentages. */
 const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;

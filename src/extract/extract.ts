@@ -1,9 +1,6 @@
 /**
- * Extraction: requests windows and spools their answers.
- *
- * Requests many windows at once (the service's pace decides how many are on the wire) and yields what is spooled in batches,
- * because one statement over many files loads fastest. Windows may be added to the queue between batches: split ones, or ones
- * to request again. A failed window is yielded with its failure and the answered parts; nothing here throws for one window.
+ * Requests many windows at once and yields what is spooled in batches, because one statement over many files loads fastest.
+ * Windows may be added to the queue between batches. Nothing here throws for one window.
  */
 
 import { asFailure, type Failure, isPassing, isTooHeavy } from '../errors.ts';
@@ -34,10 +31,9 @@ import {
   type Spooled,
 } from './spool.ts';
 
-/** A window without all of its answers. */
 export interface Missed extends PendingWindow {
   readonly failure: Failure;
-  /** The parts (`partId`) that were too heavy. Empty if something else failed; then `answers` is empty too. */
+  /** Parts (`partId`). Empty if something else failed, as `answers` is then. */
   readonly heavy: ReadonlySet<string>;
 }
 
@@ -50,13 +46,13 @@ export interface Batch {
 interface Extraction {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
-  /** Reads a saved page, a large one into columns at once. */
+  /** Reads a large one into columns at once. */
   readonly readPage: (window: Window, box: Box, page: SavedBody) => Promise<BodyHead>;
-  /** Most windows requested at the same time; the service's own pace may allow fewer. */
+  /** The service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** Called with each answer and its plain bytes before the next window is requested; may change the queue. */
+  /** Before the next window is requested. May change the queue. */
   readonly onAnswer: (window: Window, bytes: number) => void;
 }
 
@@ -66,10 +62,10 @@ const MAX_BATCH_WINDOWS = 200;
 /** Most answers that wait to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
 
-/** How often an unusable answer is requested again. */
+/** If it is unusable. */
 const MAX_REPEATS = 2;
 
-/** Yields answers to the queue's windows until the queue is empty and no request is under way. Takes windows off the queue. */
+/** Takes windows off the queue until it is empty and no request is under way. */
 export async function* extract(
   queue: PendingWindow[],
   extraction: Extraction,
@@ -123,11 +119,10 @@ export async function* extract(
   }
 }
 
-/** Small answers of several slices are loaded in one transaction: more would hardly take less time. */
 const MAX_SHARED_SLICES = 20;
 const MAX_SHARED_BYTES = 2_000_000;
 
-/** Takes the waiting answers of the slice of the oldest, and of other slices while they are small together. */
+/** Of the slice of the oldest, and of others while they are small together. */
 function takeBatch(waiting: Spooled[]): Spooled[] {
   const taken = takeOfOneSlice(waiting, MAX_BATCH_BYTES);
   const names = new Set(taken.map(({ window }) => window.slice.name));
@@ -146,7 +141,7 @@ function takeBatch(waiting: Spooled[]): Spooled[] {
   return taken;
 }
 
-/** Takes a batch of waiting answers with the slice and metrics of the first; no two of them replace the same rows. */
+/** No two of them replace the same rows. */
 function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
@@ -167,7 +162,7 @@ function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting)
 
 type Count = (requests: number) => void;
 
-/** Requests all boxes of a window that have no answer yet. Returns the answers, or why some are missing. */
+/** Only those without an answer yet. */
 async function fetchWindow(
   pending: PendingWindow,
   extraction: Extraction,
@@ -214,14 +209,13 @@ async function fetchWindow(
   }
 }
 
-/** Whether a failure says nothing about the requests that follow. */
 const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal): boolean =>
   !signal.aborted && kind !== 'storage' && kind !== 'bug' && code !== 'CREDENTIALS_REFUSED';
 
 const hasSums = (window: Window): boolean =>
   controlBoxesOf(window).some(({ control }) => control?.length === 1);
 
-/** Requests a box, and again while its answer is unusable; the last answer is returned in any case. */
+/** Repeats it while its answer is unusable. The last answer is returned in any case. */
 async function fetchBox(
   window: Window,
   box: Box,
@@ -230,7 +224,6 @@ async function fetchBox(
 ): Promise<Answer> {
   for (let repeats = 0; ; repeats += 1) {
     const pages: SavedBody[] = [];
-    /** By path. */
     const read = new Map<string, BodyHead>();
     const request = {
       parameters: reportParameters(window, box),

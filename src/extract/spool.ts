@@ -1,8 +1,6 @@
 /**
- * The spool: answers on disk, between the wire and the warehouse.
- *
- * Hides names and clean-up, and reports disk errors as failures that name the folder. File names consist only of checked slice
- * names, dates and a counter, in one private directory that belongs to the holder of the run lock.
+ * Answers on disk, in one private directory of the holder of the run lock. File names consist only of checked slice names,
+ * dates and a counter.
  */
 
 import { mkdirSync, rmSync } from 'node:fs';
@@ -13,38 +11,36 @@ import { type Failure, storageFailed } from '../errors.ts';
 import { type Box, labelOf, type Window } from '../model/window.ts';
 import type { SavedReport } from '../service/service.ts';
 
-/** What one request brought: a batch of metrics for a part of a window's rows, with all its pages. */
+/** All pages of one request. */
 export interface Answer extends SavedReport {
   readonly box: Box;
   readonly requestedAt: Date;
   readonly receivedAt: Date;
 }
 
-/** What a division of a window showed, to see whether dividing it again helps. */
+/** Shows whether dividing a window again helps. */
 export interface Round {
   readonly rows: number;
-  /** By disagreeing metric, how far its sums differed from its totals. */
+  /** By disagreeing metric, of sums from totals. */
   readonly differences: ReadonlyMap<string, number>;
-  /** Whether an earlier division returned more rows, so that answers are cut. */
+  /** More rows from an earlier division show that answers are cut. */
   readonly hasGrown: boolean;
-  /** The parts (`partId`) that the division made. */
+  /** Parts (`partId`). */
   readonly halves: readonly string[];
 }
 
-/** How often answers of one window are doubted and requested again. */
 export const MAX_DOUBTS = 2;
 
 export interface PendingWindow {
   readonly window: Window;
-  /** How often some of its answers were doubted and requested again. */
   readonly doubts: number;
-  /** Whether an answer took most rows of a settled period, or had none of one, so that this one confirms or refutes it. */
+  /** An answer took most rows of a settled period, or had none of one. */
   readonly isConfirmation: boolean;
-  /** The state before its latest division because it fell short. */
+  /** Before its latest division because it fell short. */
   readonly round: Round | null;
-  /** Whether smaller requests cannot help, so that `completeness: warn` loads what came. */
+  /** `completeness: warn` then loads what came. */
   readonly isIndivisible?: boolean;
-  /** By `boxId`: answers that are not requested again. */
+  /** By `boxId`. */
   readonly answers: ReadonlyMap<string, Answer>;
 }
 
@@ -55,14 +51,14 @@ export interface Spooled extends Omit<PendingWindow, 'answers'> {
   readonly controlFailure: Failure | null;
 }
 
-/** The instant of a window's first request, by which finality is judged. */
+/** By which finality is judged. */
 export const requestedAtOf = (answers: readonly Answer[]): Date =>
   new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
 
 export const receivedAtOf = (answers: readonly Answer[]): Date =>
   new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
 
-/** Functions that return promises throw `STORAGE_FAILED` if the disk fails. */
+/** Promises reject with `STORAGE_FAILED`. */
 export interface Spool {
   readonly root: string;
   pathFor(window: Window): string;
@@ -70,7 +66,7 @@ export interface Spool {
   clear(): void;
 }
 
-/** Opens a spool beside a warehouse and empties it: what is there was never loaded. Throws `STORAGE_FAILED`. */
+/** Empties it: what is there was never loaded. Throws `STORAGE_FAILED`. */
 export function openSpool(warehousePath: string): Spool {
   const root = `${warehousePath}.spool`;
   const removeAll = (): void => rmSync(root, { recursive: true, force: true });
@@ -103,11 +99,10 @@ export function openSpool(warehousePath: string): Spool {
   };
 }
 
-/** Removes a file of the spool, if it exists. Throws `STORAGE_FAILED`. */
+/** Throws `STORAGE_FAILED`. */
 export const removeSpooled = async (path: string): Promise<void> =>
   onDisk('spool', path, async () => rm(path, { force: true }));
 
-/** Turns errors of the file system into `STORAGE_FAILED` about the place. */
 export async function onDisk<T>(
   place: 'archive' | 'spool',
   path: string,
@@ -124,6 +119,6 @@ export async function onDisk<T>(
   }
 }
 
-/** The total size of answers after decompression. */
+/** After decompression. */
 export const plainBytesOf = (answers: readonly Pick<Answer, 'pages'>[]): number =>
   answers.flatMap(({ pages }) => pages).reduce((sum, { plainBytes }) => sum + plainBytes, 0);

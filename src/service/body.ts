@@ -1,7 +1,6 @@
 /**
- * Reads bodies: large ones are saved as received and decoded only to be measured, small ones are checked JSON.
- *
- * Memory does not grow with a saved body. What is returned is complete. A failure leaves no file, if the disk can remove it.
+ * Reads bodies: large ones are saved as received and decoded only to be measured, small ones are checked JSON. Memory does not
+ * grow with a saved body. A failure leaves no file.
  */
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -19,7 +18,6 @@ import { Setback } from './setback.ts';
 
 export interface SavedBody {
   readonly path: string;
-  /** Encoding of the file's bytes, which are stored as received. */
   readonly encoding: 'gzip' | 'identity';
   readonly bytes: number;
   /** Bytes after decompression. */
@@ -30,12 +28,12 @@ export interface SavedBody {
 const FILE_MODE = 0o600;
 /** Bytes written at once: a trip to the thread pool for every chunk of a socket takes longer than the writing. */
 const WRITE_BYTES = 256 * 1024;
-/** Enough to see how a document begins and ends, and to quote its first words. */
+/** Also quoted from. */
 const END_BYTES = 4096;
 
 /**
- * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `STORAGE_FAILED` if the
- * disk fails, and a `Setback` if the body is no JSON object: `garbled`, or `truncated` if only its end is missing.
+ * Throws `SOURCE_OVERSIZED`, `STORAGE_FAILED`, or a `Setback` if the body is no JSON object: `truncated` if only its end is
+ * missing.
  */
 export async function saveBody(
   answer: WireAnswer,
@@ -95,14 +93,14 @@ export async function saveBody(
   }
 }
 
-/** Writes chunks without copying them. A disk may take less than it was given. */
+/** A disk may take less than it was given. */
 async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
   const { bytesWritten } = await file.writev(chunks);
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
   if (bytesWritten < bytes) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten));
 }
 
-/** Turns an error of the disk into a `Failure`: unlike an error of the connection, it must not be retried. */
+/** Unlike an error of the connection, one of the disk must not be retried. */
 async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -127,7 +125,7 @@ const oversized = (maxBytes: number): Failure =>
 /** Larger than zlib's 16 KiB, for fewer trips to the thread pool. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** The encoding of an answer's body. Throws a `garbled` setback if it was not requested. */
+/** Throws a `garbled` setback if it was not requested. */
 function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
@@ -136,7 +134,7 @@ function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   throw new Setback('garbled', 'encoding', message, { status: answer.status });
 }
 
-/** The plain bytes of encoded chunks. Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
+/** Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
 async function* decoded(
   chunks: AsyncIterable<Buffer>,
   encoding: SavedBody['encoding'],
@@ -159,7 +157,7 @@ async function* decoded(
   }
 }
 
-/** The beginning of a body as text, at most `maxBytes`, and whether that is all. Never throws: returns what has arrived. */
+/** Never throws: returns what has arrived. */
 export async function readStart(
   answer: WireAnswer,
   maxBytes: number,
@@ -191,7 +189,7 @@ const ENVELOPE_LEVELS = 2;
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text itself decides. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
-/** Throws a `garbled` setback with the first words of the body if the stated type is something other than JSON. */
+/** Throws a `garbled` setback if the stated type is something other than JSON. */
 export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
@@ -201,8 +199,8 @@ export async function expectJson(answer: WireAnswer): Promise<void> {
 }
 
 /**
- * The answer's JSON as the schema reads it. Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` if it contains a secret, or a
- * `truncated` or `garbled` setback if it is no JSON, states an error or does not match the schema.
+ * Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` if the answer contains a secret, or a `truncated` or `garbled` setback if it is
+ * no JSON, states an error or does not match the schema.
  */
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,
@@ -250,7 +248,7 @@ function parsed(text: string, status: number): unknown {
 const LONG_INTEGER = /^-?\d{16,}$/;
 const LONG_DIGITS = /\d{16}/;
 
-/** Parses JSON, integers of 16 or more digits as strings. The built-in parser is 3 times as fast. */
+/** Keeps integers of 16 or more digits as strings. The built-in parser is 3 times as fast. */
 export function parseJson(document: string): unknown {
   const text = document.replace(/^\u{feff}/u, '');
   if (!LONG_DIGITS.test(text)) return JSON.parse(text);

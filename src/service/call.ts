@@ -1,8 +1,6 @@
 /**
- * A call to one API: the whole request with its body, and as many tries as its setbacks allow, each waiting for its turn.
- *
- * undici's own retries have no jitter, cut `Retry-After` short, skip time-outs and resume with `Range`. A request is not
- * retried if it may have had an effect, nor beyond the run's budget.
+ * A call to one API: as many tries as its setbacks allow, each waiting for its turn. undici's own retries have no jitter, cut
+ * `Retry-After` short, skip time-outs and resume with `Range`.
  */
 
 import type { Dispatcher } from 'undici';
@@ -22,12 +20,11 @@ import {
 import { Lane } from './lane.ts';
 import { areUsedUp, kindOf, policies, Setback, type SetbackKind } from './setback.ts';
 
-/** Most tries of a small call if the service is too slow for it. */
 const TRIES_WHEN_SLOW = 3;
-/** Retries that a run may take: this many rounds of its concurrency, and one more for every few successes … */
+/** Retries of a run: this many rounds of its concurrency, and one more for every few successes … */
 const ROUNDS = 4;
 const SUCCESSES_PER_RETRY = 5;
-/** … but at least this many, so that three calls may fail all their tries even if the concurrency is low. */
+/** … but at least this many, so that three calls may fail all their tries. */
 const MIN_RETRIES = 15;
 
 export interface ChannelSettings {
@@ -41,7 +38,6 @@ export interface ChannelSettings {
 }
 
 interface Sending {
-  /** A POST is not sent again after a setback that may have had an effect. */
   readonly method?: WireRequest['method'];
   readonly contentType?: string;
   readonly body?: string;
@@ -61,10 +57,10 @@ export interface Wire {
   readonly life: AbortSignal;
 }
 
-/** Reads an answer with a body, or without one (204). Called once per try, so it must start from the beginning. */
+/** Called once per try, so it must start from the beginning. */
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
-/** One API of the service: the address, headers, lane and deadline that all its calls share. */
+/** One API of the service. */
 export class Channel {
   readonly origin: string;
   readonly #wire: Wire;
@@ -85,20 +81,17 @@ export class Channel {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Most calls in flight at once so far. */
   get peak(): number {
     return this.#lane.peak;
   }
 
-  /** The target for a path and query of the interface, with the address's own path before it. */
   targetOf(path: string): string {
     return `${this.#prefix}${path}`;
   }
 
   /**
-   * Requests a target until there is an answer, and returns the result of `read`. Throws the signal's reason, or a `Failure`:
-   * what `read` throws, or one whose cause is the last `Setback`. A write that is stopped when it may have had an effect fails
-   * with its last setback.
+   * Requests a target until there is an answer. Throws the signal's reason, or a `Failure`: what `read` throws, or one whose
+   * cause is the last `Setback`. A write that is stopped when it may have had an effect fails with its last setback.
    */
   async request<T>(
     target: string,
@@ -118,7 +111,6 @@ export class Channel {
     const queued = AbortSignal.any([inFlight, this.#refused.signal]);
     const endpoint = endpointOf(request);
     const kinds: SetbackKind[] = [];
-    /** The latest setback of a write that may have had an effect. */
     let doubt: Setback | null = null;
     const waited = async <Value>(wait: Promise<Value>): Promise<Value> =>
       wait.catch((reason: unknown) => {
@@ -168,7 +160,6 @@ export class Channel {
     }
   }
 
-  /** Returns the failure of the call if there is to be no other try. */
   #lastFailure(
     setback: Setback,
     request: WireRequest,
@@ -187,7 +178,7 @@ export class Channel {
   }
 }
 
-/** Returns the failure of a call after its last setback. `afterword` states why there was no other try. */
+/** `afterword` states why there was no other try. */
 function failureOf(
   setback: Setback,
   request: WireRequest,
@@ -218,7 +209,7 @@ function failureOf(
 /** No reason needs more, and a proxy may send an endless page. */
 export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-/** Returns `empty` if there is no content. Throws a `Setback` with the service's own words for what is not an answer. */
+/** Throws a `Setback` with the service's own words for what is not an answer. */
 async function judge(
   { origin }: WireRequest,
   answer: WireAnswer,

@@ -1,5 +1,3 @@
-/** The campaign API: reads partners and links page by page, creates and updates links. */
-
 import { z } from 'zod';
 
 import { type Facts, Failure } from '../errors.ts';
@@ -124,7 +122,7 @@ function checkedToken(what: 'app' | 'link', token: string): string {
   });
 }
 
-/** The failure if the answer is unclear, about another link, or lost. `what` is a link and what may have happened to it. */
+/** For an answer that is unclear, about another link, or lost. `what` is a link and what may have happened to it. */
 function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
   return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
     facts: { ...facts, outcome: 'unknown' },
@@ -133,7 +131,7 @@ function undecided(what: string, because: string, facts: Facts, cause?: unknown)
   });
 }
 
-/** The error of a failed write: of unknown outcome if it may have had an effect, or its answer could not be read. */
+/** Of unknown outcome if the write may have had an effect. */
 function writeError(error: unknown, what: string): unknown {
   if (!(error instanceof Failure)) return error;
   const { code, message, facts, cause } = error;
@@ -159,7 +157,6 @@ const partnerSchema = z
     supportsCostData: wire.supports_cost_data ?? null,
   }));
 
-/** A field that may be missing or null. */
 const stated = <T extends z.ZodType>(type: T) =>
   type.nullish().transform((value) => value ?? undefined);
 

@@ -24,10 +24,7 @@ export const realClock: Clock = {
   },
 };
 
-/**
- * The time by the service's clock when an answer was sent, in milliseconds since the epoch, to the second: its `Date`, plus its
- * `Age` in seconds if a cache stored it (RFC 9111). Null if there is no date.
- */
+/** In milliseconds since the epoch, to the second: `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111). */
 export function statedAt(date: string | null, age: string | null): number | null {
   const at = Date.parse(date ?? '');
   if (Number.isNaN(at)) return null;
@@ -37,10 +34,9 @@ export function statedAt(date: string | null, age: string | null): number | null
 
 const BASE_MS = 1000;
 const MAX_DELAY_MS = 60_000;
-/** A wait that the service requests is honoured in full up to this limit. */
 const MAX_REQUESTED_DELAY_MS = 300_000;
 
-/** Milliseconds to wait by `Retry-After`: seconds, or a date less `answeredAt`, the answer's own clock. Null if none. */
+/** Seconds, or a date less `answeredAt`, the answer's own clock. */
 export function retryAfterMs(header: string | null, answeredAt: number): number | null {
   const text = header?.trim() ?? '';
   // Only a date with letters: Date.parse reads "1.5" as a day in January.
@@ -58,7 +54,7 @@ interface Backoff {
   readonly random: number;
 }
 
-/** Milliseconds to wait: as the service requests, up to 5 minutes, else exponential from 1 s to 60 s with jitter. */
+/** As the service requests, up to 5 minutes, else exponential from 1 s to 60 s with jitter. */
 export function waitMs({ tries, requestedMs, isOverload, random }: Backoff): number {
   if (requestedMs !== null) return Math.min(MAX_REQUESTED_DELAY_MS, requestedMs);
   const bound = Math.min(MAX_DELAY_MS, BASE_MS * 2 ** (tries - 1));

@@ -19,7 +19,7 @@ const COST_CONCURRENCY = 4;
 /** Calls other than reports and filters-data are small: an answer that takes longer will not arrive. */
 const SMALL_CALL_MS = 120_000;
 
-/** Connects to the service, but sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
+/** Sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function connect(config: HttpService, emit: Emit, clock: Clock = realClock): Service {
   const closing = new AbortController();
   const { maxConcurrency, campaignConcurrency, maxStartsPerSecond, requestTimeoutMs } = config;
@@ -86,7 +86,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
 type Headers = Readonly<Record<string, Secret | string>>;
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
 
-/** Returns header values by lower-case name. Later layers win. */
+/** By lower-case name. Later layers win. */
 function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
   const headers: Record<string, string> = {
     'user-agent': `ripen/${version}`,

@@ -13,15 +13,14 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_MS = 20_000;
 
 interface DispatcherLimits {
-  /** Connections to one origin: enough for the calls of all kinds together. */
   readonly connections: number;
-  /** The longest deadline of a call, which the time-outs of the pool must not undercut. */
+  /** The longest deadline of a call. */
   readonly timeoutMs: number;
   readonly caFile: string | null;
   readonly proxy: Proxy | null;
 }
 
-/** Opens the pool. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
+/** Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function openDispatcher({
   connections,
   timeoutMs,
@@ -73,8 +72,8 @@ export function openDispatcher({
 }
 
 /**
- * The pool of tunnels to one origin. Without the errors made here, undici would repeat a CONNECT whose connection closes for
- * as long as a request waits for it, and wait for its answer without limit.
+ * Without the errors made here, undici would repeat a CONNECT whose connection closes for as long as a request waits for it,
+ * and wait for its answer without limit.
  */
 function tunnelPool(
   origin: string | URL,

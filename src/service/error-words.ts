@@ -2,7 +2,7 @@
 
 import { scrubEcho } from '../config/secret.ts';
 
-/** Returns the first words of a foreign text, at most `maxCharacters` characters, without half a surrogate pair. */
+/** Scrubbed, without half a surrogate pair. */
 export function firstWords(text: string, maxCharacters = 200): string {
   // Scrubbed before it is cut: half a token is still half a token.
   const clean = scrubEcho(text)
@@ -13,7 +13,7 @@ export function firstWords(text: string, maxCharacters = 200): string {
   ).toWellFormed();
 }
 
-/** Returns the origin of an address (else its first words), as path and query may carry credentials. */
+/** Path and query may carry credentials. */
 export const originWords = (url: URL): string =>
   url.origin === 'null' ? firstWords(url.href) : url.origin;
 
@@ -23,22 +23,20 @@ const PAGE = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
 const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
 const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
-/** The reason in an error body: one line without secrets. */
+/** One line without secrets. */
 export function serviceWords(body: string): string {
   const document = parsed(body);
   const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
   return firstWords(isRecord(document) ? wordsOf(document) : page, MAX_CHARACTERS);
 }
 
-/** Values of a `status` field that state an error: words, and the codes of HTTP. */
 const FAILED_STATUS = /^(?:error|failed|failure|rejected|[45]\d\d)$/i;
-/** The beginning of a plain text that states an error. */
 const ERROR_WORD =
   /^[^\p{L}\p{N}{[]*(?:errors?|fail(?:s|ed|ure)?|invalid|denied|rejected|unauthori[sz]ed|forbidden|exception)(?!\p{L})/iu;
 /** Levels searched for an error: a document, its `data`, a list in it, and the items of the list. */
 const LEVELS = 4;
 
-/** The error that a body states, whatever its status, in its own words. */
+/** Whatever its status. */
 export function statedError(body: string): string | null {
   const document = parsed(body) ?? body;
   if (typeof document === 'string')
@@ -46,13 +44,12 @@ export function statedError(body: string): string | null {
   return errorWords(document, LEVELS);
 }
 
-/** The error that a document states within so many levels. */
 export function errorWords(document: unknown, levels: number): string | null {
   const found = errorIn(document, levels);
   return found === null ? null : firstWords(wordsOf(found), MAX_CHARACTERS);
 }
 
-/** The record that states an error: the document, its `data`, or an item of a list. */
+/** The document, its `data`, or an item of a list. */
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
   if (levels === 0 || typeof document !== 'object' || document === null) return null;
   if (isRecord(document) && statesError(document)) return document;
@@ -75,7 +72,7 @@ function statesError(record: Readonly<Record<string, unknown>>): boolean {
 const isNothing = (value: unknown): boolean =>
   value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
 
-/** Returns the reason that a document or one of its members states (default: its JSON text). */
+/** Default: its JSON text. */
 function wordsOf(value: unknown): string {
   if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
   const {
@@ -99,7 +96,6 @@ function wordsOf(value: unknown): string {
   return reason === undefined ? JSON.stringify(value) : wordsOf(reason);
 }
 
-/** The JSON value of a body, with or without a byte order mark. */
 export function parsed(body: string): unknown {
   try {
     // Trimming removes the mark, too.

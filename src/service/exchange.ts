@@ -1,8 +1,4 @@
-/**
- * One try: sends a request and reads its answer, with one total deadline for both.
- *
- * Hides undici and classifies whatever happens to a connection. Follows no redirects: undici does so only on request.
- */
+/** One try, with one total deadline. Hides undici and classifies whatever happens to a connection. Follows no redirects. */
 
 import type { Readable } from 'node:stream';
 
@@ -14,21 +10,21 @@ import { Setback } from './setback.ts';
 
 export interface WireAnswer {
   readonly status: number;
-  /** The (first) value of a header, by its lower-case name. */
+  /** By lower-case name, the first value. */
   header(name: string): string | null;
   /** The body as received, still encoded. Can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
 /**
- * Bytes of a body that may wait to be read before the connection pauses. Large, so that pauses are rare: if a connection ends
- * during one, undici's parser fails an assertion that cannot be caught.
+ * That wait to be read before the connection pauses. Large, so that pauses are rare: if a connection ends during one, undici's
+ * parser fails an assertion that cannot be caught.
  */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Sends the request and returns the result of `read`. Throws the signal's reason if it aborts, a `Setback` for whatever affects
- * a connection, and what `read` throws. A write aborted on the wire is an `unanswered` setback: it may have been received.
+ * Throws the signal's reason, a `Setback` for whatever affects a connection, and what `read` throws. A write aborted on the
+ * wire is an `unanswered` setback: it may have been received.
  */
 export async function exchange<T>(
   { dispatcher, tally }: { readonly dispatcher: Dispatcher; readonly tally: WireTally },
@@ -115,11 +111,10 @@ const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEO
 /** undici's message if a proxy does not open a tunnel. Its code has many other meanings. */
 const PROXY_REFUSAL = /^Proxy response \((\d+)\)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
-/** Codes of sockets, the HTTP parser and decoders. Any other error is our own mistake. */
+/** Of sockets, the HTTP parser and decoders. Any other error is our own mistake. */
 const CONNECTION =
   /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|Z_\w+|ERR_(?:SSL|TLS|STREAM)_\w+|UND_ERR_(?!INVALID|NOT_SUPPORTED)\w+)$/;
 
-/** Code for an answer that breaks the rules of HTTP/1.1, or is no HTTP. */
 const NO_HTTP = 'INVALID_HTTP';
 
 function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unknown {
@@ -173,21 +168,18 @@ export interface WireRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Total deadline of one try, headers and body. */
+  /** Of headers and body. */
   readonly deadlineMs: number;
   /** Most tries if the service is too slow; 1 if the caller can request less instead. */
   readonly triesWhenSlow: number;
 }
 
-/** The name of a request in messages: method and path, without the query. */
+/** Method and path, without the query. */
 export function endpointOf(request: WireRequest): string {
   return `${request.method} ${request.target.split('?', 1)[0] ?? request.target}`;
 }
 
-/**
- * Returns a query string with its question mark. Values are percent-encoded, `+` and blanks too.
- * Commas and colons stay as they are: a query may contain them, and lists of hundreds of tokens must stay short.
- */
+/** Commas and colons stay as they are: lists of hundreds of tokens must stay short. */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(parameters).map(
     ([name, value]) => `${encode(name)}=${encode(value)}`,
@@ -195,7 +187,6 @@ export function encodeQuery(parameters: Readonly<Record<string, string>>): strin
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** The target as written, with one parameter of its query replaced or added. */
 export function withParameter(target: string, name: string, value: string): string {
   const [path = '', ...query] = target.split('?');
   const pairs = query.join('?').split('&');
@@ -207,10 +198,8 @@ function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2C', ',').replaceAll('%3A', ':');
 }
 
-/** The counts of a connection so far, and the difference between the clocks. */
 export interface WireTally {
   requests: number;
-  /** Calls that were answered with a success. */
   answered: number;
   retries: number;
   /** Bytes of bodies, as received. */

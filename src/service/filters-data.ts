@@ -1,5 +1,3 @@
-/** Reads the catalog from filters-data, tolerantly. */
-
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter } from '../model/catalog.ts';
@@ -10,7 +8,7 @@ import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import type { FiltersDataRequest } from './service.ts';
 
-/** Most characters quoted from an answer without the requested lists, with room for the words around them. */
+/** With room for the words around them. */
 const MAX_SAID_CHARACTERS = 140;
 
 const text = z.unknown().transform((value) => {
@@ -30,10 +28,7 @@ const itemSchema = z
   .partial()
   .catchall(z.unknown());
 
-/**
- * Requests filter items, see `Service.filtersData`. Halves a refused request until only the refused lists are skipped, as names
- * drift over the years. An answer without any list, such as an error object under 200, is `SOURCE_GARBLED`.
- */
+/** Halves a refused request until only the refused lists are skipped, as names drift over the years. */
 export async function requestFiltersData(
   channel: Channel,
   { filters: wanted, section }: FiltersDataRequest,
@@ -67,7 +62,6 @@ export async function requestFiltersData(
   return items;
 }
 
-/** The items of an answer in the order requested. */
 function listsSchema(filters: readonly CatalogFilter[]) {
   return z.record(z.string(), z.unknown()).transform((answer, context): CatalogItem[] => {
     if (!filters.some((filter) => Array.isArray(answer[filter]))) {

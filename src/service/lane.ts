@@ -1,14 +1,13 @@
 /**
- * Decides when a call to one API may start: how many are in flight, how fast they start, and whether any is made at all.
- *
- * Maintained libraries offer either the limit or the rate, and none an abortable queue over both.
+ * Decides when a call to one API may start. Maintained libraries offer either the limit or the rate, and none an abortable
+ * queue.
  */
 
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Clock } from './clock.ts';
 
-/** What a call's end shows about the service: `answered` a success, `overloaded` a 429, `unclear` nothing (its own reason). */
+/** `answered` a success, `overloaded` a 429, `unclear` shows nothing of the service. */
 export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
@@ -17,7 +16,6 @@ export interface Slot {
 }
 
 interface LaneSettings {
-  /** Origin of the API, for messages. */
   readonly origin: string;
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
@@ -42,10 +40,9 @@ interface Waiting {
 }
 
 /**
- * Admits calls in the order of arrival, within a concurrency limit and a rate of starts. A 429 halves the limit, a round of
- * successes raises it by one. After 8 outages in a row the lane pauses, then admits one probe: an answer reopens the lane, an
- * outage pauses it for longer, and the sixth failed probe ends every call for good. The end of a call that began before the
- * latest pause or decrease changes nothing.
+ * Admits calls in the order of arrival. A 429 halves the limit, a round of successes raises it by one. After 8 outages in a
+ * row the lane pauses, then admits one probe: an answer reopens the lane, an outage pauses it for longer, and the sixth failed
+ * probe ends every call for good. The end of a call that began before the latest pause or decrease changes nothing.
  */
 export class Lane {
   readonly #settings: LaneSettings;
@@ -77,17 +74,15 @@ export class Lane {
     return this.#inFlight;
   }
 
-  /** Most calls in flight at once so far. */
   get peak(): number {
     return this.#peak;
   }
 
-  /** How many calls may be in flight now. */
   get limit(): number {
     return Math.floor(this.#limit);
   }
 
-  /** Waits for a slot. Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
+  /** Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
   async enter(signal: AbortSignal): Promise<Slot> {
     signal.throwIfAborted();
     if (this.#state === 'given up') throw this.#failure();
@@ -177,7 +172,7 @@ export class Lane {
     });
   }
 
-  /** Applies a change and admits again after some time, unless the connection is closed by then. */
+  /** Unless the connection is closed by then. */
   async #later(ms: number, change: () => void): Promise<void> {
     try {
       await this.#settings.clock.sleep(ms, this.#settings.life);
@@ -204,7 +199,7 @@ export class Lane {
     return this.#state === 'open' && this.#inFlight < this.limit;
   }
 
-  /** Takes the right to start one call, or schedules the next admission and returns false. */
+  /** Or schedules the next admission and returns false. */
   #takeToken(): boolean {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;

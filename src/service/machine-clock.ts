@@ -12,11 +12,11 @@ const UNTRUSTED_MS = 60 * 60_000;
 type SkewSource = Pick<Service, 'clockSkewMs'>;
 
 export interface MachineClock {
-  /** Throws `CLOCK_UNTRUSTED` if the clock differs from the newest answer by an hour or more, and warns once of minutes. */
+  /** Throws `CLOCK_UNTRUSTED` if the clock is off by an hour or more, and warns once of minutes. */
   check(): void;
 }
 
-/** Checks the clock against the answers of one piece of work. If an as-of instant replaces the clock, checks nothing. */
+/** With an as-of instant, checks nothing. */
 export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit): MachineClock {
   let isWarned = false;
   return {
@@ -41,7 +41,7 @@ export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit)
   };
 }
 
-/** Now, if the newest answer that states the time agrees to within the hour. */
+/** If the newest answer agrees to within the hour. */
 export function confirmedNow(service: SkewSource): Date | null {
   const skewMs = service.clockSkewMs();
   return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;

@@ -1,5 +1,3 @@
-/** Notifies an outside address that a run has ended: one short call, whose failure the caller reports. */
-
 import type { Notify } from '../config/config.ts';
 import { openDispatcher } from './dispatcher.ts';
 
@@ -8,8 +6,8 @@ const PATIENCE_MS = 5000;
 const SUCCESSES = { first: 200, last: 299 } as const;
 
 /**
- * Posts `{"text": …}`. Returns null, or what went wrong, naming only the host. Follows no redirect, tries once. Escapes `<`,
- * `>` and `&`, as Slack requires: a text must not alert its readers.
+ * Returns what went wrong, naming only the host. Follows no redirect, tries once. Escapes `<`, `>` and `&` for Slack: a text
+ * must not alert its readers.
  */
 export async function postText(
   { url, proxy }: Omit<Notify, 'on'>,

@@ -1,10 +1,8 @@
 /**
- * The pages of a list or of a report: finds the next page that an answer names, and follows a list to its end.
- *
- * Of a `next` link only path and query are used, and only if it points to the requested origin: a token must not leave it. A
- * short or empty page is not the last one (observed: Campaign API). The interface shows no pagination of a report but null, so
- * all forms that its lists use are read. One that states neither a next page nor the end throws: rows would be missing
- * silently.
+ * Finds the next page that an answer names, and follows a list to its end. Only path and query of a link to the requested
+ * origin are used: a token must not leave it. A short or empty page is not the last one (observed: Campaign API). The
+ * interface shows no pagination of a report but null, so all forms that its lists use are read. One that states neither a next
+ * page nor the end throws: rows would be missing silently.
  */
 
 import { createHash } from 'node:crypto';
@@ -24,13 +22,13 @@ export const listPaging = z.object({ next: z.unknown(), cursors: z.unknown() }).
 export interface ListPage<T> {
   readonly items: readonly T[];
   readonly paging: z.output<typeof listPaging>;
-  /** Path and query that answered, if not the requested ones. The next page is relative to them. */
+  /** That answered, if not the requested one. The next page is relative to it. */
   readonly target?: string;
 }
 
 /**
- * The items by page, each non-empty, from the page with a path and query on. Throws `SOURCE_ENDLESS_PAGES` if addresses or items
- * repeat, as items of other pages are then missing, or if addresses lead to another origin or never end.
+ * Yields non-empty pages. Throws `SOURCE_ENDLESS_PAGES` if addresses or items repeat, as others are then missing, if addresses
+ * lead to another origin or never end.
  */
 export async function* pages<T>(
   origin: string,
@@ -74,7 +72,6 @@ const number = z
   .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
   .nullish()
   .catch(null);
-/** An invalid flag means that there may be more pages. */
 const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
 const reportPagination = z.object({
   next: position,
@@ -94,14 +91,12 @@ const reportPagination = z.object({
 });
 type Pagination = z.output<typeof reportPagination>;
 
-/** An address has a scheme or a host, begins with a directory, or has a query. Anything else is a cursor. */
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
- * Returns path and query of the page after the one at `target`, by its parsed pagination. A null or blank `next` names no page,
- * nor does an empty cursor without a `next`. Page counts and flags must agree, and a page that completes the stated number of
- * rows is the last (`rows`: those of the pages so far). Throws `DATA_MALFORMED` for another form, or a
- * further page without a name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
+ * Returns path and query of the page after the one at `target`. Page counts and flags must agree, and a page that completes
+ * the stated number of rows is the last (`rows`: those so far). Throws `DATA_MALFORMED` for another form or a page without a
+ * name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
  */
 export function nextTarget(
   pagination: unknown,
@@ -138,13 +133,12 @@ export function nextTarget(
   });
 }
 
-/** Whether the pages so far hold as many rows as a pagination states for the whole report, even if it names a next page. */
+/** Even if it names a next page. */
 export function holdsAllRows(pagination: unknown, rows: number): boolean {
   const { total_rows: total = null } = reportPagination.safeParse(pagination).data ?? {};
   return total !== null && rows > 0 && rows === total;
 }
 
-/** Whether a pagination that names no page states that there is none. */
 function isLast(stated: Pagination, names: readonly string[], rows: number): boolean {
   // A plain `total` may also count pages: only exactly as many rows show that it does not.
   const totalRows = stated.total_rows ?? (stated.total === rows ? rows : null);

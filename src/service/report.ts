@@ -1,4 +1,4 @@
-/** Requests a report and follows its pages to the end, so that the rest of ripen sees one answer. */
+/** Requests a report and follows its pages, so that the rest of ripen sees one answer. */
 
 import { Failure } from '../errors.ts';
 import { expectJson, saveBody, type SavedBody } from './body.ts';
@@ -6,10 +6,9 @@ import type { Channel, Reader } from './call.ts';
 import { encodeQuery, withParameter } from './exchange.ts';
 import { holdsAllRows, MAX_PAGES, nextTarget } from './paging.ts';
 
-/** What a page of a report shows of the pages after it. */
 export interface PageHead {
   readonly rows: number;
-  /** Digest of its first rows: two pages of one report never begin with the same ones, nor are two of them empty. */
+  /** Two pages of one report never begin with the same rows, nor are two of them empty. */
   readonly rowsDigest: string;
   readonly pagination: unknown;
 }
@@ -17,15 +16,13 @@ export interface PageHead {
 export interface ReportRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly pathFor: () => string;
-  /** Reads a saved page, which shows where the next one is. */
   readonly readPage: (page: SavedBody) => Promise<PageHead>;
 }
 
-/** Everything that the service answered to one request. */
 export interface SavedReport {
   /** Empty if there was no content (204). */
   readonly pages: readonly SavedBody[];
-  /** Why further pages could not be followed, as a clause. */
+  /** As a clause. */
   readonly unfollowed: string | null;
   readonly requests: number;
 }
@@ -33,7 +30,7 @@ export interface SavedReport {
 /** How often a further page without content or rows is requested again. */
 const MAX_REPEATS = 2;
 
-/** Requests a report, see `Service.report`. 504, 524 and the deadline are not retried: the caller requests less. */
+/** 504, 524 and the deadline are not retried: the caller requests less. */
 export async function requestReport(
   channel: Channel,
   { parameters, pathFor, readPage, maxBytes }: ReportRequest & { readonly maxBytes: number },

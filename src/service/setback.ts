@@ -1,9 +1,7 @@
 /**
- * What may happen instead of an answer: statuses and losses of a connection. A new status or retry rule is a row of `policies`.
- *
- * Sources: service-interface "Errors". 422 and 410 are the usual siblings of 400 and 404. 408 means by definition: repeat the
- * request (RFC 9110). A proxy reports 499 if its client did not wait, a content network 524 if the server behind it took too
- * long. A redirected write may have had an effect, but 307 and 308 mean: send the same request elsewhere (RFC 9110).
+ * What may happen instead of an answer. A new status or retry rule is a row of `policies` (service-interface: Errors). 422 and
+ * 410 are the usual siblings of 400 and 404. 408, 307 and 308 mean: send the same request again (RFC 9110). A proxy reports
+ * 499 if its client did not wait, a content network 524 if the server behind it took too long.
  */
 
 import type { FailureCode, Facts } from '../errors.ts';
@@ -11,21 +9,20 @@ import type { CallResult } from './lane.ts';
 
 interface Policy {
   readonly code: FailureCode;
-  /** What it says about the service as a whole. */
   readonly result: CallResult;
   readonly hint: string;
   /** Most tries that end so. Null if the request decides. */
   readonly tries: number | null;
   readonly statuses: readonly number[];
-  /** What a write may have done. A 503 may follow an effect, from a proxy for example. */
+  /** Of a write. A 503 may follow an effect, from a proxy for example. */
   readonly effect: 'none' | 'possible';
-  /** What a line of ad spend is then. By default `unknown` if an effect is possible, or else not sent. */
+  /** By default `unknown` if an effect is possible, or else not sent. */
   readonly spend?: 'rejected' | 'unknown';
 }
 
-/** Most tries of one call that may fail, if no policy states another number. */
+/** Unless a policy states another number. */
 const MAX_ATTEMPTS = 6;
-/** Most tries that end with 429, each lowering the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
+/** Each lowers the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
 const MAX_429_ATTEMPTS = 12;
 
 /** A refusal, which no other try can change. */
@@ -87,7 +84,6 @@ export const policies = {
   moved: refusal('SOURCE_REDIRECTED', [301, 302, 303], CONFIGURE, { effect: 'possible' }),
   /** Any other 4xx: the request was not carried out (RFC 9110). A line of ad spend may be known already. */
   unexpected: refusal('SOURCE_REFUSED', [], CHECK_SERVER, { spend: 'unknown' }),
-  /** Any other status below 400. */
   other: refusal('SOURCE_REFUSED', [], CHECK_SERVER, { effect: 'possible' }),
   /** A success without an answer. */
   'no answer': policy('SOURCE_UNAVAILABLE', 'alive', { statuses: [499] }),
@@ -104,34 +100,30 @@ export const policies = {
     tries: null,
     hint: 'Request less at once: fewer dimensions, fewer metrics or a shorter period.',
   }),
-  /** The deadline passed. */
   late: policy('SOURCE_TIMEOUT', 'unclear', {
     tries: null,
     hint: 'Request less at once, or raise service.request_timeout.',
   }),
-  /** No connection was established, and nothing was sent. */
+  /** Nothing was sent. */
   unsent: policy('SOURCE_UNAVAILABLE', 'outage', {
     effect: 'none',
     hint: 'Check the address in the service section and the network, then run again.',
   }),
-  /** The connection could not be trusted. */
   untrusted: policy('SOURCE_UNAVAILABLE', 'unclear', {
     tries: 1,
     effect: 'none',
     hint: 'Set service.ca_file to the certificate authority of the address.',
   }),
-  /** The connection was lost after sending and before an answer. */
+  /** After sending. */
   unanswered: policy('SOURCE_UNAVAILABLE', 'outage'),
-  /** More headers than Node accepts. */
   'large headers': policy('SOURCE_GARBLED', 'alive', {
     tries: 1,
     hint: 'Set the environment variable NODE_OPTIONS=--max-http-header-size=65536, or find what adds the headers.',
   }),
-  /** The connection was lost, or decoding failed, inside the body. */
+  /** Also if decoding failed. */
   cut: policy('SOURCE_UNAVAILABLE', 'alive'),
-  /** The body was complete, but its document was not. */
+  /** The body was complete. */
   truncated: policy('SOURCE_GARBLED', 'alive'),
-  /** The answer was something other than what was requested. */
   garbled: policy('SOURCE_GARBLED', 'alive', {
     tries: 2,
     hint: 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.',
@@ -142,7 +134,7 @@ export type SetbackKind = keyof typeof policies;
 
 const isKind = (name: string): name is SetbackKind => Object.hasOwn(policies, name);
 
-/** Returns what a status other than 200, 201 and 204 means, by its class if it is not listed. */
+/** Of a status other than 200, 201 and 204, by its class if it is not listed. */
 export function kindOf(status: number): SetbackKind {
   const kinds = Object.keys(policies).filter(isKind);
   const listed = kinds.find((kind) => policies[kind].statuses.includes(status));
@@ -151,7 +143,7 @@ export function kindOf(status: number): SetbackKind {
   return status >= 200 && status < 300 ? 'no answer' : 'other';
 }
 
-/** Whether a call whose tries ended so has none left: of the last kind, or of all its kinds but overload together. */
+/** Tries of the last kind, or of all kinds but overload together. */
 export function areUsedUp(kinds: readonly SetbackKind[], triesWhenSlow: number): boolean {
   const triesOf = (kind: SetbackKind): number => policies[kind].tries ?? triesWhenSlow;
   const last = kinds.at(-1);
@@ -162,20 +154,16 @@ export function areUsedUp(kinds: readonly SetbackKind[], triesWhenSlow: number):
 }
 
 interface SetbackDetails {
-  /** Of the answer, if there was one. */
   readonly status?: number;
-  /** Milliseconds that the service requests to wait. */
   readonly retryAfterMs?: number | null;
-  /** What else a failure tells. */
   readonly facts?: Facts;
   readonly cause?: unknown;
 }
 
-/** A failed try. Its message completes "GET /path ". The last one of a call is the cause of its `Failure`. */
+/** A failed try, whose message completes "GET /path ". */
 export class Setback extends Error {
   override readonly name = 'Setback';
   readonly kind: SetbackKind;
-  /** Reason for events: a status, an error code or a few words. */
   readonly because: string;
   readonly details: SetbackDetails;
 

@@ -1,5 +1,3 @@
-/** Ad spend: one line, one POST, one outcome. A line is never sent again if the first request may have arrived. */
-
 import { Failure, isOfToken } from '../errors.ts';
 import { firstWords, parsed, statedError } from './error-words.ts';
 import { readStart } from './body.ts';
@@ -12,10 +10,10 @@ import type { SpendLine, SpendOutcome } from './service.ts';
 const ACCEPTED = 200;
 
 /**
- * Submits a line. A status that the interface does not list for this endpoint leaves the outcome `unknown`. Throws if the cause
- * is no property of the line, which was then certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
- * `SOURCE_OVERLOADED`, `SOURCE_REFUSED` for 414 and 431, `SOURCE_REDIRECTED` for 307 and 308, and `SOURCE_UNAVAILABLE` if
- * nothing was sent. A line that is aborted on the wire is `unknown`, one that is aborted before throws the signal's reason.
+ * A status that the interface does not list leaves the outcome `unknown`, as does an abort on the wire. Throws if the cause is
+ * no property of the line, which was then certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
+ * `SOURCE_OVERLOADED`, `SOURCE_REFUSED` for 414 and 431, `SOURCE_REDIRECTED` for 307 and 308, `SOURCE_UNAVAILABLE` if nothing
+ * was sent, and the signal's reason.
  */
 export async function submitSpend(
   channel: Channel,

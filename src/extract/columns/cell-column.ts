@@ -15,7 +15,6 @@ export abstract class CellColumn {
   /** 32-bit words per cell. */
   readonly #words: 1 | 2 | 4;
   protected cells = new Int32Array(0);
-  /** 1 where a cell is NULL. */
   protected nulls = new Uint8Array(0);
 
   protected constructor(name: string, type: ParquetType, words: 1 | 2 | 4) {
@@ -24,7 +23,7 @@ export abstract class CellColumn {
     this.#words = words;
   }
 
-  /** Reads the cell whose value begins at `at`. Returns the offset after it, or `STOPPED`. A row may be read more than once. */
+  /** Returns the offset after the value at `at`, or `STOPPED`. A row may be read more than once. */
   abstract read(body: BodyWindow, at: number, row: number): number;
 
   /** Bytes that depend on the content of the rows, not on their number. */
@@ -32,12 +31,12 @@ export abstract class CellColumn {
     return 0;
   }
 
-  /** Makes a cell NULL, also if an unfinished row left a value there. */
+  /** Also if an unfinished row left a value there. */
   blank(row: number): void {
     this.nulls[row] = 1;
   }
 
-  /** Makes room for this many rows. A new cell is NULL until it is read, as rows may lack a column. */
+  /** A new cell is NULL until it is read, as rows may lack a column. */
   grow(rows: number): void {
     this.cells = widened(this.cells, rows * this.#words);
     const old = this.nulls.subarray(0, rows);
@@ -54,7 +53,6 @@ export abstract class CellColumn {
     };
   }
 
-  /** Clears the rows and keeps the memory. */
   clear(): void {
     this.nulls.fill(1);
   }

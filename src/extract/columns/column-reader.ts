@@ -1,8 +1,6 @@
 /**
- * Reads answers into Parquet files for the warehouse, larger ones in a separate thread.
- *
- * Cells are read exactly into the types of their columns. If a number needs a wider type, that is reported, and the answer must
- * be read again into it. A row with a cell that no wider type holds is stored as rejected, with its reasons.
+ * Reads answers into Parquet files, larger ones in a separate thread. A number that needs a wider type is reported, and the
+ * answer must be read again. A row with a cell that no wider type holds is stored as rejected, with its reasons.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -12,29 +10,29 @@ import { onDisk } from '../spool.ts';
 import type { BodyHead, ColumnsRead, ReadRequest, Reply, SavedBytes } from './reading.ts';
 
 export interface ColumnReader {
-  /** Reads the saved bodies of one or more answers into one file. Throws `STORAGE_FAILED` if the disk fails. */
+  /** Into one file. Throws `STORAGE_FAILED`. */
   readonly read: (request: ReadRequest) => Promise<ColumnsRead>;
-  /** Reads what a small body states as a whole, on the caller's thread. Throws `STORAGE_FAILED` if the disk fails. */
+  /** On the caller's thread. Throws `STORAGE_FAILED`. */
   readonly readHead: (body: SavedBytes) => Promise<BodyHead>;
-  /** Ends the thread. Readings under way are rejected and may leave their files behind. */
+  /** Readings under way are rejected and may leave their files behind. */
   readonly close: () => Promise<void>;
 }
 
 /** Bytes read on the caller's thread before a separate one is worth its start. A usual night has no more. */
 const MAX_BYTES_HERE = 2 * 1024 * 1024;
 
-/** TypeScript runs from `src` and JavaScript from `dist`. The compiler changes imports, but not URLs. */
+/** The compiler changes imports, but not URLs. */
 const threadFile = new URL(
   `./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
   import.meta.url,
 );
 
-/** Opens a reader. Its thread starts once there is enough to read, and keeps the process alive only during a reading. */
+/** The thread starts once there is enough to read, and keeps the process alive only during a reading. */
 export function openColumnReader(): ColumnReader {
   let worker: Worker | null = null;
   let bytesHere = 0;
   let isClosed = false;
-  /** Settles after the thread's latest reading: it reads one at a time. */
+  /** It reads one at a time. */
   let latest: Promise<unknown> = Promise.resolve();
 
   const readInThread = async (request: ReadRequest): Promise<ColumnsRead> => {
@@ -87,7 +85,7 @@ export function openColumnReader(): ColumnReader {
 
 const ended = (): Error => new Error('The thread of the column reader ended.');
 
-/** Returns the thread's reply. Rejects if the thread ends instead. */
+/** Rejects if the thread ends instead. */
 function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const end = (error?: unknown): void => {

@@ -1,4 +1,4 @@
-/** Columns of date dimensions, from documented labels: the first day of what a label names, or the instant of an hour. */
+/** Columns of date dimensions: the first day of what a label names, or the instant of an hour. */
 
 import type { DateDimension } from '../../model/dimension.ts';
 import { type BodyWindow, STOPPED, wholeValue } from './json-tokens.ts';
@@ -11,7 +11,7 @@ const MICROS_PER_MS = 1000n;
 const decoder = new TextDecoder();
 const dayForm = String.raw`[1-9]\d{3}-\d\d-\d\d`;
 
-/** By dimension: the form of its labels, and the first instant that a label names. A week's form also captures its last day. */
+/** A week's form also captures its last day. */
 const forms: Record<
   DateDimension,
   { readonly form: RegExp; readonly first: (match: readonly string[]) => string }
@@ -31,16 +31,13 @@ const forms: Record<
   year: { form: /^([1-9]\d{3})$/, first: ([, year = '']) => `${year}-01-01T00:00:00` },
 };
 
-/** The milliseconds of an ISO instant without zone. */
 function instantOf(text: string): number | null {
   const ms = Date.parse(`${text}Z`);
   return !Number.isNaN(ms) && new Date(ms).toISOString() === `${text}.000Z` ? ms : null;
 }
 
-/** The dates of a dimension, and whether they are in order. */
 export class DateColumn extends DictionaryColumn {
   readonly kind: DateDimension;
-  /** Whether no date so far follows a later one. */
   isOrdered = true;
   #latest = -Infinity;
   #badLabel: BodyRead['badLabel'] = null;
@@ -63,14 +60,13 @@ export class DateColumn extends DictionaryColumn {
     return end;
   }
 
-  /** Returns the first label of the current body that is not a date. The next row belongs to another body. */
+  /** Of the current body. The next row belongs to another. */
   takeBadLabel(): BodyRead['badLabel'] {
     const bad = this.#badLabel;
     this.#badLabel = null;
     return bad;
   }
 
-  /** Checks the order of the group's rows. */
   follow(rows: number): void {
     const { plainValues } = this.dictionary;
     const values = new DataView(plainValues.buffer);
@@ -89,7 +85,6 @@ export class DateColumn extends DictionaryColumn {
   }
 }
 
-/** The bytes of the date that a written label names. */
 function valueOf(written: Uint8Array, kind: DateDimension): Uint8Array | null {
   const text = decoder.decode(written);
   const label = text.startsWith('"') ? String(JSON.parse(text)) : text;

@@ -13,7 +13,7 @@ const PADDING = 16;
 export class BodyWindow {
   bytes = new Uint8Array(FIRST_CAPACITY + PADDING);
   view = new DataView(this.bytes.buffer);
-  /** The offset after the last byte, where a zero byte is. */
+  /** A zero byte follows. */
   end = 0;
   #stoppedAt = 0;
   #because = '';
@@ -41,7 +41,6 @@ export class BodyWindow {
     return rest;
   }
 
-  /** Records where and why a reader stops. */
   stop(at: number, because: string): typeof STOPPED {
     this.#stoppedAt = at;
     this.#because = because;
@@ -90,7 +89,6 @@ const isOfBare = Uint8Array.from({ length: 256 }, (_, byte) =>
 export const isNull = ({ view }: BodyWindow, at: number): boolean =>
   view.getInt32(at, true) === NULL_WORD;
 
-/** The first offset from `at` on that is not whitespace. */
 export function skipBlanks(bytes: Uint8Array, at: number): number {
   let next = at;
   for (;;) {
@@ -100,7 +98,7 @@ export function skipBlanks(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** The offset after the given token and any whitespace around it, or `STOPPED`. */
+/** Also skips whitespace around it. */
 export function skipToken(body: BodyWindow, at: number, token: number): number {
   const next = skipBlanks(body.bytes, at);
   if (body.bytes[next] !== token)
@@ -108,7 +106,6 @@ export function skipToken(body: BodyWindow, at: number, token: number): number {
   return skipBlanks(body.bytes, next + 1);
 }
 
-/** The offset after the text whose opening quote is at `at`, or `STOPPED`. */
 function skipText(body: BodyWindow, at: number): number {
   const { bytes } = body;
   if (bytes[at] !== QUOTE) return body.stop(at, 'no text where one belongs');
@@ -129,7 +126,7 @@ function skipEscape(body: BodyWindow, at: number): number {
   return body.stop(longest > body.end ? body.end : at, 'an unknown escape');
 }
 
-/** The offset after the value at `at`, or `STOPPED`. */
+/** `STOPPED`, or the offset after it. */
 export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   const byte = body.bytes[at];
   if (byte === QUOTE) return skipText(body, at);
@@ -140,7 +137,7 @@ export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   return readMembers(body, at, (_, value) => skip(value));
 }
 
-/** The offset after a number or a word, or `STOPPED`. At the end of the window it may continue. */
+/** At the end of the window it may continue. */
 function skipBare(body: BodyWindow, at: number): number {
   let next = at;
   while (isOfBare[body.bytes[next] ?? 0] === 1) next += 1;
@@ -150,7 +147,6 @@ function skipBare(body: BodyWindow, at: number): number {
     : body.stop(at, 'no value of JSON');
 }
 
-/** Returns the offset after the list whose opening token is at `at`, or `STOPPED`, as `read` does for an item. */
 function skipList(
   body: BodyWindow,
   at: number,
@@ -170,7 +166,7 @@ function skipList(
   }
 }
 
-/** Returns the offset after the object at `at`, or `STOPPED`, as `take` does for a member's name and its value's offset. */
+/** `take` returns the offset after a member's value, or `STOPPED`. */
 export function readMembers(
   body: BodyWindow,
   at: number,
@@ -180,7 +176,6 @@ export function readMembers(
   return skipList(body, at, CLOSING_BRACE, (key) => readMember(body, key, take));
 }
 
-/** Reads one member, whose key begins at `at`, as `readMembers` does. */
 export function readMember(
   body: BodyWindow,
   at: number,
@@ -196,7 +191,6 @@ export function readMember(
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The value at `at`, as it is written, and with a text unquoted and unescaped. */
 export function wholeValue(
   body: BodyWindow,
   at: number,
@@ -211,7 +205,7 @@ export function wholeValue(
   };
 }
 
-/** Returns the bytes in `[from, to)` as JSON text. The reader stops if they are not UTF-8. */
+/** The reader stops if they are not UTF-8. */
 export function textIn(body: BodyWindow, from: number, to: number): string | null {
   const text = body.bytes.subarray(from, to);
   if (isUtf8(text)) return jsonIn(text);
@@ -219,7 +213,7 @@ export function textIn(body: BodyWindow, from: number, to: number): string | nul
   return null;
 }
 
-/** JSON that is UTF-8, as text. U+FFFD stands for half a surrogate pair, which DuckDB refuses. */
+/** U+FFFD stands for half a surrogate pair, which DuckDB refuses. */
 export function jsonIn(utf8: Uint8Array): string {
   const json = decoder.decode(utf8);
   if (!json.includes(String.raw`\u`)) return json;

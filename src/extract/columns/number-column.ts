@@ -38,23 +38,20 @@ const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) =>
 const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45 && byte !== 0;
 
 /**
- * A metric's numbers, quoted or bare, stored exactly or not accepted.
- *
- * Integers and decimals are stored as integers at the column's scale, doubles as the nearest to the text. Numbers of up to 15
- * digits, nearly all, are computed during the scan; any other form is parsed one by one. A number that the column does not hold
- * makes it unfit if a wider type holds the number. Any other text is a reason to reject its row.
+ * A metric's numbers, stored exactly or not accepted. Integers and decimals are integers at the column's scale, doubles the
+ * nearest to the text. Nearly all have up to 15 digits and are computed during the scan. A number that the column does not
+ * hold makes it unfit if a wider type does. Any other text is a reason to reject its row.
  */
 export class NumberColumn extends CellColumn {
   readonly #isDouble: boolean;
   readonly #isWide: boolean;
-  /** The reasons to reject the row that is being read. */
+  /** Of the row that is being read. */
   readonly #reasons: Reason[];
-  /** Digits before and after the point that the column holds. */
   readonly #whole: number;
   readonly #scale: number;
   #doubles = new Float64Array(0);
   #wide = new DataView(new ArrayBuffer(0));
-  /** The type that holds every number so far, except those that no type holds. */
+  /** Except for numbers that no type holds. */
   #needed: ColumnType;
   #digits = 0;
 
@@ -68,12 +65,11 @@ export class NumberColumn extends CellColumn {
     this.#scale = type.fraction;
   }
 
-  /** The narrowest exact type that holds all numbers so far. */
   get needed(): ColumnType | null {
     return this.#needed === this.type ? null : this.#needed;
   }
 
-  /** Returns the most digits after the point of any number since the last call, without trailing zeros. */
+  /** Since the last call, after the point, without trailing zeros. */
   takeDigits(): number {
     const digits = this.#digits;
     this.#digits = 0;
@@ -132,7 +128,6 @@ export class NumberColumn extends CellColumn {
     return end;
   }
 
-  /** Stores a whole number times a power of ten. */
   #store(row: number, value: number, power: number): void {
     const product = value * (powersOfTen[power] ?? Infinity);
     if (this.#isWide || Math.abs(product) > Number.MAX_SAFE_INTEGER) {
@@ -153,14 +148,12 @@ export class NumberColumn extends CellColumn {
     }
   }
 
-  /** Counts the decimals of a number that ends before `end` and has `fraction` digits after the point. */
   #countDigits(bytes: Uint8Array, end: number, fraction: number): void {
     let zeros = 0;
     while (zeros < fraction && bytes[end - zeros - 1] === ZERO) zeros += 1;
     this.#digits = Math.max(this.#digits, fraction - zeros);
   }
 
-  /** Reads a value of any form: null, blank, a number in any notation, or a text that is not a number. */
   #readText(body: BodyWindow, at: number, row: number): number {
     this.nulls[row] = 1;
     if (isNull(body, at)) return at + NULL_BYTES;
@@ -174,7 +167,7 @@ export class NumberColumn extends CellColumn {
     return end;
   }
 
-  /** Stores the number that a text states. Returns why its row is rejected, or null. */
+  /** Returns why its row is rejected. */
   #take(text: string, row: number): string | null {
     const number = parseDecimal(text);
     if (number === null) return 'not a number';

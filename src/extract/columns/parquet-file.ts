@@ -1,19 +1,17 @@
 /**
- * Writes a Parquet file, group by group.
- *
- * Uncompressed, one page per column and group, every column optional: the file is read once, soon, by an engine on the same
- * machine, so the cost of writing counts more than the size. Its footer is in Thrift's compact protocol.
+ * Writes a Parquet file, group by group. Uncompressed, one page per column and group, every column optional: it is read once,
+ * soon, on the same machine. Its footer is in Thrift's compact protocol.
  */
 
 import { closeSync, openSync, rmSync, writeFileSync, writevSync } from 'node:fs';
 
 import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 
-/** The cells of one column in a group of rows, valid until the column's next change. */
+/** Valid until the column's next change. */
 export interface ColumnGroup {
-  /** 1 where a cell is NULL, one byte per row. */
+  /** 1 where a cell is NULL. */
   readonly nulls: Uint8Array;
-  /** The values in row order, meaningless for NULL cells. With a dictionary: the numbers of its entries. */
+  /** Meaningless for NULL cells. With a dictionary: the numbers of its entries. */
   readonly cells: Int32Array;
   /** 32-bit words per value. Four hold a 16-byte number, the highest byte first. */
   readonly words: 1 | 2 | 4;
@@ -24,7 +22,6 @@ export interface ColumnGroup {
 interface WrittenColumn {
   readonly name: string;
   readonly type: ParquetType;
-  /** The first `rows` rows. */
   group(rows: number): ColumnGroup;
 }
 
@@ -34,7 +31,7 @@ export type ParquetType =
 
 const encoder = new TextEncoder();
 
-/** Encodes a whole number, not negative, in groups of seven bits, the lowest first. */
+/** In groups of seven bits, the lowest first. */
 function varint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -42,7 +39,7 @@ function varint(value: number): number[] {
   return [...bytes, rest];
 }
 
-/** A value in Thrift's compact protocol, with the number of its wire type. */
+/** With the number of its wire type. */
 interface Value {
   readonly type: number;
   readonly bytes: readonly number[];
@@ -102,7 +99,6 @@ const GROUP_OF_BITS = 8;
 /** Decimals with more digits than 64 bits hold take 16 bytes. */
 const WIDE_BYTES = 16;
 
-/** How a type is stored: its physical type and the fields beside it. */
 interface Schema {
   readonly kept: number;
   readonly annotated: readonly Field[];
@@ -133,7 +129,7 @@ function schemaOf(type: ParquetType): Schema {
   };
 }
 
-/** Whether a number takes 16 bytes, not 8. */
+/** Not 8 bytes but 16. */
 export const isWide = (type: ColumnType): boolean => schemaOf(type).kept === physical.fixed;
 
 export class ParquetFile {
@@ -144,7 +140,7 @@ export class ParquetFile {
   #bytes = 0;
   #rows = 0;
 
-  /** Creates the file, which must not exist yet. Like every method, throws the errors of the file system. */
+  /** The file must not exist yet. Every method throws the errors of the file system. */
   constructor(path: string, columns: readonly WrittenColumn[]) {
     this.#path = path;
     this.#columns = columns;
@@ -152,7 +148,6 @@ export class ParquetFile {
     this.#write([magic]);
   }
 
-  /** Writes the first rows of the columns as one group. */
   writeGroup(rows: number): void {
     const start = this.#bytes;
     const chunks = this.#columns.map((column) => this.#writeColumn(column, rows));
@@ -160,7 +155,7 @@ export class ParquetFile {
     this.#rows += rows;
   }
 
-  /** Writes a column's pages. Returns its footer entry. */
+  /** Returns its footer entry. */
   #writeColumn(column: WrittenColumn, rows: number): Value {
     const { nulls, cells, words, dictionary } = column.group(rows);
     const present = withoutNulls(cells, nulls, words);
@@ -222,7 +217,7 @@ export class ParquetFile {
   }
 }
 
-/** Returns a page, its header first. `place` is the field of the header that describes its kind. */
+/** `place` is the field of the header that describes its kind. */
 function page(
   place: number,
   kind: number,
@@ -274,7 +269,7 @@ function lengthOf({ length }: { readonly length: number }): Uint8Array {
   return bytes;
 }
 
-/** Numbers of dictionary entries as one run, in the narrowest of one, two or four bytes each. */
+/** One run, in the narrowest of one, two or four bytes each. */
 function indexes(cells: Int32Array, size: number): readonly Uint8Array[] {
   const width = size <= 2 ** 8 ? 1 : size <= 2 ** 16 ? 2 : 4;
   const groups = Math.ceil(cells.length / GROUP_OF_BITS);

@@ -1,11 +1,8 @@
 /**
- * Reads a report document in strict JSON, from its first byte to its last: one object that contains `rows` once.
- *
- * Bodies arrive in pieces of any size. Each step reads one member or one row. If it reaches the end of what has arrived, it
- * stops and is repeated when there is more. Readers do not check where the window ends: a zero byte follows, which JSON never
- * contains, so every reader stops there. A stop at that byte means that more must arrive; any other stop refuses the document.
- *
- * Looser than the standard where services are: `NaN` and `Infinity` are values. Each text is checked for UTF-8 only once.
+ * Reads a report document in strict JSON: one object that contains `rows` once. Bodies arrive in pieces of any size. Each step
+ * reads one member or one row, and is repeated when there is more if it reaches the end of what has arrived. Readers do not
+ * check where the window ends: a zero byte follows, which JSON never contains. A stop there means that more must arrive; any
+ * other stop refuses the document. `NaN` and `Infinity` are values.
  */
 
 import { createHash } from 'node:crypto';
@@ -38,13 +35,11 @@ const LONG_STEP_BYTES = 1024 * 1024;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** The offset after as much of a byte order mark as has arrived. */
 function skipMark({ bytes }: BodyWindow, at: number): number {
   const other = BYTE_ORDER_MARK.findIndex((byte, index) => bytes[at + index] !== byte);
   return at + (other === -1 ? BYTE_ORDER_MARK.length : other);
 }
 
-/** Reads the row at an offset. Returns the offset after it, or `STOPPED`. */
 type ReadRow = (body: BodyWindow, at: number) => number;
 
 export class ReportReader {
@@ -57,9 +52,7 @@ export class ReportReader {
   readonly #names = new Set<string>();
   #at = 0;
   #bytes = 0;
-  /** Bytes that must have arrived before the next step. */
   #enough = 0;
-  /** Whether the last member read is the opening of the rows. */
   #isAtRows = false;
   #hasRows = false;
   #isWhole = false;
@@ -69,7 +62,7 @@ export class ReportReader {
     this.#steps = this.#document();
   }
 
-  /** Reads the next piece of the body. Returns why the document is refused, or null. */
+  /** Returns why the document is refused. */
   take(chunk: Uint8Array): string | null {
     this.#bytes += chunk.length;
     this.#body.take(chunk, this.#at);
@@ -81,12 +74,12 @@ export class ReportReader {
     return this.#members;
   }
 
-  /** A digest of the first rows. May be called once. */
+  /** May be called once. */
   rowsDigest(): string {
     return this.#firstRows.digest('base64');
   }
 
-  /** Called after the last piece. Returns why the document is not one complete report. */
+  /** Returns why the document is not one complete report. */
   end(): string | null {
     const because = this.#enough > 0 ? this.#goOn() : null;
     if (because !== null) return because;
@@ -104,7 +97,7 @@ export class ReportReader {
     return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
-  /** Reads the document. Yields whenever a step stops. */
+  /** Yields whenever a step stops. */
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {
@@ -124,7 +117,7 @@ export class ReportReader {
     }
   }
 
-  /** Reads a list up to its closing token. Each step reads one item and the comma before it. */
+  /** Each step reads one item and the comma before it. */
   *#list(closing: number, read: (at: number) => number): Generator<undefined, void> {
     const body = this.#body;
     for (let isFirst = true; ;) {

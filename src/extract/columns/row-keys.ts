@@ -1,10 +1,10 @@
 /**
- * Finds whether a key occurs twice in an answer, by 64 bits of each row's key: a tenth of the cost of a statement that groups
- * the rows. Equal keys are always found. Different keys may look equal, so if a key may repeat, the caller must check.
+ * Finds whether a key occurs twice, by 64 bits of each row's key: a tenth of the cost of grouping the rows. Equal keys are
+ * always found. Different keys may look equal, so the caller must check.
  */
 
 interface KeyColumn {
-  /** Mixes the cells of the first rows into the digests of their keys, two words per row. Equal values give equal digests. */
+  /** Two words per row. Equal values give equal digests. */
   mixInto(digests: Int32Array, rows: number): void;
 }
 
@@ -12,22 +12,19 @@ interface KeyColumn {
 const MAX_ROWS = 2 ** 20;
 const FIRST_SLOTS = 2 ** 8;
 
-/** Mixes a word into a hash so that each of its bits may change any bit. */
 export function mixed(hash: number, word: number): number {
   const product = Math.imul(hash ^ word, 0x9e3779b1);
   return product ^ (product >>> 15);
 }
 
-/** The keys of an answer's rows. */
 export class RowKeys {
-  /** Whether all keys so far differ. False if there are too many to check. */
+  /** False if there are too many to check. */
   areDistinct = true;
   #digests = new Int32Array(0);
-  /** A hash table with two words per slot. The second word of a digest is never 0. */
+  /** Two words per slot. The second word of a digest is never 0. */
   #slots = new Int32Array(FIRST_SLOTS * 2);
   #rows = 0;
 
-  /** Adds the first rows of the columns as the next rows of the answer. */
   take(columns: readonly KeyColumn[], rows: number): void {
     this.areDistinct &&= this.#rows + rows <= MAX_ROWS;
     if (!this.areDistinct) return;
@@ -41,7 +38,7 @@ export class RowKeys {
     }
   }
 
-  /** Grows the table to at least two slots per row. */
+  /** At least two slots per row. */
   #makeRoom(): void {
     const old = this.#slots;
     let length = old.length;
@@ -53,7 +50,7 @@ export class RowKeys {
     }
   }
 
-  /** Puts a digest into its slot. Returns false if it is already there. */
+  /** Returns false if it is already there. */
   #place(low: number, high: number): boolean {
     const slots = this.#slots;
     const mask = slots.length - 2;

@@ -1,8 +1,6 @@
 /**
- * Reads the rows of a document into columns.
- *
- * The first row of a body with exactly the requested keys shows their order and whitespace; later rows are compared with it as
- * bytes. A row that differs is read member by member. Keys that were not requested go to their own column as a JSON object.
+ * The first row of a body with exactly the requested keys shows their order and whitespace. Later rows are compared with it as
+ * bytes. A row that differs is read member by member.
  */
 
 import type { CellColumn } from './cell-column.ts';
@@ -23,11 +21,11 @@ const WORD_BYTES = 4;
 /** If this many rows at the start of a body have other keys than requested, the rest is assumed to have them too. */
 const MAX_OTHERS = 4;
 
-/** The bytes between the previous value and this one in the first row, and the column of this value. */
+/** The bytes before a value in the first row, and its column. */
 class Key {
   readonly column: CellColumn;
   readonly length: number;
-  /** The bytes as words. The last word may overlap the one before. */
+  /** The last word may overlap the one before. */
   readonly #words: Int32Array;
 
   constructor(column: CellColumn, written: Uint8Array) {
@@ -39,7 +37,6 @@ class Key {
     );
   }
 
-  /** The offset of the value after the key, or `STOPPED`. */
   skip({ view, end }: BodyWindow, at: number): number {
     const words = this.#words;
     const last = words.length - 1;
@@ -53,34 +50,27 @@ class Key {
   }
 }
 
-/** The columns that the cells of a row go to. */
 interface RowColumns {
   readonly columns: readonly CellColumn[];
-  /** For keys that were not requested. */
   readonly extra: TextColumn;
-  /** For rows that some column gave a reason to reject. */
   readonly rejected: TextColumn;
   readonly reasons: Reason[];
-  /** Requested keys without a column, which are left out. */
   readonly dropped: ReadonlySet<string>;
 }
 
-/** Why a row with one key twice is refused. */
 export const statedTwice = (name: string): string =>
   `a row of it stated ${JSON.stringify(name)} twice`;
 
 export class RowReader {
   readonly #into: RowColumns;
   readonly #columns: ReadonlyMap<string, CellColumn>;
-  /** Whether some row so far held a key that was not requested. */
   hasExtra = false;
-  /** Whether some row so far was rejected. */
   hasRejected = false;
   #keys: readonly Key[] | null = null;
-  /** Rows so far with exactly these keys, and all other rows. */
+  /** With exactly these keys, and all others. */
   #alikeRows = 0;
   #otherRows = 0;
-  /** By key: how many of the other rows have it. */
+  /** Of the other rows. */
   readonly #counts = new Map<string, number>();
 
   constructor(into: RowColumns) {
@@ -88,7 +78,7 @@ export class RowReader {
     this.#columns = new Map(into.columns.map((column) => [column.name, column]));
   }
 
-  /** Returns and clears the keys of the rows so far. The next row is the first of another body. */
+  /** The next row is the first of another body. */
   takeKeys(): Pick<BodyRead, 'keys' | 'commonKeys'> {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;
@@ -105,7 +95,6 @@ export class RowReader {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + rows);
   }
 
-  /** Reads the row that begins at `at` into the cells of row `row`. Returns the offset after it, or `STOPPED`. */
   read(body: BodyWindow, at: number, row: number): number {
     const { reasons } = this.#into;
     if (reasons.length > 0) reasons.length = 0;
@@ -121,7 +110,7 @@ export class RowReader {
     return end;
   }
 
-  /** Keeps the requested members of a rejected row: values as texts, and the object of ids as it is. */
+  /** Values as texts, and the object of ids as it is. */
   #reject(body: BodyWindow, at: number, row: number): void {
     const members: string[] = [];
     readMembers(body, at, (name, value) => {
@@ -164,7 +153,6 @@ export class RowReader {
     return end;
   }
 
-  /** The keys of the row at `at`. */
   #readKeys(body: BodyWindow, at: number): readonly Key[] | null {
     const keys = new Map<string, Key>();
     let from = at;
@@ -181,7 +169,6 @@ export class RowReader {
   }
 }
 
-/** The offset after a row with the same keys as the first, or `STOPPED`. */
 function readAlike(keys: readonly Key[], body: BodyWindow, at: number, row: number): number {
   let next = at;
   for (const key of keys) {

@@ -26,7 +26,7 @@ import { RowKeys } from './row-keys.ts';
 import { RowReader, statedTwice } from './row-reader.ts';
 import { type DictionaryColumn, TextColumn } from './text-column.ts';
 
-/** Rows per group, as many as DuckDB's own groups have, so that one thread reads each group into one of those. */
+/** As DuckDB's own groups, so that one thread reads each into one of those. */
 const GROUP_ROWS = 122_880;
 const FIRST_ROWS = 64;
 /** A group with more bytes of text than this ends early. */
@@ -43,14 +43,13 @@ export class SliceReading {
   readonly #read: BodyRead[] = [];
   readonly #readRow = (body: BodyWindow, at: number): number => this.#takeRow(body, at);
   #report = new ReportReader(this.#readRow);
-  /** By row of the group: the number of its body. */
   #bodies = new Int32Array(0);
   #row = 0;
   #because: string | null = null;
   readonly #secrets: readonly string[];
   #hasSecret = false;
 
-  /** Creates the Parquet file. Like every method, throws the errors of the file system. */
+  /** Every method throws the errors of the file system. */
   constructor({ columns, to, secrets = [] }: Omit<ReadRequest, 'bodies'>) {
     this.#secrets = secrets;
     const reasons: Reason[] = [];
@@ -85,7 +84,7 @@ export class SliceReading {
     this.#file = new ParquetFile(to, [...this.#columns, bodies]);
   }
 
-  /** Reads the next piece of the current body. Returns why the rest is not needed, or null. */
+  /** Returns why the rest is not needed. */
   take(chunk: Uint8Array): string | null {
     this.#because ??= this.#report.take(chunk);
     const textBytes = this.#columns.reduce((sum, column) => sum + column.textBytes, 0);
@@ -93,7 +92,7 @@ export class SliceReading {
     return this.#because;
   }
 
-  /** Ends the current body, as broken if a reason is given. Another may follow. */
+  /** Another body may follow. */
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
     // A row that broke off may have left cells, which the next row would keep where it has none.
@@ -168,7 +167,6 @@ export class SliceReading {
     };
   }
 
-  /** Ends a failed reading and removes its file. */
   abandon(): void {
     this.#file.abandon();
   }
@@ -176,14 +174,13 @@ export class SliceReading {
 
 const PIECE_BYTES = 256 * 1024;
 
-/** Whether the decompressor found that the bytes are not valid gzip. */
 const isGarbled = (error: unknown): error is Error =>
   error instanceof Error &&
   'code' in error &&
   typeof error.code === 'string' &&
   error.code.startsWith('Z_');
 
-/** Reads a plain body without a stream: a trip to the thread pool and a buffer per piece would take as long as the disk. */
+/** A stream, with a trip to the thread pool and a buffer per piece, would take as long as the disk. */
 function* plainPieces(path: string): Generator<Uint8Array> {
   // Not shared: other readings of this thread go on between two pieces.
   const piece = new Uint8Array(PIECE_BYTES);
@@ -210,7 +207,7 @@ async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Reads saved bodies into one file. A reading that fails leaves no file. */
+/** A reading that fails leaves no file. */
 export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead> {
   const reading = new SliceReading(into);
   try {
@@ -224,7 +221,6 @@ export async function readSaved({ bodies, ...into }: ReadRequest): Promise<Colum
   }
 }
 
-/** Reads what a body states as a whole, without its rows. */
 export async function readHead(body: SavedBytes): Promise<BodyHead> {
   const names = new Set<string>();
   const report = new ReportReader((window, at) => {
@@ -239,7 +235,7 @@ export async function readHead(body: SavedBytes): Promise<BodyHead> {
   return { rows, rowsDigest: report.rowsDigest(), members, because: because ?? report.end() };
 }
 
-/** Passes a body on in pieces until `take` refuses it. Returns why, or why the bytes are not valid gzip. */
+/** Returns why `take` refused it, or why the bytes are not valid gzip. */
 async function readPieces(
   { path, encoding }: SavedBytes,
   take: (bytes: Uint8Array) => string | null,

@@ -22,25 +22,23 @@ import { endOfRun, FIRST_ENTRIES, hashOf, TextDictionary } from './text-dictiona
 
 const encoder = new TextEncoder();
 
-/** Converts a whole value, as written, to what the column stores. */
 type Parse = (written: Uint8Array) => Uint8Array | null;
 
 /** Holds one value at a time. */
 const made = new BodyWindow();
 const SEEDS = [0x2545f491, 0x5bd1e995] as const;
 
-/** Columns whose values are given as texts: `TextColumn` stores the texts themselves, `DateColumn` dates. */
 export abstract class DictionaryColumn extends CellColumn {
   protected readonly dictionary: TextDictionary;
   readonly #parse: Parse;
   readonly #opening: number;
   readonly #closing: number;
-  /** By entry: two words that distinguish its value from others. */
+  /** By entry: two words. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
   /** The last cell's entry, and the one that followed it before, as in sorted rows or a daily order. -1 for none. */
   #last = -1;
   #expected = -1;
-  /** By entry: the number of the one that followed it, plus one. */
+  /** By entry: the one that followed it, plus one. */
   #after = new Int32Array(FIRST_ENTRIES);
 
   protected constructor(name: string, type: ParquetType, parse: Parse) {
@@ -51,7 +49,7 @@ export abstract class DictionaryColumn extends CellColumn {
     this.#closing = type.kind === 'JSON' ? CLOSING_BRACE : QUOTE;
   }
 
-  /** Handles a value in `[at, end)` that the column does not accept. Returns the offset after it, or `STOPPED`. */
+  /** Returns the offset after it, or `STOPPED`. */
   protected abstract refuse(body: BodyWindow, at: number, end: number): number;
 
   read(body: BodyWindow, at: number, row: number): number {
@@ -70,14 +68,12 @@ export abstract class DictionaryColumn extends CellColumn {
     return this.readNew(body, at, row);
   }
 
-  /** Reads a value that does not begin like those of the column. */
   protected readOther(body: BodyWindow, at: number, row: number): number {
     if (!isNull(body, at)) return this.readNew(body, at, row);
     this.nulls[row] = 1;
     return at + NULL_BYTES;
   }
 
-  /** Reads a value that is new, or that is more than a run of plain bytes. */
   protected readNew(body: BodyWindow, at: number, row: number): number {
     const end = skipValue(body, at);
     if (end === STOPPED) return STOPPED;
@@ -87,7 +83,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return this.refuse(body, at, end);
   }
 
-  /** Returns the entry of a whole value, added if it is new, or -1 if the column does not accept it. */
+  /** -1 if the column does not accept it. */
   #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
     const known = this.dictionary.find(body, at, end, hash);
@@ -102,7 +98,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return entry;
   }
 
-  /** Sets a cell to a value as it is written. Returns false if the column does not accept it. */
+  /** Returns false if the column does not accept it. */
   put(row: number, written: string): boolean {
     made.take(encoder.encode(written), made.end);
     const entry = this.#entryOf(made, 0, made.end);
@@ -155,7 +151,6 @@ export abstract class DictionaryColumn extends CellColumn {
   }
 }
 
-/** Text dimensions, and the JSON objects beside them. */
 export class TextColumn extends DictionaryColumn {
   /** `JSON` stores canonical JSON, `VARCHAR` any value: a text unescaped, anything else as written. Null is NULL in both. */
   constructor(name: string, kind: 'JSON' | 'VARCHAR') {
@@ -167,7 +162,6 @@ export class TextColumn extends DictionaryColumn {
   }
 }
 
-/** The canonical form of an object's whole and checked JSON text. */
 function canonical(written: Uint8Array): Uint8Array | null {
   const object = jsonIn(written);
   return NO_JSON.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));
@@ -176,14 +170,12 @@ function canonical(written: Uint8Array): Uint8Array | null {
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 const NO_JSON = /NaN|Infinity/;
 
-/** Returns a text unescaped, and any other value as it is written. */
 function plain(written: Uint8Array): Uint8Array {
   if (written[0] !== QUOTE) return written;
   if (!written.includes(BACKSLASH)) return written.subarray(1, -1);
   return encoder.encode(String(JSON.parse(jsonIn(written))));
 }
 
-/** Two words that hardly any other bytes have. */
 function digestOf(bytes: Uint8Array): readonly [low: number, high: number] {
   let low = mixed(SEEDS[0], bytes.length);
   let high = mixed(SEEDS[1], bytes.length);

@@ -6,7 +6,7 @@ import { BACKSLASH, BodyWindow, STOPPED } from './json-tokens.ts';
 const EACH_BYTE = 0x01010101;
 const EACH_TOP_BIT = 0x80808080;
 
-/** Returns the first offset from `at` on with the given byte, a backslash or a control character. Searches by four bytes. */
+/** Also ends at a backslash or a control character. */
 export function endOfRun(view: DataView, at: number, byte: number): number {
   const each = Math.imul(byte, EACH_BYTE);
   for (let next = at; ; next += 4) {
@@ -26,7 +26,7 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
 export const FIRST_ENTRIES = 64;
 const LENGTH_BYTES = 4;
 
-/** A mask of the first `count` bytes, one to three, of a little-endian word. */
+/** Of a little-endian word, one to three. */
 const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
 
 export function hashOf(view: DataView, from: number, to: number): number {
@@ -44,15 +44,15 @@ export function hashOf(view: DataView, from: number, to: number): number {
 }
 
 /**
- * The distinct texts of a column, found by their bytes as they are in the body. The costly work (unescaping, checking UTF-8,
- * parsing a date) happens once per distinct text. Values follow one another as Parquet's plain encoding requires.
+ * Found by their bytes as they are in the body. The costly work happens once per distinct text. Values follow one another in
+ * Parquet's plain encoding.
  */
 export class TextDictionary {
   size = 0;
   readonly #texts = new BodyWindow();
   readonly #values = new BodyWindow();
   readonly #hasLengths: boolean;
-  /** By hash slot: the number of an entry, plus one. */
+  /** Entries plus one. */
   #slots = new Int32Array(FIRST_ENTRIES * 2);
   #hashes = new Int32Array(FIRST_ENTRIES);
   #starts = new Int32Array(FIRST_ENTRIES);
@@ -63,7 +63,7 @@ export class TextDictionary {
     this.#hasLengths = !areOfOneSize;
   }
 
-  /** Returns the number of the entry with the bytes in `[from, to)`, whose hash is given, or -1. */
+  /** Returns -1 if there is none. */
   find(body: BodyWindow, from: number, to: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -88,13 +88,13 @@ export class TextDictionary {
     );
   }
 
-  /** The offset after the entry if it stands at `from`, otherwise `STOPPED`. No JSON text is the beginning of another. */
+  /** No JSON text is the beginning of another. */
   endOf(body: BodyWindow, from: number, entry: number): number {
     const to = from + (this.#lengths[entry] ?? 0);
     return to <= body.end && this.#isSame(body.view, from, to, entry) ? to : STOPPED;
   }
 
-  /** Adds an entry that `find` did not find, with its value. Returns its number. */
+  /** Only after `find`. */
   add(text: Uint8Array, hash: number, value: Uint8Array): number {
     const entry = this.size;
     if (entry === this.#hashes.length) this.#grow();
@@ -126,7 +126,7 @@ export class TextDictionary {
     for (let entry = 0; entry < this.size; entry += 1) this.#place(entry);
   }
 
-  /** The values in the order of their numbers, in Parquet's plain encoding. Valid until the next change. */
+  /** Valid until the next change. */
   get plainValues(): Uint8Array {
     return this.#values.bytes.subarray(0, this.#values.end);
   }
@@ -135,7 +135,6 @@ export class TextDictionary {
     return this.#texts.end + this.#values.end;
   }
 
-  /** Clears the texts and keeps the memory. */
   clear(): void {
     this.size = 0;
     this.#texts.end = 0;
@@ -144,7 +143,6 @@ export class TextDictionary {
   }
 }
 
-/** Appends bytes. Returns where they begin. */
 function add(to: BodyWindow, added: Uint8Array): number {
   const at = to.extend(added.length);
   to.bytes.set(added, at);
