@@ -1,3 +1,5 @@
+/** The settings of a publish target: where a copy for readers goes, and in which form. */
+
 import * as z from 'zod';
 
 import { block } from './config-problems.ts';

@@ -1,3 +1,5 @@
+/** The settings of a slice, including its `date_period`, and of `defaults` for all slices. */
+
 import * as z from 'zod';
 
 import { parseDay, UTC, weekdayNames, weekdays, type WeekStart } from '../model/calendar.ts';

@@ -1,3 +1,5 @@
+/** A declared report: what to request, how its values settle, and what gives its rows their meaning. */
+
 import { createHash } from 'node:crypto';
 
 import type { Day, UtcOffset, WeekStart } from './calendar.ts';

@@ -1,3 +1,5 @@
+/** The campaign API: reads partners and links page by page, creates and updates links. */
+
 import { z } from 'zod';
 
 import { type Facts, Failure } from '../errors.ts';

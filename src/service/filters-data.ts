@@ -1,3 +1,5 @@
+/** Reads the catalog from filters-data, tolerantly. */
+
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter } from '../model/catalog.ts';

@@ -1,3 +1,5 @@
+/** Posts that a run has ended: one short call, whose failure the caller reports. */
+
 import type { Notify } from '../config/config.ts';
 import { openDispatcher } from './dispatcher.ts';
 

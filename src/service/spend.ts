@@ -1,3 +1,5 @@
+/** Ad spend: one line, one POST, one outcome. A line is never sent again if the first request may have arrived. */
+
 import { Failure, isOfToken } from '../errors.ts';
 import { firstWords, parsed, statedError } from './error-words.ts';
 import { readStart } from './body.ts';

@@ -1,3 +1,5 @@
+/** The values that the service accepts for the report's parameters, and how it refuses all others. */
+
 export const parameterValues = {
   cohort_maturity: ['immature', 'mature'],
   /** The default is `click` (observed: Requests). */
