@@ -21,7 +21,7 @@ export const every = [
  */
 export const nightly = [
   'test/fault/{failing-steps,publish-delta-store,publish-kills,sync-chaos}.test.ts',
-  'test/fault/{answers-odd,copies,pages-totals}.test.ts',
+  'test/fault/answers-odd.test.ts',
   'test/integration/{agreement-nights,control-watch,cube-half-year,empty-history}.test.ts',
   'test/integration/{insight-nights,publish-accounts,wide-worlds}.test.ts',
   'test/e2e/hosts.test.ts',

@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import {
@@ -194,61 +193,6 @@ test('rows of every batch that differ in an empty or no attr_dependency alone ar
   }
 });
 
-test('a batch of 1 day that is answered 204 for a whole night is asked for at most 3 times, and loaded by the next night', async () => {
-  const first = { day: day('2026-05-30') };
-  const oneDay: Slice = { ...batched, datePeriod: { first, last: first } };
-  const world = await openAnswering(
-    [oneDay],
-    rows.filter((row) => row.day === '2026-05-30'),
-  );
-  const restore = world.rewrite({ metric: LAST }, noContent);
-  expect((await world.night(1)).failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
-  expect(countAsked(world, { metric: LAST })).toBeGreaterThan(1);
-  expect(countAsked(world, { metric: LAST })).toBeLessThan(4);
-  restore();
-  expect((await world.night(2)).failures).toEqual([]);
-  await expectTrue(world, oneDay);
-});
-
-test('2 days of which every batch is answered 204 are empty, named, and not failed', async () => {
-  const world = await openAnswering([batched], []);
-  const summary = await world.night(1);
-  expect(summary).toMatchObject({
-    failures: [],
-    slices: [{ empty_periods: ['2026-05-30:2026-05-31'] }],
-  });
-});
-
-test('of 2 days the second has no rows in any batch: it is empty, and the first one is whole', async () => {
-  const world = await openAnswering(
-    [batched],
-    rows.filter((row) => row.day === '2026-05-30'),
-  );
-  const summary = await world.night(1);
-  expect(summary).toMatchObject({
-    failures: [],
-    slices: [{ empty_periods: ['2026-05-31:2026-05-31'] }],
-  });
-  await expectTrue(world, batched);
-});
-
-test('of 2 days one batch lacks the second for ever, while the others have it: the second fails, and no cell is NULL in its place', async () => {
-  const world = await openAnswering([batched], rows);
-  world.rewrite({ metric: LAST, day: '2026-05-31' }, (report, asking) =>
-    short(report.rows.filter(({ day: of }) => of === '2026-05-31').length, 'of the rest')(
-      report,
-      asking,
-    ),
-  );
-  const { failures } = await world.night(1);
-  expect(failures.map(({ code }) => code)).toContain('DATA_INCOMPLETE');
-  const truth = new Set(world.truth(batched));
-  for (const cell of await world.cells(batched)) expect(truth).toContain(cell);
-  expect(await column(world.scenario, `select count(*) from daily where ${LAST} is null`)).toEqual([
-    '0',
-  ]);
-});
-
 describe('of 2 days long settled', () => {
   const settled: Slice = {
     ...batched,
@@ -269,83 +213,6 @@ describe('of 2 days long settled', () => {
     await expectEach(world, cases, slices, failures, (of, isLoaded) =>
       world.truth(of, isLoaded ? later : rows),
     );
-  });
-
-  test('an answer that lost rows after 2 doubts is confirmed by one that may be doubted as often, and nothing is lost', async () => {
-    const world = await openAnswering([settled], rows);
-    expect((await world.night(1)).failures).toEqual([]);
-    const [first = 0, ofNight] = [world.asked.at(-1)?.ordinal, batchesAsked(world).length];
-    world.asked = [];
-    // The first answers, that of one batch again, and those of all.
-    const confirmed = first + 2 * ofNight + 1;
-    world.rows = ({ ordinal }) =>
-      ordinal <= confirmed ? later.filter((_, at) => at % 6 === 0) : later;
-    world.rewrite({ metric: LAST }, noContent, 2);
-    world.rewrite({ metric: LAST, after: 1 }, noContent, 1);
-    expect((await world.night(SETTLED, { request: again })).failures).toEqual([]);
-    // With the confirmation, and once more the batch that was answered 204 in it.
-    expect(countAsked(world, { metric: LAST })).toBe(5);
-    world.rows = later;
-    await expectTrue(world, settled);
-  });
-});
-
-describe('metrics added to a loaded slice of 2 batches', () => {
-  const few: Slice = { ...batched, metrics: metrics.slice(0, 4) };
-
-  test('leave no hole in the history if their batch is odd once; for ever, they fail with exit code 65, and are loaded by the next night', async () => {
-    const cases = casesOf(silent);
-    const of = (full: Slice): Slice[] => cases.map((_, at) => copyOf(full, at));
-    const world = await openAnswering(of(few), rows);
-    await world.night(10);
-    const restore = spoil(world, cases);
-    const { failures } = await world.night(11, { slices: of(batched) });
-    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-    await expectEach(world, cases, of(few), failures, (each) => world.truth(each));
-    for (const each of restore) each();
-    expect((await world.night(12, { slices: of(batched) })).failures).toEqual([]);
-    for (const each of of(batched)) await expectTrue(world, each);
-  });
-});
-
-describe('a cube of 6 metrics of one age, in 2 batches', () => {
-  const cube = cubeMetrics(
-    Object.fromEntries(
-      [
-        'cohort_size',
-        'retained_users',
-        'sessions',
-        'paying_users',
-        'all_revenue_total',
-        'ad_revenue_total',
-      ].map((key) => [key, ['d1']]),
-    ),
-  );
-  const ids = cube.map(({ metric }) => metric);
-  const curve = inBatches(
-    slice({ ...daily, name: 'curve', metrics: ids, cube, refresh: 'nightly' }),
-    80,
-  );
-  const values = gridOf(DAYS, places, ids);
-  const CUBE_LAST = 'ad_revenue_total_d1';
-
-  test('whose second batch is odd once stores every value; for ever, it keeps all 72 values that are stored, with exit code 65', async () => {
-    const cases = casesOf(silent, CUBE_LAST);
-    const slices = cases.map((_, at) => copyOf(curve, at));
-    const world = await openAnswering(slices, values);
-    spoil(world, cases.slice(0, silent.length));
-    expect((await world.night(10)).failures).toEqual([]);
-    for (const of of slices) await expectTrue(world, of);
-    expect(batchesAsked(world).length).toBeGreaterThan(1);
-    const newer = gridOf(DAYS, places, ids, 2);
-    world.rows = newer;
-    spoil(world, cases);
-    const { failures } = await world.night(11, { request: again });
-    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-    await expectEach(world, cases, slices, failures, (of, isLoaded) =>
-      world.truth(of, isLoaded ? newer : values),
-    );
-    expect(world.truth(curve, values)).toHaveLength(72);
   });
 });
 

@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { agesIn, cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { type Change, gridOf, openAnswering } from '../support/answering.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -181,18 +180,6 @@ test('a 204 that answers for 2 holes confirms nothing of the day between them, w
   expect(await column(answering.scenario, stored)).toEqual([days[0], days[2]]);
   expect((await answering.night(2)).failures).toEqual([]);
   expect(await answering.cells(recent)).toEqual(answering.truth(recent));
-});
-
-test('a cube that is empty in every batch of its metrics names its empty days once', async () => {
-  const cube = cubeMetrics({ all_revenue_total: agesIn('d0..d30') ?? [] });
-  const metrics = cube.map(({ metric }) => metric);
-  scenario = await openScenario([slice({ ...month, cube, metrics, maxUrlBytes: 900 })], {
-    simulator: { world },
-  });
-  script(Infinity, nothing);
-  const [summary] = (await runNight(scenario, FIRST)).slices;
-  expect(summary?.windows.loaded).toBeGreaterThan(2);
-  expect(summary?.empty_periods).toEqual([MAY]);
 });
 
 const nightly = slice({
@@ -406,6 +393,21 @@ test('204 twice for a report without a date dimension over 50 days, or a month o
   );
   expect(await lastRun(scenario)).toMatchObject({ exit_code: 65 });
   expect(await stored()).toEqual(before);
+});
+
+test('1 of 4 rows of a settled day, which comes 4 times and whose totals are its own, does not replace them: exit code 65', async () => {
+  const of = { ...month, dimensions: ['day', 'network'], refresh: 'nightly' } as const;
+  const rows = gridOf(['2026-05-31'], { network: ['w', 'x', 'y', 'z'] }, of.metrics);
+  const answering = await openAnswering([of], rows);
+  expect((await answering.night(1)).failures).toEqual([]);
+  answering.rewrite({ day: '2026-05-31' }, (report) => {
+    const [first] = report.rows;
+    return json({ rows: [first, first, first, first], totals: first });
+  });
+  const { failures } = await answering.night(20);
+  expect(failures.map(({ code }) => code)).toEqual(['DATA_SHRUNK']);
+  expect(await lastRun(answering.scenario)).toMatchObject({ exit_code: 65 });
+  expect(await answering.cells(of)).toEqual(answering.truth(of));
 });
 
 test('no rows after an answer that was none is no second word on a day: it is requested once more, and its rows stay', async () => {

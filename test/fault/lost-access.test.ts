@@ -176,17 +176,6 @@ test('a backfill deletes no row of an app that went from final days, corrects th
   expect(await column(world.scenario, loaded)).toEqual(['12']);
 });
 
-test('an app that comes back after 3 weeks is whole in the days that were fetched without it and became final meanwhile', async () => {
-  const world = await openLost([daily]);
-  for (const night of [AFTER, 25]) await world.night(night);
-  world.apps = [KEPT, GONE];
-  expect((await world.night(26)).failures).toEqual([]);
-  const without = ['2026-06-08', '2026-06-09', LATER, '2026-06-11', '2026-06-12'];
-  expect(onDays(ofApp(await world.cells(daily), GONE), without)).toEqual(
-    onDays(ofApp(world.truth(daily), GONE), without),
-  );
-});
-
 test('`backfill --accept-loss` deletes the rows of an app that went from 6 days, after which no run names it', async () => {
   const world = await openLost([daily]);
   await world.night(AFTER);

@@ -9,7 +9,6 @@ import {
   type Asking,
   atCopy,
   copyOf,
-  countAsked,
   gridOf,
   inBatches,
   openAnswering,
@@ -143,32 +142,6 @@ test.each<[string, readonly (readonly [Slice, Moving])[], boolean]>([
   },
 );
 
-test('of 3 days whose last one moves with every request 2 parts and the whole are asked for at most 3 times each', async () => {
-  const world = await openDivided([ofOneDay]);
-  world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
-  await world.night(2, { slices: [untilToday(ofOneDay)] });
-  for (const part of ['in', 'not in', 'whole'] as const)
-    expect(countAsked(world, { part })).toBeLessThan(4);
-});
-
-test.each(['first', 'last', 'every'] as const)(
-  '3 days in pages, with totals on %s of them, the last of which moves between the pages, are loaded, the 2 others exactly',
-  async (totals) => {
-    const declared = untilToday(ofOneDay);
-    const world = await openAnswering([declared], calm, {
-      listed: ['a', 'b'],
-      pages: { size: 8, totals },
-    });
-    world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
-    expect((await world.night(2)).failures).toEqual([]);
-    const cells = await world.cells(declared);
-    expect(onDays(cells, FIRST, SECOND)).toEqual(
-      onDays(world.truth(declared, calm), FIRST, SECOND),
-    );
-    expect(onDays(cells, TODAY)).toHaveLength(16);
-  },
-);
-
 describe('behind a day that moves no other one loses a row:', () => {
   /** What is stored of the days before today is nothing, as it was, or true. */
   async function expectNoLoss(world: AnsweringWorld, of: Slice, isWhole = false): Promise<void> {
@@ -205,23 +178,6 @@ describe('behind a day that moves no other one loses a row:', () => {
       await expectNoLoss(world, of, isOnce);
     }
   });
-
-  test.each(['first', 'every'] as const)(
-    'the first page of 2 lacks a row of the first for ever, with totals on %s of them',
-    async (totals) => {
-      const declared = untilToday(ofOneDay);
-      const world = await openAnswering([declared], calm, {
-        listed: ['a', 'b'],
-        pages: { size: 8, totals },
-      });
-      world.rows = movedOn(TODAY, (row, { ordinal }) => [grown(row, ordinal)]);
-      world.rewrite({ page: 1, day: FIRST }, (report, asking) =>
-        short(1, 'of all')({ ...report, rows: report.rows.toReversed() }, asking),
-      );
-      await world.night(2);
-      await expectNoLoss(world, declared);
-    },
-  );
 });
 
 test('a day that ended 12 days ago and moves with every request is not proven by its parts: exit code 65, and its rows stay', async () => {
@@ -234,65 +190,4 @@ test('a day that ended 12 days ago and moves with every request is not proven by
   expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
   expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
   expect(await world.cells(ofOneDay)).toEqual(before);
-});
-
-describe('under `cohort_maturity: mature`', () => {
-  const cohorts = ['installs', 'all_revenue_total_d1', 'cohort_size_d1'];
-  const mature: Slice = {
-    ...ofOneDay,
-    metrics: cohorts,
-    parameters: { ...ofOneDay.parameters, cohort_maturity: 'mature' },
-  };
-  const rows = gridOf([FIRST, SECOND, TODAY, LATER], values, cohorts);
-  const days: Slice = {
-    ...mature,
-    datePeriod: { first: { day: day(FIRST) }, last: { daysAgo: 1 } },
-  };
-  /** On the night of 4 June: age 1 is complete for 1 June and before. */
-  const withheld = (metric: string, date: string): boolean =>
-    metric !== 'installs' && date > SECOND;
-  const shown = rows.map((row) => {
-    const hidden = cohorts.filter((metric) => withheld(metric, row.day));
-    return withCells(row, Object.fromEntries(hidden.map((metric) => [metric, null])));
-  });
-
-  const openMature = async (withheldTotal: 0 | null): Promise<AnsweringWorld> => {
-    const world = await openAnswering([mature], rows, { maxRows: 3, withheld, withheldTotal });
-    expect((await world.night(3)).failures).toEqual([]);
-    return Object.assign(world, { maxRows: Infinity });
-  };
-
-  test.each([
-    ['NULL', null],
-    ['0', 0],
-  ] as const)(
-    '4 days in 2 learned parts, of whose year the service states %s as it is not mature, are loaded, the withheld cells as NULL',
-    async (_, total) => {
-      const world = await openMature(total);
-      expect((await world.night(4, { slices: [days] })).failures).toEqual([]);
-      expect(await world.cells(mature)).toEqual(world.truth(mature, shown));
-      expect(onDays(await world.cells(mature), TODAY, LATER)).toHaveLength(8);
-    },
-  );
-
-  test('4 days in 2 learned parts, one of which lacks a row for ever, are refused all the same', async () => {
-    const world = await openMature(null);
-    world.rewrite({ part: 'in' }, short(1, 'of the rest'));
-    const { failures } = await world.night(4, { slices: [days] });
-    expect(failures.length).toBeGreaterThan(0);
-    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-    expect(await world.cells(mature)).toEqual(
-      world.truth(
-        mature,
-        shown.filter((row) => row.day === FIRST),
-      ),
-    );
-  });
-
-  test('4 days in 2 batches are loaded, the withheld cells as NULL', async () => {
-    const batched = inBatches(days, 40);
-    const world = await openAnswering([batched], rows, { withheld });
-    expect((await world.night(4)).failures).toEqual([]);
-    expect(await world.cells(batched)).toEqual(world.truth(batched, shown));
-  });
 });

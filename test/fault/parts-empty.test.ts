@@ -1,6 +1,6 @@
 /** FAULTS 8, 38, 52: of several parts of a window one comes without rows, or short, or the whole does, once or for ever. */
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
@@ -183,45 +183,6 @@ test('of 2 days in 2 learned parts, in one batch or two, a part or the whole tha
   });
 });
 
-test('with a filter of a metric, so that no whole can show what a part lacks, a part that is empty for ever costs no row: the days are whole in other requests, or stay as they were', async () => {
-  const { world, ended } = await openCases(ofFiltered, Infinity);
-  for (const { name, declared, failed } of ended) {
-    expect(await world.cells(declared), name).toEqual(
-      failed.length === 0 ? world.truth(declared) : stored(world, declared),
-    );
-  }
-  const isWhole = ended.every(({ failed }) => failed.length === 0);
-  expect(await lastRun(world.scenario)).toMatchObject({ exit_code: isWhole ? 0 : 65 });
-
-  const slices = ofFiltered.map(({ of }, at) => copyOf(of, at));
-  const first = await openAnswering(slices, rowsOf(1), { maxRows: 3 });
-  for (const [at, { aim, change }] of ofFiltered.entries()) first.rewrite(atCopy(at, aim), change);
-  const { failures } = await first.night(1);
-  expect(failures.map(({ code }) => code)).toEqual(slices.map(() => 'DATA_INCOMPLETE'));
-  for (const of of slices) expect(await first.cells(of)).toEqual([]);
-});
-
-test('a learned part that has no rows in fact, as the whole shows, is no fault', async () => {
-  const world = await openDivided(daily);
-  world.listed = ['a', 'b'];
-  world.rows = rowsOf(2).filter((row) => row['app_token'] === 'a');
-  expect((await world.night(2)).failures).toEqual([]);
-  expect(await world.cells(daily)).toEqual(world.truth(daily));
-});
-
-test('a cost that is no number in the first part holds no divided day whose slice tolerates the row: the others are loaded, and the day stays due', async () => {
-  const tolerant = { ...daily, maxRejects: 1 };
-  const world = await openDivided(tolerant);
-  const bad: Change = (report) => {
-    const [first, ...rest] = report.rows;
-    return json({ ...report, rows: [{ ...first, cost: 'many' }, ...rest] });
-  };
-  world.rewrite({ part: 'in' }, bad);
-  expect((await world.night(2)).failures).toEqual([]);
-  expect(told(world, tolerant, 'REJECTED_ROWS')).toBe(true);
-  expect(await column(world.scenario, 'select count(*) from daily')).toEqual(['7']);
-});
-
 test('a row whose app is NULL is in neither of 2 parts: the days fail by name with exit code 65, and the stored rows stay', async () => {
   const world = await openDivided(daily);
   const lost = { ...rowsOf(2)[5], day: SECOND, app_token: null } as TrueRow;
@@ -241,76 +202,6 @@ test('a new app is in the part of all others, and loaded with the first night th
   expect(await world.cells(daily)).toEqual(world.truth(daily));
 });
 
-describe('without a metric that certainly adds up, where a list of the apps stands for the whole,', () => {
-  const assumed: Slice = { ...daily, metrics: ['made_up_count', 'ecpi'] };
-  const ratios: Slice = { ...daily, metrics: ['ctr', 'ecpi'] };
-  /** The list of the apps without the one of the part `in`, beside the totals of both: cut in silence. */
-  const cutList: Change = (report, { dimensions }) =>
-    json(
-      dimensions.length === 2
-        ? { ...report, rows: report.rows.filter((row) => row['app_token'] !== 'a') }
-        : report,
-    );
-  const rows = (revision: number, values = places): TrueRow[] =>
-    gridOf([FIRST, SECOND], values, ['made_up_count', 'ecpi', 'ctr'], revision);
-
-  /** As `openDivided`, but a day is still too heavy for one request in the second night. */
-  async function openListed(kinds: readonly Slice[]) {
-    const slices = kinds.map((of, at) => copyOf(of, at));
-    const world = await openAnswering(slices, rows(1), { maxRows: 3, listed: ['a', 'b'] });
-    expect((await world.night(1)).failures).toEqual([]);
-    for (const of of slices) expect(await world.cells(of)).toHaveLength(8);
-    world.rows = rows(2);
-    return { world, slices };
-  }
-
-  test('a part that is answered 204 once while that list is cut once is asked for again; for ever, it fails with exit code 65, and the stored rows stay; a list alone that is cut for ever is told', async () => {
-    const { world, slices } = await openListed([assumed, ratios, assumed, assumed]);
-    for (const [at, times] of [1, 1, Infinity, Infinity].entries())
-      world.rewrite(atCopy(at, { part: 'undivided' }), cutList, times);
-    for (const [at, times] of [1, 1, Infinity].entries())
-      world.rewrite(atCopy(at, { part: 'in' }), noContent, times);
-    const { failures } = await world.night(2);
-    const failed = slices[2] ?? assumed;
-    expect(new Set(failures.map(({ code, slice: name }) => `${name} ${code}`))).toEqual(
-      new Set([`${failed.name} DATA_INCOMPLETE`]),
-    );
-    expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-    for (const of of slices)
-      expect(await world.cells(of)).toEqual(
-        of === failed
-          ? world.truth(
-              of,
-              rows(1).filter((row) => row.day === FIRST),
-            )
-          : world.truth(of),
-      );
-    const listed = slices[3] ?? assumed;
-    expect(await verdicts(world, listed)).toEqual(['unverifiable']);
-    expect(told(world, listed, 'PARTS_NOT_PROVEN')).toBe(true);
-  });
-
-  test('a part that is answered 204 for ever while the list is cut for ever costs no row if the days fit one request', async () => {
-    const { world, slices } = await openListed([assumed, ratios]);
-    world.maxRows = Infinity;
-    world.rewrite({ part: 'undivided' }, cutList);
-    world.rewrite({ part: 'in' }, noContent);
-    expect((await world.night(2)).failures).toEqual([]);
-    for (const of of slices) expect(await world.cells(of)).toEqual(world.truth(of));
-  });
-
-  test('a part that has no rows in fact is loaded: proven by the totals of the list, or unverifiable, and told, where no total shows that the list is whole', async () => {
-    const { world, slices } = await openListed([assumed, ratios]);
-    world.rows = rows(2, { ...places, app_token: ['b', 'c'] });
-    expect((await world.night(2)).failures).toEqual([]);
-    for (const [at, of] of slices.entries()) {
-      expect(await world.cells(of)).toEqual(world.truth(of));
-      expect(await verdicts(world, of)).toEqual([at === 0 ? 'proven' : 'unverifiable']);
-      expect(told(world, of, 'PARTS_NOT_PROVEN')).toBe(at === 1);
-    }
-  });
-});
-
 test('money that one part rounds to cents, and the other and the whole do not, is loaded as proven', async () => {
   const world = await openDivided(daily);
   world.rows = rowsOf(2).map((row) =>
@@ -322,4 +213,17 @@ test('money that one part rounds to cents, and the other and the whole do not, i
   });
   expect((await world.night(2)).failures).toEqual([]);
   expect(countAsked(world, { part: 'in' })).toBe(1);
+});
+
+test('money that the first of 3 pages rounds to cents, and the others do not, is loaded as proven', async () => {
+  const money = rowsOf(1).map((row, at) => withCells(row, { cost: `${at}.404404` }));
+  const pages = { size: 3, totals: 'every' } as const;
+  const world = await openAnswering([daily], money, { pages });
+  world.rewrite({ page: 1 }, (report) => {
+    const rows = report.rows.map((row) => ({ ...row, cost: Number(row['cost']).toFixed(2) }));
+    return json({ ...report, rows });
+  });
+  expect((await world.night(2)).failures).toEqual([]);
+  expect(world.asked).toHaveLength(3);
+  expect(await verdicts(world, daily)).toEqual(['proven']);
 });

@@ -303,15 +303,6 @@ describe('a report', () => {
     expect(elsewhere.received).toHaveLength(0);
   });
 
-  test('below a path of the configured address is followed there', async () => {
-    await serve(
-      (_, count) => page(count, count === 1 ? { next: '?cursor=c' } : null),
-      (origin) => ({ reportsUrl: `${origin}/gateway` }),
-    );
-    await save();
-    expect(targets()[1]).toBe('/gateway/reports-service/report?cursor=c&format_dates=false');
-  });
-
   test.each<[string, Script, number, number, string | null]>([
     ['names itself', ({ target }) => page(1, { next: target }), 2, 2, 'repeated the rows'],
     ['leads back', (_, count) => page(count, { next: `?c=${count % 2}` }), 3, 3, 'in a loop'],

@@ -14,7 +14,6 @@ import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import type { PublishTarget } from '../../src/config/config.ts';
 import { deltaRows } from '../support/delta-reader.ts';
-import { textWith } from '../support/matching.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
 let scenario: Scenario;
@@ -165,36 +164,6 @@ async function sameInCopies(select: string): Promise<readonly Record<string, unk
   }
   return held;
 }
-
-test('money of -1.4e-14, which no decimal holds beside others, is set aside by name; who states DOUBLE gets the nearest one, in every copy', async () => {
-  await open();
-  const publish = copies();
-  const restore = script(costs('12345678.123456'));
-  expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
-  const held = await column(scenario, 'select cost::varchar from daily order by all');
-  restore();
-  script(costs('-1.4210854715202004e-14', '12345678.123456'));
-  const { failures } = await scenario.night(SECOND, { publish });
-  expect(failures).toMatchObject([
-    { code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') },
-  ]);
-  expect(await column(scenario, 'select distinct reason from ripen.rejected_rows')).toEqual([
-    textWith('e-14'),
-  ]);
-  expect(await typeOf('cost')).toBe('DECIMAL(18,6)');
-  expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
-
-  const floating = { ...float, types: { cost: 'DOUBLE' } };
-  const config = { publish, slices: [floating] };
-  expect((await scenario.night(SECOND, config)).failures).toEqual([]);
-  expect(await typeOf('cost')).toBe('DOUBLE');
-  const select =
-    'select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c';
-  const now = await sameInCopies(select);
-  expect(now.map(({ c }) => c)).toEqual(
-    expect.arrayContaining(['-1.4210854715202004e-14', '12345678.123456']),
-  );
-});
 
 test('a night that changes the types of two columns and asks for one day leaves the other days in every copy as they were, in the new types, and as final as they were', async () => {
   await open();

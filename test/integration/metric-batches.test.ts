@@ -6,14 +6,12 @@ import { day } from '../../src/model/calendar.ts';
 import { agesIn } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
-import { column, contentOf, query, storedAndTrue } from '../support/contents.ts';
+import { column, query } from '../support/contents.ts';
 import { askedReports, holds, reports, smallWorld } from '../support/night.ts';
-import { duplicatedRow, replacedValue } from '../support/report-mutations.ts';
+import { replacedValue } from '../support/report-mutations.ts';
 import { textWith } from '../support/matching.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { isDocument, type JsonDocument } from '../support/simulator/answer.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import { rowsOf } from '../support/simulator/mutations.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
@@ -103,100 +101,6 @@ const settled: Slice = {
   datePeriod: { first: { day: day('2026-05-01') }, last: { day: day('2026-05-02') } },
   refresh: 'nightly',
 };
-const again = { forced: { start: day('2026-05-01'), end: day('2026-05-03') } };
-
-test('a batch that is answered 204 beside others with rows fails the window, which no `--accept-loss` accepts', async () => {
-  scenario = await openScenario([settled], { simulator });
-  expect((await scenario.night(nightAt(2), {}, again)).failures).toEqual([]);
-  const before = await contentOf(scenario, 'batched');
-  const noContent: Fault = { kind: 'status', status: 204, body: 'empty' };
-  scenario.simulator.script({ match: batchWith(LAST), times: Infinity, fault: noContent });
-  const accepting = await scenario.night(nightAt(4), {}, { ...again, acceptLoss: true });
-  expect(accepting.failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
-  expect(await contentOf(scenario, 'batched')).toEqual(before);
-}, 60_000);
-
-/** Answers to the last batch that lack rows of the others, and what the failure says of it. */
-const losses: readonly (readonly [
-  answered: string,
-  fault: Fault,
-  change: Partial<Slice>,
-  quirks: { readonly maxRows?: number },
-  clause: string,
-])[] = [
-  [
-    'without day 2',
-    answering((rows) => rows.filter((row) => row['day'] === '2026-05-01')),
-    {},
-    {},
-    'the requests for its metrics had installs of \\d+ and 0 in the period of 2026-05-02',
-  ],
-  [
-    '204 in every part of a divided window with a filter of metrics',
-    { kind: 'status', status: 204, body: 'empty' },
-    { parameters: { ...settled.parameters, installs__gte: '0' } },
-    { maxRows: 16 },
-    'the request for .+ was answered without rows, that for the other metrics with \\d+ rows',
-  ],
-];
-
-/** An answer with other rows, and their totals. */
-function answering(change: (rows: readonly JsonDocument[]) => readonly JsonDocument[]): Fault {
-  const mutate = (report: JsonDocument): JsonDocument => {
-    const rows = change(rowsOf(report));
-    const sumOf = (metric: string): number =>
-      rows.reduce((sum, row) => sum + Number(row[metric] ?? 0), 0);
-    const names = Object.keys(isDocument(report['totals']) ? report['totals'] : {});
-    return {
-      ...report,
-      rows,
-      totals: Object.fromEntries(names.map((name) => [name, sumOf(name)])),
-    };
-  };
-  return { kind: 'report', mutate };
-}
-
-test.each(losses)(
-  'a batch that is answered %s changes nothing that is stored',
-  async (_, fault, change, quirks, clause) => {
-    scenario = await openScenario([{ ...settled, ...change }], {
-      simulator: { world: { ...smallWorld, quirks } },
-    });
-    expect((await scenario.night(nightAt(1))).failures).toEqual([]);
-    const values = `select day::varchar, count(*), count_if(${LAST} <> 0), sum(${LAST}) from batched group by 1 order by 1`;
-    const before = await query(scenario, values);
-    scenario.simulator.script({ match: batchWith(LAST), times: Infinity, fault });
-    const { failures } = await scenario.night(nightAt(2), {}, again);
-    const text = `^DATA_INCOMPLETE slice batched, [\\d:-]+: ${clause}`;
-    expect(failures.length).toBeGreaterThan(0);
-    for (const { code, message } of failures)
-      expect(`${code} ${message}`).toMatch(new RegExp(text));
-    expect(await query(scenario, values)).toEqual(before);
-  },
-  60_000,
-);
-
-test('a batch that leaves out the rows without installs is loaded, with NULL in its metrics there', async () => {
-  scenario = await openScenario([settled], { simulator });
-  const some = answering((rows) => rows.filter((_, at) => at % 2 === 0));
-  const none = answering((rows) =>
-    rows.map((row, at) => (at % 2 === 0 ? row : { ...row, installs: '0' })),
-  );
-  const { simulator: service } = scenario;
-  service.script({ match: batchWith(LAST), times: Infinity, fault: some });
-  service.script({
-    match: reports({ metrics: (names) => !names.split(',').includes(LAST) }),
-    times: Infinity,
-    fault: none,
-  });
-  expect((await scenario.night(nightAt(1))).failures).toEqual([]);
-  expect(
-    await column(
-      scenario,
-      `select count(*) > 20 and count(${LAST}) = ceil(count(*) / 2) from batched`,
-    ),
-  ).toEqual(['true']);
-}, 60_000);
 
 test('a row with no number in metrics of two batches is one rejected row, with both reasons, as in one long address', async () => {
   scenario = await openScenario([{ ...settled, maxRejects: 5 }], { simulator });
@@ -209,24 +113,6 @@ test('a row with no number in metrics of two batches is one rejected row, with b
   expect(summary.slices[0]?.rows.rejected).toBe(1);
   const reasons = await column(scenario, 'select reason from ripen.rejected_rows order by reason');
   expect(reasons).toEqual([textWith(LAST), textWith('installs')]);
-}, 60_000);
-
-test('a row that comes twice in the last batch is stored once, with a warning', async () => {
-  scenario = await openScenario([settled], { simulator });
-  scenario.simulator.script({
-    match: batchWith(LAST),
-    times: Infinity,
-    fault: { kind: 'report', mutate: duplicatedRow(0) },
-  });
-  expect((await scenario.night(nightAt(1))).failures).toEqual([]);
-  expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['DUPLICATE_ROWS']);
-  const { stored, truth } = await storedAndTrue(
-    scenario,
-    settled,
-    '2026-05-01:2026-05-02',
-    nightAt(1),
-  );
-  expect(stored).toEqual(truth);
 }, 60_000);
 
 test('an address that is answered 414 fails its window, with its length and the setting that makes it shorter', async () => {

@@ -16,6 +16,7 @@ import {
   digitsOf,
   formatDecimal,
   parseDecimal,
+  widen,
 } from '../../src/model/column-type.ts';
 import { type DateDimension, isDateDimension } from '../../src/model/dimension.ts';
 import { choose, mix } from '../../src/simulator/world/hash.ts';
@@ -34,7 +35,7 @@ import { openScratch } from '../support/scratch-warehouse.ts';
 
 const DOCUMENTS = Number(process.env['RIPEN_COLUMNS_DOCUMENTS'] ?? 800);
 const SEED = Number(process.env['RIPEN_COLUMNS_SEED'] ?? 1);
-const BATCH = 400;
+const BATCH = 200;
 
 let directory = '';
 let warehouse: Warehouse;
@@ -87,6 +88,10 @@ const inText = (value: unknown): string | null =>
 const inJson = (value: unknown): string | null =>
   typeof value === 'string' ? JSON.stringify(value) : inText(value);
 
+/** U+FFFD stands for half a surrogate. */
+const wellFormed = (_: string, value: unknown): unknown =>
+  typeof value === 'string' ? value.toWellFormed() : value;
+
 function refuseDuplicate({ key }: { readonly key: string }): never {
   throw new SyntaxError(`Duplicate key ${key}`);
 }
@@ -97,7 +102,9 @@ function rowsByOracle({ body, seed }: Taken, requested: readonly string[]): Row[
   if (/NaN|Infinity/.test(text)) return null;
   let document: unknown;
   try {
-    document = parse(text.replace(/^\u{feff}/u, ''), null, { onDuplicateKey: refuseDuplicate });
+    document = parse(text.replace(/^\u{feff}/u, ''), wellFormed, {
+      onDuplicateKey: refuseDuplicate,
+    });
   } catch (error) {
     if (error instanceof SyntaxError && error.message.startsWith('Duplicate key')) return null;
     throw error;
@@ -154,7 +161,8 @@ function numberOf(text: string | null, type: ColumnType): string | null {
   if (type.kind === 'DOUBLE')
     return Number.isFinite(Number(text)) ? String(Number(text)) : 'rejected';
   const { whole, fraction } = digitsOf(decimal);
-  return whole > type.whole || fraction > type.fraction ? 'unfit' : formatDecimal(decimal);
+  if (whole <= type.whole && fraction <= type.fraction) return formatDecimal(decimal);
+  return widen(type, { whole, fraction }) === null ? 'rejected' : 'unfit';
 }
 
 const storedNumber = (text: string | null, { kind }: ColumnType): string | null => {
@@ -248,7 +256,7 @@ async function repeats({ dimensions }: SliceColumns, file: string): Promise<bool
 test(`of ${DOCUMENTS} random documents, those that are whole reports are stored cell by cell as the oracle reads them`, async () => {
   let [accepted, repeating] = [0, 0];
   for (let first = 0; first < DOCUMENTS; first += BATCH) {
-    const slice = slices[choose(first / BATCH, slices.length)];
+    const slice = slices[(first / BATCH) % slices.length];
     if (slice === undefined) throw new RangeError('No slice.');
     const folder = join(directory, String(first));
     await mkdir(folder);

@@ -4,7 +4,6 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { addDays, type Day, day, type DayInterval, daysBetween } from '../../src/model/calendar.ts';
-import { daysIn } from '../support/plain-values.ts';
 import { ageIn, agesIn, cubeMetrics, metricsByAge } from '../../src/model/cube.ts';
 import { fingerprintOf } from '../../src/model/slice.ts';
 import { type PeriodRecord, periodsTogether, type SliceLedger } from '../../src/model/ledger.ts';
@@ -175,33 +174,6 @@ class LoadFacts {
     }).length;
   }
 }
-
-test('30 nights of 363 metrics request at most 0.15 of the cells of all maturing periods, in at most 1.5 times the requests, and none late', () => {
-  const held = new LoadFacts();
-  const totals = { cells: 0, requests: 0, allCells: 0, allRequests: 0 };
-  for (let night = 0; night < 30; night += 1) {
-    const planAt = new Date(Date.UTC(2026, 4, 20 + night, 6));
-    const plan = planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null });
-    held.load(plan);
-    // The first night loads the history.
-    if (night === 0) continue;
-    const again =
-      night % 20 === 1
-        ? planSlice({ slice: curve, metrics, ledger: held.ledger, planAt, forced: null })
-        : null;
-    expect(again?.windows ?? []).toEqual([]);
-    const maturing = held.maturing(plan);
-    totals.cells += plan.windows.reduce(
-      (sum, { requested, slice: of }) => sum + daysIn(requested).length * of.metrics.length,
-      0,
-    );
-    totals.requests += plan.windows.length;
-    totals.allCells += maturing * metrics.length;
-    totals.allRequests += Math.ceil(maturing / 31) * Math.ceil(metrics.length / 60);
-  }
-  expect(totals.cells / totals.allCells).toBeLessThanOrEqual(0.15);
-  expect(totals.requests / totals.allRequests).toBeLessThanOrEqual(1.5);
-}, 300_000);
 
 test('a backfill at an earlier instant replaces no age that a later run fetched', () => {
   const held = new LoadFacts();

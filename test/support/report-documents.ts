@@ -175,7 +175,7 @@ const oddBesides = listed(
 
 /** What may be odd about a document beside one of its cells. */
 const oddities = listed(
-  'cell|attribute|beside|key order|key twice|key missing|key added|bytes|cut|tail',
+  'cell|cell|cell|cell|cell|attribute|beside|key order|key twice|key missing|key added|bytes|cut|tail',
 );
 
 /** The document of a slice that follows from a seed, and whether something about it was meant to be odd. */
@@ -184,7 +184,7 @@ export function reportDocument(
   seed: number,
 ): { readonly body: Buffer; readonly isOdd: boolean } {
   const chance = new Chance(seed);
-  const oddity = chance.is(0.45) ? chance.one(...oddities) : null;
+  const oddity = chance.is(0.6) ? chance.one(...oddities) : null;
   const blank = chance.one(['', ''], ['', ''], [' ', ' '], ['', ' '], ['\n  ', ' ']);
   const hasAttributes = chance.is(0.8);
   const rowCount = chance.number(5);
@@ -206,7 +206,9 @@ export function reportDocument(
     const isOdd = row === oddRow;
     const isRepeated = chance.is(0.1);
     const members = ordered.map(({ name, kind, type }, place) => {
-      const isOddCell = isOdd && oddity === 'cell' && place === oddPlace && kind !== 'object';
+      const isMoreOdd = (kind === 'number' || kind === 'text') && chance.is(0.1);
+      const isOddCell =
+        oddity === 'cell' && kind !== 'object' && ((isOdd && place === oddPlace) || isMoreOdd);
       const last = isRepeated && !isOdd && type === null ? before.get(name) : undefined;
       const isOddAttribute = isOdd && oddity === 'attribute';
       const cell = isOddCell

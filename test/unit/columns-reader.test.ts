@@ -1,4 +1,4 @@
-/** The column reader through its door: saved bodies, a real thread, real files. */
+/** The column reader: saved bodies, a real thread, real files. Random documents are in test/property/columns.test.ts. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -193,19 +193,101 @@ test.each([
   ]);
 });
 
+const row = '{"app":"a","installs":"1"}';
+test.each([
+  '',
+  '[]',
+  '{"error":"no"}',
+  '{"rows":null}',
+  '{"rows":{}}',
+  '{"rows":[null]}',
+  '{"rows":[{"app":"a","app":"b"}]}',
+  `{"rows":[${row},{"app":"a","installs":"1","app":"a"}]}`,
+  `{"rows":[${row},{"app":"a","installs":01}]}`,
+  String.raw`{"rows":[{"app":"\x41"}]}`,
+  '{"rows":[{"app":"\t"}]}',
+  `{"rows":[${row},]}`,
+  `{"rows":[${row}],}`,
+  '{"rows":[{"app":"a",}]}',
+  `{"rows":[${row}${row}]}`,
+  `{"rows":[${row}],"rows":[]}`,
+  String.raw`{"rows":[],"ro\u0077s":[]}`,
+  '{"rows":[],"x":1,"x":1}',
+  '{"rows":[],"x":tru}',
+  '{"rows":[],"x":01}',
+  `{"rows":[${row},{"app":"a"`,
+  `{"rows":[${row}]`,
+  '{"rows":[],"x":1',
+  `{"rows":[${row}]}{"rows":[]}`,
+  `{"rows":[${row}]}\0`,
+  `{"rows":[],"x":${'['.repeat(600)}${']'.repeat(600)}}`,
+])('%s is no whole report', async (body) => {
+  const read = await reader.read({ bodies: [await saved(body)], columns, to: fresh('parquet') });
+  expect(read.bodies.map(({ because }) => because)).not.toContain(null);
+});
+
+test('decimals are counted of whole numbers, of each body by itself', async () => {
+  const costs = ['"1.25"', '1.123456', '7', '1.23456e2', '0.10', '12345.678E-1'];
+  const bodies = await Promise.all(costs.map((cost) => saved(`{"rows":[{"cost":${cost}}]}`)));
+  const read = await reader.read({ bodies, columns, to: fresh('parquet') });
+  const counted = read.bodies.map(({ digits }) => digits.get('cost'));
+  expect(counted).toEqual([2, 6, undefined, 3, 1, 4]);
+});
+
+/** A body whose one row has a label of a date dimension; what was read of it, and the label as it is stored. */
+async function readLabel(name: string, label: string | null) {
+  const to = fresh('parquet');
+  const bodies = [await saved(JSON.stringify({ rows: [{ [name]: label }] }))];
+  const read = await reader.read({ bodies, columns: { dimensions: [name], metrics: [] }, to });
+  const stored = z.object({ label: z.string().nullable() });
+  const sql = `select "${name}"::varchar as label from read_parquet(${literal(to)})`;
+  return { ...read.bodies[0], stored: (await warehouse.rows(sql, [], stored))[0]?.label };
+}
+
+test.each([
+  ['day', '2024-02-29', '2024-02-29'],
+  ['week', '2026-01-04 - 2026-01-10', '2026-01-04'],
+  ['month', '2026-12', '2026-12-01'],
+  ['quarter', 'Q4 2026', '2026-10-01'],
+  ['year', '1969', '1969-01-01'],
+  ['hour', '1969-12-31T23:59:59', '1969-12-31 23:59:59'],
+  ['hour', '9999-12-31T23:00:00', '9999-12-31 23:00:00'],
+])('a %s written as %s is stored as %s', async (name, label, stored) => {
+  expect(await readLabel(name, label)).toMatchObject({ badLabel: null, because: null, stored });
+});
+
+test.each([
+  ['day', null],
+  ['day', ''],
+  ['day', '2026-02-30'],
+  ['day', '2026-1-1'],
+  ['day', '2026-01-01T00:00:00'],
+  ['day', '0000-01-01'],
+  ['week', '2026-01-04'],
+  ['week', '2026-01-04 - 2026-02-31'],
+  ['month', '2026-13'],
+  ['quarter', 'Q5 2026'],
+  ['year', '20260'],
+  ['hour', '2026-01-01T24:00:00'],
+  ['hour', '2026-01-01T23:59:60'],
+  ['hour', '2026-01-01T10:00:00Z'],
+])('a %s written as %j is not a date', async (name, label) => {
+  expect(await readLabel(name, label)).toMatchObject({ badLabel: { label: label ?? 'null' } });
+});
+
 test('rows with a credential in a text, in a key that was not requested or in a metric make their body unusable, here and in the thread', async () => {
   const token = new Secret('t0ken-in-rows').reveal();
-  const row = { day: '2026-01-01', app: 'a', installs: 1, cost: 1 };
+  const plain = { day: '2026-01-01', app: 'a', installs: 1, cost: 1 };
   for (const change of [{ app: `<${token}>` }, { other: [token] }, { cost: token }]) {
     for (const rows of [1, 30_000]) {
-      const filling = Array.from({ length: rows }, (_, at) => ({ ...row, app: `app ${at}` }));
-      const body = await saved(JSON.stringify({ rows: [{ ...row, ...change }, ...filling] }));
+      const filling = Array.from({ length: rows }, (_, at) => ({ ...plain, app: `app ${at}` }));
+      const body = await saved(JSON.stringify({ rows: [{ ...plain, ...change }, ...filling] }));
       const read = await reader.read({ columns, bodies: [body], to: fresh('parquet') });
       expect(read.bodies[0]?.because).toBe('its rows contained a credential of ripen');
     }
   }
   const clean = await saved(
-    JSON.stringify({ rows: [{ ...row, app: token.slice(1) }], debug: token }),
+    JSON.stringify({ rows: [{ ...plain, app: token.slice(1) }], debug: token }),
   );
   const read = await reader.read({ columns, bodies: [clean], to: fresh('parquet') });
   expect(read.bodies[0]?.because).toBeNull();

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { type Cohort, developmentOf, looksAt } from '../../src/insight/development.ts';
+import { type Cohort } from '../../src/insight/development.ts';
 import { horizonEvidence } from '../../src/insight/horizons.ts';
 import {
   type Development,
@@ -248,70 +248,6 @@ describe('a projection', () => {
       factor_low: 4,
       factor_high: 4,
     });
-  });
-});
-
-const DAY = 86_400;
-/** Days from 1970 on, read each night at 02:30, but for some, up to the end of the last one that was read. */
-const readNights = (days: number, nights: number, missed: readonly number[] = []) => {
-  const period = (at: number) => ({ start: at, end: at + 1, seconds: (at + 1) * DAY });
-  const readings = Array.from({ length: nights }, (_, night) => night)
-    .filter((night) => !missed.includes(night))
-    .map((night) => ({ start: 0, end: night, seconds: night * DAY + 9000 }));
-  return looksAt(
-    Array.from({ length: days }, (_, at) => period(at)),
-    readings,
-  );
-};
-
-/** Totals of day 0 that changed at ages, found at 02:30. */
-const changesAt = (...changes: readonly (readonly [age: number, value: number])[]) => ({
-  starts: changes.map(() => 0),
-  seconds: changes.map(([age]) => (age - 1) * DAY + 9000),
-  values: changes.map(([, value]) => value),
-});
-
-describe('the development of a total', () => {
-  test('has the total that held in each night that ran, also where nothing changed or was loaded', () => {
-    const [cohort] = developmentOf(
-      readNights(1, 8, [3]),
-      changesAt([4, 12], [1, 10], [2, 11]),
-      3 * DAY,
-    );
-    // Night 3 was missed, in which the period would have had age 3.
-    expect([...(cohort?.readings ?? [])]).toEqual([
-      [1, 10],
-      [2, 11],
-    ]);
-    expect(cohort?.finals).toEqual([{ age: 4, value: 12 }]);
-    expect(cohort).toMatchObject({ firstAge: 1, lastAge: 7, changed: { from: 2, to: 4 } });
-  });
-
-  test('keeps a change of a final total, and knows none of a metric that is never final but when it last changed', () => {
-    const changes = changesAt([1, 10], [6, 15]);
-    const looks = readNights(1, 8);
-    expect(developmentOf(looks, changes, 2 * DAY)[0]?.finals).toEqual([
-      { age: 3, value: 10 },
-      { age: 6, value: 15 },
-    ]);
-    expect(developmentOf(looks, changes, null)[0]).toMatchObject({
-      readings: new Map(),
-      finals: [],
-      changed: { from: 5, to: 6 },
-    });
-  });
-
-  test('begins with the first reading that covers the whole period, and leaves out a period without any total', () => {
-    const late = readNights(1, 20).map(({ period, seconds, ages }) => {
-      return { period, seconds: seconds.slice(9), ages: ages.slice(9) };
-    });
-    expect(developmentOf(late, changesAt([-3, 1], [10, 5]), 5 * DAY)[0]).toMatchObject({
-      readings: new Map(),
-      finals: [{ age: 10, value: 5 }],
-      firstAge: 10,
-      changed: null,
-    });
-    expect(developmentOf(readNights(1, 8), changesAt([1, 0]), DAY)).toEqual([]);
   });
 });
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 
 import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import type { PeriodRecord } from '../../src/model/ledger.ts';
-import { dueReason, nextRefreshAt, stateOf, trustedAt } from '../../src/model/maturity.ts';
-import { isFinal } from '../support/finality.ts';
+import { dueReason } from '../../src/model/maturity.ts';
+import type { isFinal } from '../support/finality.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Period } from '../../src/model/period.ts';
 import type { Refresh } from '../../src/model/slice.ts';
@@ -58,15 +58,6 @@ function loaded(
     ...change,
   });
 }
-
-/** Whole rows of proven completeness, of every metric that settles within 100 days or never, fetched at an instant. */
-const held = (of: Period, fetchedAt: Date, change: Partial<PeriodRecord> = {}): PeriodRecord =>
-  loaded(
-    of,
-    [null, ...Array.from({ length: 101 }, (_, days) => days)].map((days) => metric(days)),
-    fetchedAt,
-    change,
-  );
 
 /** The 10th: over at 11 00:00, age 1 on the 11th. */
 const tenth = period('2026-01-10', '2026-01-11');
@@ -166,87 +157,4 @@ test('one metric more makes even a final period due, at the instant of its fetch
     dueReason(tenth, final, [old, added], settling(), at(asOf)),
   );
   expect(reasons).toEqual(['metric added', 'metric added', null]);
-});
-
-describe('a period without rows', () => {
-  const metrics = [metric(7)];
-  const once = loaded(tenth, metrics, at('100'), { rows: 0, emptyRuns: 1 });
-  const twice = { ...once, emptyRuns: 2 };
-
-  test('is due for that at every later instant while 1 run has said so, and final once a second one has', () => {
-    const [last, first] = [at('100'), at('100 00:00+1')].map((asOf) =>
-      [once, twice].map((each) => dueReason(tenth, each, metrics, settling(), asOf)),
-    );
-    expect([last, first]).toEqual([
-      [null, null],
-      ['empty', null],
-    ]);
-    expect([once, twice].map((each) => stateOf(each, metrics, settling()))).toEqual([
-      'empty',
-      'final',
-    ]);
-    expect([once, twice].map((each) => isFinal(each, metric(7), settling()))).toEqual([
-      false,
-      true,
-    ]);
-    expect([once, twice].map((each) => trustedAt(each))).toEqual([null, at('100')]);
-    expect([once, twice].map((each) => nextRefreshAt(each, metrics, settling()))).toEqual([
-      at('100'),
-      null,
-    ]);
-  });
-
-  test('is open, not empty, while it is not over, and cut, not empty, when only some of its days were asked for', () => {
-    const noRows = { rows: 0, emptyRuns: 1 };
-    expect(stateOf(held(tenth, at('10 12:00'), noRows), metrics, settling())).toBe('open');
-    const begun = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-09']);
-    expect(stateOf(held(begun, at('100'), noRows), metrics, settling())).toBe('cut');
-  });
-});
-
-test.each([
-  ['unproven', 'unproven', 'maturing', null, at('100')],
-  ['unverifiable', null, 'final', at('100'), null],
-] as const)(
-  'a period that is %s is due as %s at every later instant, and %s',
-  (verdict, due, state, soundTime, next) => {
-    const metrics = [metric(7)];
-    const kept = loaded(tenth, metrics, at('100'), { verdict });
-    expect(dueReason(tenth, kept, metrics, settling(), at('100 00:00+1'))).toBe(due);
-    expect(stateOf(kept, metrics, settling())).toBe(state);
-    expect(trustedAt(kept)).toEqual(soundTime);
-    expect(nextRefreshAt(kept, metrics, settling())).toEqual(next);
-  },
-);
-
-describe('a bucket that the date period cuts', () => {
-  const whole = period('2026-01-05', '2026-01-12');
-  const begun = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-09']);
-  const late = period('2026-01-05', '2026-01-12', ['2026-01-07', '2026-01-12']);
-  const metrics = [metric(7)];
-
-  test('is cut however late it is fetched, and a whole one is final', () => {
-    const states = [whole, begun, late].map((of) => [
-      stateOf(held(of, at('300')), metrics, settling()),
-      isFinal(held(of, at('300')), metric(7), settling()),
-    ]);
-    expect(states.flat()).toEqual(['final', true, 'cut', false, 'cut', false]);
-  });
-
-  test('is left alone when a refetch would lose days that were loaded, also for a new metric', () => {
-    const wholeLoaded = loaded(whole, metrics, at('12 02:00'));
-    expect(dueReason(late, wholeLoaded, metrics, settling(), at('20'))).toBeNull();
-    expect(dueReason(begun, wholeLoaded, metrics, settling(), at('20'))).toBeNull();
-    expect(dueReason(late, wholeLoaded, [...metrics, metric(9)], settling(), at('20'))).toBeNull();
-  });
-
-  test('that stays cut is refreshed until its values settle, and then left', () => {
-    const kept = loaded(late, metrics, at('12 02:00'));
-    expect(dueReason(late, kept, metrics, settling(), at('13 02:00'))).toBe('maturing');
-    expect(dueReason(late, kept, metrics, settling(), at('19 01:00'))).toBe('became final');
-    expect(
-      dueReason(late, { ...kept, fetchedAt: at('19 01:00') }, metrics, settling(), at('300')),
-    ).toBeNull();
-    expect(nextRefreshAt(held(late, at('19 01:00')), metrics, settling())).toBeNull();
-  });
 });

@@ -8,13 +8,6 @@ import { day, utcOffset, type DayInterval, type WeekStart } from '../../src/mode
 import type { DateDimension } from '../../src/model/dimension.ts';
 import { fingerprintOf, type DateBound } from '../../src/model/slice.ts';
 import {
-  type DuePeriod,
-  labelOf,
-  type Part,
-  reportParameters,
-  windowOf,
-} from '../../src/model/window.ts';
-import {
   ageOf,
   isWhole,
   type Period,
@@ -157,62 +150,6 @@ const daily = slice({
   dimensions: ['week', 'app_token', 'os_name'],
   metrics: ['installs', 'cost'],
   parameters: { attribution_type: 'all', os_name__in: 'ios,android' },
-});
-const weeks = periodsOf(interval('2026-01-01', '2026-01-15'), 'week', 1).map(
-  (period): DuePeriod => ({
-    period,
-    reason: 'new',
-  }),
-);
-
-describe('a window', () => {
-  test('asks for days inside the date period, and replaces the whole buckets that hold them', () => {
-    const window = windowOf(daily, 'f', weeks);
-    expect(window).toMatchObject({
-      requested: interval('2026-01-01', '2026-01-15'),
-      replaced: interval('2025-12-29', '2026-01-19'),
-    });
-    expect(labelOf(window)).toBe('2026-01-01:2026-01-14');
-    expect(() => windowOf(daily, 'f', [])).toThrow(RangeError);
-  });
-
-  test('sends the slice as configured, with dimensions, metrics and both days inclusive', () => {
-    expect(reportParameters(windowOf(daily, 'f', weeks.slice(1, 2)))).toEqual({
-      attribution_type: 'all',
-      utc_offset: '+00:00',
-      os_name__in: 'ios,android',
-      dimensions: 'week,app_token,os_name',
-      metrics: 'installs,cost',
-      date_period: '2026-01-05:2026-01-11',
-    });
-  });
-
-  test.each<[Part, Record<string, string>]>([
-    [{}, { os_name__in: 'ios,android' }],
-    [
-      { app_token: { in: ['a', 'b'], notIn: [] } },
-      { os_name__in: 'ios,android', app_token__in: 'a,b' },
-    ],
-    [
-      { app_token: { in: null, notIn: ['a', 'b'] } },
-      { os_name__in: 'ios,android', app_token__not_in: 'a,b' },
-    ],
-    // The slice's own list is narrowed, never widened.
-    [{ os_name: { in: ['ios', 'windows'], notIn: [] } }, { os_name__in: 'ios' }],
-    [
-      { os_name: { in: null, notIn: ['ios'] } },
-      { os_name__in: 'ios,android', os_name__not_in: 'ios' },
-    ],
-  ])('narrowed to %j filters by %j', (part, filters) => {
-    const sent = reportParameters(windowOf(daily, 'f', weeks), {
-      part,
-      metrics: daily.metrics,
-      control: null,
-    });
-    expect(
-      Object.fromEntries(Object.entries(sent).filter(([name]) => name.includes('__'))),
-    ).toEqual(filters);
-  });
 });
 
 describe('the fingerprint of a slice', () => {

@@ -54,14 +54,6 @@ const named = (plans: readonly SlicePlan[]): string[] =>
   byPriority(plans).map((window) => `${window.slice.name} ${labelOf(window)} ${reasonOf(window)}`);
 
 describe('the windows of a run', () => {
-  test('of a slice that was never loaded begin with its newest 7 days, and its history goes back from there', () => {
-    expect(named([planOf(since(daily, 'daily', '2026-06-10'))])).toEqual([
-      'daily 2026-06-23:2026-06-29 new',
-      'daily 2026-06-16:2026-06-22 new',
-      'daily 2026-06-10:2026-06-15 new',
-    ]);
-  });
-
   test('bring yesterday first, then what ripens, then holes, each newest first', () => {
     const of = since(daily, 'daily', '2026-06-10');
     const old = ['2026-06-10', '2026-06-11', '2026-06-13', '2026-06-16', '2026-06-17'].map(
@@ -81,47 +73,6 @@ describe('the windows of a run', () => {
       ...['27', '26', '25', '24', '22', '20', '18', '15', '14', '12'].map(
         (number) => `daily 2026-06-${number}:2026-06-${number} missing`,
       ),
-    ]);
-  });
-
-  test('bring yesterday of every slice before the history of any, which a slice new to the configuration has most of', () => {
-    const known = since(daily, 'known', '2026-06-28');
-    const plans = [
-      planOf(since(daily, 'daily', '2026-06-16')),
-      planOf(known, fetched(known, [['2026-06-28', 1]])),
-    ];
-    const expected = [
-      'daily 2026-06-23:2026-06-29 new',
-      'known 2026-06-29:2026-06-29 new',
-      'known 2026-06-28:2026-06-28 maturing',
-      'daily 2026-06-16:2026-06-22 new',
-    ];
-    expect(named(plans)).toEqual(expected);
-    expect(named(plans.toReversed())).toEqual([expected[1], expected[0], ...expected.slice(2)]);
-  });
-
-  test('doubt what 1 run alone found empty, or nobody proved, before they fill holes', () => {
-    const of = since(daily, 'daily', '2026-06-01');
-    const known = fetched(of, [
-      ['2026-06-02', 1],
-      ['2026-06-20', 0],
-    ]);
-    const having = (change: Partial<PeriodRecord>): SliceLedger => {
-      const periods = new Map(known.live?.periods);
-      const [[start, first] = []] = periods;
-      if (start !== undefined && first !== undefined) periods.set(start, { ...first, ...change });
-      return { building: null, live: known.live && { ...known.live, periods } };
-    };
-    const [doubted, unproven] = [
-      having({ rows: 0, emptyRuns: 1 }),
-      having({ verdict: 'unproven' }),
-    ];
-    const reasons = [doubted, unproven].map(
-      (ledger) => new Set(byPriority([planOf(of, ledger)]).map(reasonOf)),
-    );
-    expect(reasons.map((each) => [...each].join(', '))).toEqual([
-      'new, empty, missing',
-      'new, unproven, missing',
     ]);
   });
 });

@@ -8,13 +8,7 @@ import { type PeriodRecord, type SliceLedger, type SliceTable } from '../../src/
 import { emptyLedger } from '../support/plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { labelOf } from '../../src/model/window.ts';
-import {
-  planSlice,
-  resized,
-  type SlicePlan,
-  swapBlockedBy,
-  windowDays,
-} from '../../src/plan/plan.ts';
+import { planSlice, resized, type SlicePlan, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -179,114 +173,5 @@ describe('the size of a window', () => {
       dimensions: ['day'],
     };
     expect(windowDays(wide, withRows(1000), new Date(JUNE))).toBe(10);
-  });
-});
-
-describe('completeness of a table that is built', () => {
-  const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
-  const changed = { ...january, parameters: { ...january.parameters, attribution_type: 'click' } };
-  const built = (periods: readonly PeriodRecord[]): SliceTable =>
-    table(periods, { state: 'building', fingerprint: fingerprintOf(changed) });
-
-  function complete(
-    live: SliceTable | null,
-    building: SliceTable | null,
-    metrics = ['installs'],
-  ): boolean {
-    const of = { ...changed, metrics };
-    return swapBlockedBy(planOf(of, { live, building }), live) === null;
-  }
-
-  test('needs every period, with each of 2 metrics', () => {
-    const having = (starts: readonly string[], metrics: readonly string[]): boolean =>
-      complete(table(daysLoaded(days)), built(daysLoaded(starts, { metrics })), [
-        'installs',
-        'clicks',
-      ]);
-    expect(having(days, ['installs', 'clicks'])).toBe(true);
-    expect(having(days.slice(1), ['installs', 'clicks'])).toBe(false);
-    expect([having(days, ['installs']), having(days, ['clicks'])]).toEqual([false, false]);
-  });
-
-  test('is doubted while 1 run alone found a period empty that has rows in the live table, and not where it has none', () => {
-    const live = table([
-      ...daysLoaded(days.slice(1)),
-      ...daysLoaded(['2026-01-01'], { rows: 0, emptyRuns: 1 }),
-    ]);
-    const having = (start: string, emptyRuns: number): boolean =>
-      complete(
-        live,
-        built([
-          ...daysLoaded(days.filter((each) => each !== start)),
-          ...daysLoaded([start], { rows: 0, emptyRuns }),
-        ]),
-      );
-    expect([having('2026-01-03', 1), having('2026-01-03', 2), having('2026-01-01', 1)]).toEqual([
-      false,
-      true,
-      true,
-    ]);
-  });
-
-  test('is not given for a day that only the live table has rows of, if both have the same filters, unless its loss is accepted', () => {
-    const confirmed = daysLoaded(['2026-01-03'], { rows: 0, emptyRuns: 2 });
-    const others = days.filter((each) => each !== '2026-01-03');
-    const building = built([...daysLoaded(others), ...confirmed]);
-    const reason = (liveControl: string, acceptLoss?: boolean): string | null => {
-      const live = { ...table(daysLoaded(days)), control: liveControl };
-      const ledger = { live, building: { ...building, control: 'control-a' } };
-      return swapBlockedBy(planOf(changed, ledger), live, acceptLoss);
-    };
-    expect(reason('control-a')).toContain('--from 2026-01-03 --to 2026-01-03 --accept-loss');
-    expect([reason('control-a', true), reason('control-b')]).toEqual([null, null]);
-  });
-
-  test('is not asked of a table that takes the place of one without any period', () => {
-    expect(complete(table([]), built(daysLoaded(days.slice(3))))).toBe(true);
-  });
-
-  test('is not given before there is a table', () => {
-    expect(complete(null, null)).toBe(false);
-    expect(complete(table(daysLoaded(days)), null)).toBe(false);
-  });
-});
-
-describe('what a later fetch brought', () => {
-  test('is not asked for at an instant before it, by a backfill neither, and is counted', () => {
-    const ledger = livingIn(
-      table([
-        ...daysLoaded(['2026-01-01', '2026-01-02'], {
-          rejected: 1,
-          fetchedAt: new Date('2026-06-03T02:30:00Z'),
-        }),
-        ...daysLoaded(['2026-01-03'], { rejected: 1 }),
-      ]),
-    );
-    expect(planned(january, ledger, JUNE)).toEqual(['2026-01-03:2026-01-05 missing, new']);
-    expect(planned(january, ledger, JUNE, interval('2026-01-02', '2026-01-04'))).toEqual([
-      '2026-01-03:2026-01-03 forced',
-    ]);
-    expect(planOf(january, ledger).storedNewer).toBe(2);
-  });
-
-  test('of days is no week of another grain asked for that holds one of them', () => {
-    const weekly = slice({ ...january, dimensions: ['week', 'app'], grain: 'week' });
-    const live = table(daysLoaded(['2026-01-04'], { fetchedAt: new Date('2026-06-03T02:30:00Z') }));
-    expect(planned(weekly, livingIn(live), JUNE)).toEqual([
-      '2026-01-05:2026-01-05 meaning changed',
-    ]);
-  });
-});
-
-describe('an as-of instant before the date period', () => {
-  test('plans the days that are held all the same, and forgets none', () => {
-    const held = livingIn(
-      table(
-        daysLoaded(['2025-12-29', '2025-12-31'], { fetchedAt: new Date('2025-12-30T02:30:00Z') }),
-      ),
-    );
-    expect(planned(daily, held, '2025-12-31T02:30:00Z')).toEqual([
-      '2025-12-29:2025-12-31 maturing, missing, open',
-    ]);
   });
 });

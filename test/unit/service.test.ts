@@ -6,29 +6,8 @@ import { describe, expect, test } from 'vitest';
 
 import { Secret } from '../../src/config/secret.ts';
 import { parseJson } from '../../src/service/body.ts';
-import { retryAfterMs, waitMs } from '../../src/service/clock.ts';
+import { waitMs } from '../../src/service/clock.ts';
 import { firstWords, serviceWords } from '../../src/service/error-words.ts';
-import { MAX_PAGES, type ListPage, pages } from '../../src/service/paging.ts';
-
-const at = Date.parse('2026-02-01T00:00:00Z');
-
-describe('Retry-After', () => {
-  test.each([
-    ['120', 120_000],
-    [' 7 ', 7000],
-    ['Sun, 01 Feb 2026 00:01:30 GMT', 90_000],
-    ['Sun, 01 Feb 2026 00:00:00 GMT', null],
-    ['Sat, 31 Jan 2026 00:00:00 GMT', null],
-    ['0', null],
-    ['-5', null],
-    ['1.5', null],
-    ['soon', null],
-    ['', null],
-    [null, null],
-  ])('%j asks for %j ms', (header, ms) => {
-    expect(retryAfterMs(header, at)).toBe(ms);
-  });
-});
 
 describe('the wait before the next try', () => {
   test('is what the service asked for, in full up to 5 minutes', () => {
@@ -144,56 +123,4 @@ test('digits inside strings, keys and fractions are left as they are', () => {
 
 test('broken JSON with long integers is still an error', () => {
   expect(() => parseJson('{"id":9007199254740993,')).toThrow(SyntaxError);
-});
-
-const origin = 'https://campaign.example.com';
-const first = '/list';
-
-async function crawl(answer: (target: string) => ListPage<number>) {
-  const requested: string[] = [];
-  const items: number[][] = [];
-  const readPage = async (target: string): Promise<ListPage<number>> => {
-    requested.push(target);
-    return answer(target);
-  };
-  for await (const page of pages(origin, first, readPage)) items.push([...page]);
-  return { requested, items };
-}
-
-const listed = (answers: Readonly<Record<string, ListPage<number>>>) =>
-  crawl((target) => answers[target] ?? { items: [], paging: null });
-
-describe('pages', () => {
-  test('go on after a short page and after an empty one, which is not handed on', async () => {
-    const { requested, items } = await listed({
-      '/list': { items: [1, 2], paging: { next: `${origin}/list?cursor=a` } },
-      '/list?cursor=a': { items: [], paging: { next: `${origin}/list?after=b` } },
-      '/list?after=b': { items: [3], paging: { next: null, cursors: { after: 'abc' } } },
-    });
-    expect(requested).toEqual(['/list', '/list?cursor=a', '/list?after=b']);
-    expect(items).toEqual([[1, 2], [3]]);
-  });
-
-  test('stop at a link that leads back two pages', async () => {
-    const crawling = listed({
-      '/list': { items: [1], paging: { next: '/list?cursor=a' } },
-      '/list?cursor=a': { items: [2], paging: { next: '/list?cursor=b' } },
-      '/list?cursor=b': { items: [3], paging: { next: '/list?cursor=a' } },
-    });
-    await expect(crawling).rejects.toThrow('repeated after 3 pages');
-  });
-
-  test('end in peace with 10,000 pages, and stop before one more', async () => {
-    let count = 0;
-    const upTo = (last: number) => () => {
-      count += 1;
-      return { items: [count], paging: { next: count === last ? null : `?cursor=${count}` } };
-    };
-    expect((await crawl(upTo(MAX_PAGES))).items).toHaveLength(MAX_PAGES);
-    count = 0;
-    await expect(crawl(upTo(MAX_PAGES + 1))).rejects.toMatchObject({
-      code: 'SOURCE_ENDLESS_PAGES',
-    });
-    expect(count).toBe(MAX_PAGES);
-  });
 });

@@ -76,25 +76,6 @@ function movedSlice(name: string, metric: string): SliceStatus {
   };
 }
 
-test('a cube is drawn as a line for each month of cohorts, dashed from where it is not final', () => {
-  const points = ['2026-01', '2026-02'].flatMap((month) =>
-    [0, 1, 7].map((age) => ({
-      month,
-      age_days: age,
-      value: 100 + age,
-      is_final: month === '2026-01' || age < 7,
-    })),
-  );
-  const change = { curves: [{ cohort: 'all_revenue_total', points }] };
-  const page = statusPage(
-    sampleReport([sampleSlice({ name: 'curve', days: 3, metrics: [], change })]),
-  );
-  expect(page).toContain(
-    'all_revenue_total by age in days, a line for each month; dashed where it is not final',
-  );
-  expect(page).toMatch(/<path\s[^>]*class="line-2 dashed"/);
-});
-
 const wordsOf = (page: string): string =>
   page
     .replaceAll('<wbr>', '')
@@ -134,10 +115,6 @@ describe('the page', () => {
     );
     expect(page.match(/<style/g)).toHaveLength(1);
     expect(attributesOf(page).filter((name) => /^(style|on.*)$/i.test(name))).toStrictEqual([]);
-  });
-
-  test('is the same for the same report', () => {
-    expect(statusPage(reportOf('plain'))).toBe(page);
   });
 
   test.each([
@@ -200,37 +177,6 @@ describe('the picture of finality', () => {
         ' ',
     );
   });
-
-  test.each([
-    { days: 90, labels: ['Dec', '2026', 'Feb'] },
-    {
-      days: 365,
-      labels: ['Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec', '2026', 'Feb'],
-    },
-    {
-      days: 1096,
-      labels: [
-        'Apr',
-        'Jul',
-        'Oct',
-        '2024',
-        'Apr',
-        'Jul',
-        'Oct',
-        '2025',
-        'Apr',
-        'Jul',
-        'Oct',
-        '2026',
-      ],
-    },
-    { days: 5000, labels: ['2014', '2016', '2018', '2020', '2022', '2024', '2026'] },
-  ])('names at most 12 months of $days days, and the year at each January', ({ days, labels }) => {
-    const page = statusPage(sampleReport([sampleSlice({ days, metrics: metrics.slice(0, 1) })]));
-    expect(
-      [...page.matchAll(/<text[^>]* y="10">([^<]*)</g)].map(([, label]) => label),
-    ).toStrictEqual(labels);
-  });
 });
 
 describe('at the top, before the slices', () => {
@@ -272,15 +218,6 @@ describe('at the top, before the slices', () => {
       /Audits d7_return: held the night back, published later 7 rows, the first 1: .*network spend Northwind 120.5 silent: waits slice daily is not loaded yet/,
     );
   });
-
-  test('five findings, then a count', () => {
-    const slices = Array.from({ length: 7 }, (_, index) =>
-      sampleSlice({ name: `slice_${index}`, days: 20, metrics: [], missing: [index] }),
-    );
-    expect(wordsOfPage(sampleReport(slices))).toMatch(
-      /slice_4: 1 period never loaded, the oldest \S+ Run [^;]*. and 2 more slice_5: /,
-    );
-  });
 });
 
 describe('spend and revenue by day', () => {
@@ -307,52 +244,6 @@ describe('spend and revenue by day', () => {
     );
     expect(wordsOf(page)).toContain('d0 of daily, the account&#39;s currency');
   });
-
-  test('leave a gap for each day without data', () => {
-    const [dropped, kept] = [slice.ages.at(-20)?.first_day, slice.ages.at(-21)?.first_day];
-    const money = slice.money.map((series) =>
-      Object.assign({}, series, {
-        periods: series.periods.filter(({ first_day: day }) => day !== dropped),
-      }),
-    );
-    const gap = statusPage(sampleReport([{ ...slice, money }]));
-    const placeOf = (html: string): string | undefined =>
-      new RegExp(`<rect\\s+x="([\\d.]+%)"(?:(?!<rect)[\\s\\S])*?<title>${kept ?? ''}`).exec(
-        html,
-      )?.[1];
-    expect(placeOf(gap)).toBeDefined();
-    expect(placeOf(gap)).toBe(placeOf(page));
-    expect(gap).not.toContain(`<title>${dropped ?? ''}`);
-  });
-
-  test('are absent where a slice has no money', () => {
-    expect(statusPage(sampleReport([{ ...slice, money: [] }]))).not.toMatch(
-      /Spend by|may still change/,
-    );
-  });
-});
-
-test('of 7 restated metrics five are shown, and the others open on a click', () => {
-  const words = wordsOf(statusPage(sampleReport([ripenedSlice('daily', 20)])));
-  expect(words).toMatch(/d4 4 4,000,000 3,990,000 -10,000 and 2 more metrics .*d5 4 4,000,000/);
-});
-
-test('there is one minus sign', () => {
-  const moved = { metric: 'm', periods: 1, first_values: 0, oldest_period: '2026-02-01' };
-  const restated = [{ ...moved, before: 1e7, after: 9_998_957, change: -1043 }];
-  const slice = { ...sampleSlice({ days: 9, metrics: [] }), restated };
-  expect(wordsOf(statusPage(sampleReport([slice])))).toContain('-1,043 -&lt;0.1 %');
-});
-
-test('a slice that was never loaded has no chart', () => {
-  const change = { newest_fetch_at: null };
-  const never = sampleSlice({
-    days: 1,
-    missing: [0],
-    metrics: [{ metric: 'installs', horizonDays: 7 }],
-    change,
-  });
-  expect(statusPage(sampleReport([never]))).not.toContain('class="chart"');
 });
 
 describe('ripen status --html', () => {

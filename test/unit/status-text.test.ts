@@ -45,15 +45,6 @@ describe('the finality of a slice as a picture', () => {
     ]);
   });
 
-  test('of 20 days in 26 columns shows the newest 14, and that there are 6 older ones', () => {
-    expect(pictureOf(three, 26)).toStrictEqual([
-      '            2026-02-13',
-      '  in…ls +1  ███████████▒▒▒',
-      '  reve…_d7  ██████▒▒▒▒▒▒▒▒',
-      '  before that 6 periods; see --json or --html',
-    ]);
-  });
-
   test.each([42, 80, 120])('is never wider than %i columns, whatever the names', (columns) => {
     const wide = sampleSlice({
       days: 365,
@@ -218,35 +209,6 @@ describe('whether all is well', () => {
   ])('a run 36 hours ago is still well, a minute later a night was missed: %s', (asOf, state) => {
     expect(sampleReport([sound], { as_of: asOf }).health.state).toBe(state);
   });
-
-  test("yesterday missing is well before the night's run, the day before missing is not", () => {
-    const health = (index: number): string =>
-      sampleReport([sampleSlice({ days: 5, missing: [index], metrics: [] })]).health.state;
-    expect([health(4), health(3)]).toStrictEqual(['well', 'watch']);
-  });
-
-  test('rows that could not be stored want a look', () => {
-    const rejected = [
-      { slice: 'daily', window: '2026-02-10:2026-02-11', reason: 'not a number', rows: 3 },
-    ];
-    const { state, findings } = sampleReport([sound], { rejected_rows: rejected }).health;
-    expect([state, findings[0]?.message]).toStrictEqual([
-      'watch',
-      '3 rows of the last run could not be stored exactly.',
-    ]);
-  });
-
-  test('of 7 different failures 5 are shown, and that there are 2 more', () => {
-    const failures = Array.from({ length: 7 }, (_, index) => ({
-      ...timeOut,
-      message: `reason ${index}`,
-    }));
-    const { findings } = sampleReport([sound], {
-      runs: [sampleRun({ status: 'failed', failures })],
-    }).health;
-    expect(findings.map(({ message }) => message).at(-1)).toBe('And 2 more like these.');
-    expect(findings).toHaveLength(6);
-  });
 });
 
 describe('failures that say the same', () => {
@@ -343,26 +305,6 @@ describe('how a slice ripens', () => {
     expect(textOf({ backtest: ages }).match(/too uncertain\n/g)).toHaveLength(9);
   });
 
-  test('names the metrics of which it is not known how values mature, and says nothing where it was not asked for', () => {
-    expect(textOf({ horizons: [seen] })).toContain(
-      'the maturation of installs is not known yet: it needs 8 final periods that were read at the same age',
-    );
-    expect(
-      statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }])),
-    ).not.toMatch(/95 %/);
-  });
-
-  test('says whether the loaded totals agree with the service', () => {
-    const control = { read_at: '2026-02-14T02:30:00Z', totals: 1240, moved: 0, moved_final: 0 };
-    expect(textOf({ control })).toContain('all 1,240 totals agree with the service, as of');
-    expect(textOf({ control: { ...control, moved: 3 } })).toContain(
-      '3 of 1,240 totals differ from the service, as of',
-    );
-    expect(textOf({ no_control: 'its filters allow none' })).toContain(
-      'no control totals, maturation or projections: its filters allow none',
-    );
-  });
-
   const findingsOf = (...horizons: readonly Partial<typeof seen>[]) =>
     healthOf(
       sampleReport([
@@ -446,25 +388,5 @@ describe('how a slice ripens', () => {
     expect(statusText(sampleReport(slices, { warnings })).match(/FINAL_CHANGED .*/g)).toEqual([
       expect.stringMatching(/ daily and 2 other slices +1 final total changed\.$/),
     ]);
-  });
-
-  test('proposes shorter horizons of a slice together', () => {
-    const quiet = { ...supported, supported_days: 3 };
-    const names = ['installs', 'clicks', 'cost', 'sessions'];
-    expect(findingsOf(...names.map((metric) => Object.assign({ metric }, quiet)))).toMatchObject({
-      state: 'well',
-      findings: [
-        {
-          message: 'daily: totals of 4 metrics stopped moving before their horizon.',
-          hint: 'Values become final earlier with `horizons: { installs: 3d, clicks: 3d, cost: 3d }`. `ripen status --slice daily` shows all.',
-        },
-      ],
-    });
-  });
-
-  test('lists horizons now and as supported, with what each let through', () => {
-    const text = textOf({ horizons: [{ ...seen, ...supported, final_moved: 9 }, seen] });
-    expect(text).toMatch(/installs +7 +9 of 40 +12 +1 of 60\n/);
-    expect(text.match(/installs +7 /g)).toHaveLength(1);
   });
 });

@@ -181,16 +181,6 @@ describe('the status of a slice', () => {
       { metric: 'installs', periods: 1, before: 10, after: 12, change: 2 },
     ]);
   });
-
-  test('12 periods that moved are one line, which says how many had no value before; a table being built has none', async () => {
-    for (let day = 10; day <= 20; day += 1) {
-      await restate('2026-02-13 02:30', 1, `2026-01-${day} cost 100 ${day + 91}`);
-    }
-    await restate('2026-02-13 02:30', 1, '2026-01-22 cost null 1000000');
-    expect((await statusOfOne(daily)).restated).toMatchObject([{ periods: 12, first_values: 1 }]);
-    await warehouse.run("update ripen.slice_tables set state = 'building'");
-    expect(await statusOfOne(daily)).toMatchObject({ restated: [] });
-  });
 });
 
 describe('the finality of a slice, cell by cell', () => {
@@ -236,84 +226,6 @@ describe('the finality of a slice, cell by cell', () => {
       missing: 3,
     };
     expect(cells).toStrictEqual({ expected: 18, ...counts });
-  });
-
-  test('a metric the ledger does not know yet is not loaded in 1 period and missing in the other 5', async () => {
-    await holdLoad([]);
-    await holdPeriod('2026-02-10:2026-02-11', 'final');
-    const { metrics } = await statusOfOne(four);
-    expect(metrics[2]).toMatchObject({ kind: null, cells: { 'not loaded': 1, missing: 5 } });
-  });
-
-  test('a week the date period cut in the middle is found under the day its bucket begins', async () => {
-    const weekly = configOf(
-      '2026-02-04:2026-02-15',
-      'name: daily, dimensions: [week], metrics: [installs]',
-    );
-    await holdLoad(['installs']);
-    await holdMetric('installs', 0, 0);
-    await holdPeriod('2026-02-02:2026-02-09', 'cut');
-    await warehouse.run(
-      "update ripen.periods set whole = false, requested_start = date '2026-02-04'",
-    );
-    const { metrics } = await statusOfOne(weekly);
-    expect(metrics[0]?.spans).toMatchObject([
-      { state: 'cut', first_day: '2026-02-04', last_day: '2026-02-08' },
-      { state: 'missing', first_day: '2026-02-09', last_day: '2026-02-14' },
-    ]);
-  });
-});
-
-describe('a held period stands for one of the date period', () => {
-  test.each([
-    ['[month]', '2026-01-01:2026-01-15', '2026-01-01:2026-01-02', 'missing'],
-    ['[app_token]', '2026-01-01:2026-01-15', '2026-01-01:2026-01-06', 'missing'],
-    ['[app_token]', '2026-01-01:2026-01-05', '2026-01-01:2026-01-06', 'final'],
-  ])(
-    'of the same days, not only the same first one: %s over %s by %s is %s',
-    async (dimensions, period, held, state) => {
-      await holdPeriod(held, 'final');
-      const { ages } = await statusOfOne(
-        configOf(period, `name: daily, dimensions: ${dimensions}, metrics: [installs]`),
-      );
-      const [first, last] = period.split(':');
-      expect(ages).toMatchObject([{ first_day: first, last_day: last, state }]);
-    },
-  );
-});
-
-describe('what is due next', () => {
-  test('while a period is missing, or not over, it is due now', async () => {
-    for (const day of [10, 11, 12]) await holdPeriod(`2026-02-${day}:2026-02-${day + 1}`, 'final');
-    expect((await statusOfOne(daily)).next_refresh_at).toBe(AS_OF.toISOString());
-    await holdPeriod('2026-02-13:2026-02-14', 'open');
-    expect((await statusOfOne(daily)).next_refresh_at).toBe(AS_OF.toISOString());
-  });
-
-  test('of final periods up to yesterday it is the day that begins at midnight; of a fixed date period nothing', async () => {
-    for (const day of [10, 11, 12, 13])
-      await holdPeriod(`2026-02-${day}:2026-02-${day + 1}`, 'final');
-    expect((await statusOfOne(daily)).next_refresh_at).toBe('2026-02-15T00:00:00.000Z');
-    expect((await statusOfOne(configOf('2026-02-10:2026-02-13'))).next_refresh_at).toBeNull();
-  });
-
-  test('of final periods of another meaning, or without a metric that was added, it is now', async () => {
-    const settings = 'name: daily, dimensions: [day], metrics: [installs]';
-    const asConfigured = (text: string): Config => configOf('2026-02-10:2026-02-10', text);
-    await holdLoad(['installs']);
-    await holdPeriod('2026-02-10:2026-02-11', 'final');
-    expect((await statusOfOne(asConfigured(settings))).next_refresh_at).toBeNull();
-    // As of a table that was built again because the service began its weeks on another day.
-    for (const table of ['slice_tables', 'periods'])
-      await warehouse.run(`update ripen.${table} set fingerprint = fingerprint || '.w0'`);
-    expect((await statusOfOne(asConfigured(settings))).next_refresh_at).toBeNull();
-    for (const changed of [
-      `${settings}, currency: EUR`,
-      settings.replace('installs', 'clicks, installs'),
-    ]) {
-      const { next_refresh_at: next, ages } = await statusOfOne(asConfigured(changed));
-      expect([next, ages[0]?.next_refresh_at]).toEqual([AS_OF.toISOString(), AS_OF.toISOString()]);
-    }
   });
 });
 
@@ -433,29 +345,5 @@ describe('the runs', () => {
     expect(hints).toContain(
       'Run `ripen sync --slice daily`. Its warning MEANING_HELD_BACK gives the reason.',
     );
-  });
-
-  test('of a copy say how the newest did that made it, and of an older one that it was killed', async () => {
-    await holdRun('run1', '2026-02-12 02:30:00', 'running');
-    await holdRun('run2', '2026-02-13 02:30:00', 'running');
-    const summary = {
-      status: 'succeeded',
-      slices: [],
-      service: { requests: 1, retries: 0 },
-      failures: [],
-    };
-    await warehouse.run('update ripen.runs set summary = $1::json', [JSON.stringify(summary)]);
-    const copy = await readStatus(daily, warehouse, AS_OF, { snapshot: 'copy.duckdb' });
-    expect(copy.runs.map(({ status }) => status)).toEqual(['succeeded', 'running']);
-    const own = await readStatus(daily, warehouse, AS_OF);
-    expect(own.runs.map(({ status }) => status)).toEqual(['running', 'running']);
-  });
-
-  test('with a summary of another shape are still told', async () => {
-    await holdRun('run1', '2026-02-13 02:30:00', 'succeeded');
-    await warehouse.run(`update ripen.runs set summary = '{"service":7}'::json`);
-    expect((await readStatus(daily, warehouse, AS_OF)).runs).toMatchObject([
-      { status: 'succeeded', requests: null },
-    ]);
   });
 });
