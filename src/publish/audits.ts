@@ -1,6 +1,6 @@
 /**
  * Audits a loaded night before it is published: questions in SQL that must return no row. They are asked of a copy of the
- * warehouse, as analysts would see it, confined: read-only, without other files or network, within a time limit.
+ * warehouse, read-only, without other files or network, within a time limit.
  */
 
 import { rm } from 'node:fs/promises';
@@ -20,13 +20,14 @@ export interface AuditResult {
   readonly on_fail: Audit['onFail'];
   /** How many it returned; null if it could not be answered, which fails it too. */
   readonly rows: number | null;
-  /** Of these, the first five, their values as text. */
+  /** The first of them, their values as text. */
   readonly first: readonly Readonly<Record<string, string | null>>[];
   /** Why it could not be answered, or which slice it still waits for. */
   readonly reason: string | null;
 }
 
 const LIMIT_MS = 60_000;
+/** Rows of an audit that are shown. */
 const SHOWN = 5;
 
 const opening = { mode: 'read', lockWaitMs: 0, emit: () => {}, isConfined: true } as const;
@@ -36,7 +37,7 @@ const answerRow = z.object({
   first: jsonOf(z.array(z.record(z.string(), z.string().nullable()))),
 });
 
-/** Asks all audits, one after the other. Throws `STORAGE_FAILED` if there is no room for the copy, or the signal's reason. */
+/** Asks all audits. Throws `STORAGE_FAILED` if there is no room for the copy, or the signal's reason. */
 export async function askAudits(
   { audits, slices }: Pick<Config, 'audits' | 'slices'>,
   warehouse: Warehouse,
@@ -58,21 +59,17 @@ export async function askAudits(
       for (const { name, onFail, sql } of audits) {
         signal.throwIfAborted();
         const limit = AbortSignal.timeout(limitMs);
-        const stop = AbortSignal.any([signal, limit]);
-        const interrupt = (): void => night.interrupt();
-        stop.addEventListener('abort', interrupt);
-        let error: unknown = null;
-        const [answer] = await night.rows(countedRows(sql), [], answerRow).catch((thrown) => {
-          const late = new Error(`it took longer than ${limitMs / 1000} s`);
-          error = limit.aborted ? late : thrown;
-          return [];
-        });
-        stop.removeEventListener('abort', interrupt);
-        signal.throwIfAborted();
         const audit = { name, on_fail: onFail };
-        if (answer !== undefined) results.push({ ...audit, ...answer, reason: null });
-        else {
-          const unanswered = await meaningOf(error, night, sql, slices);
+        try {
+          const [answer = { rows: 0, first: [] }] = await night.interruptibly(
+            AbortSignal.any([signal, limit]),
+            async () => night.rows(countedRows(sql), [], answerRow),
+          );
+          results.push({ ...audit, ...answer, reason: null });
+        } catch (thrown) {
+          signal.throwIfAborted();
+          const late = new Error(`it took longer than ${limitMs / 1000} s`);
+          const unanswered = await meaningOf(limit.aborted ? late : thrown, night, sql, slices);
           results.push({ ...audit, first: [], ...unanswered });
         }
       }
@@ -151,8 +148,8 @@ export function auditText({ name, rows, first, reason }: AuditResult): string {
 }
 
 /**
- * Asks all audits, and tells of those that failed and only warn. Returns those that failed or wait, and the failures that hold the
- * night back. Throws as `askAudits` does, but tells of a full disk if no audit can hold a night back.
+ * Asks all audits, and warns of those that failed and hold nothing. Returns those that failed or wait, and the failures that hold
+ * the night back. Throws as `askAudits` does, but only warns of a full disk if no audit can hold a night back.
  */
 export async function auditNight(
   config: Pick<Config, 'audits' | 'slices'>,
@@ -172,10 +169,11 @@ export async function auditNight(
     const message = auditText(audit);
     if (audit.on_fail === 'warn') emit(warningEvent('AUDIT_FAILED', message));
     else {
-      const facts = { audit: audit.name, rows: audit.rows };
-      const hint =
-        'Nothing was published. Correct the data or the audit, then run `ripen publish`.';
-      held.push(new Failure('AUDIT_HELD', message, { facts, hint }));
+      const details = {
+        facts: { audit: audit.name, rows: audit.rows },
+        hint: 'Nothing was published. Correct the data or the audit, then run `ripen publish`.',
+      };
+      held.push(new Failure('AUDIT_HELD', message, details));
     }
   }
   const audits = results.filter((result) => isFailedAudit(result) || result.reason !== null);

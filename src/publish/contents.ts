@@ -29,42 +29,39 @@ export interface BlockContent {
 
 /** What the files of a table state, by name of the block; null if a file cannot stay as it is. */
 export interface StoredBlocks {
+  /** Null for an undivided table, whose block has an empty name. */
   readonly unit: Bucket | null;
   readonly blocks: ReadonlyMap<string, BlockContent | null>;
 }
 
-interface Summary {
-  readonly content: string;
+export interface PlannedBlock extends BlockContent {
+  readonly name: string;
+  /** The condition for its rows; null for all. */
+  readonly condition: string | null;
   /** Per metric of an exact type the sum as decimal text; null if all values are NULL. */
   readonly sums: Readonly<Record<string, string | null>>;
 }
 
-export interface PlannedBlock extends BlockContent, Summary {
-  /** Empty for an undivided table. */
-  readonly name: string;
-  /** The condition for its rows; null for all. */
-  readonly condition: string | null;
-}
-
 export interface TablePlan {
-  /** Null for an undivided table. */
   readonly unit: Bucket | null;
   readonly write: readonly PlannedBlock[];
   /** Stored blocks whose rows are unchanged; their stamp may be new. */
   readonly keep: ReadonlyMap<string, BlockContent>;
 }
 
-/** A column of files. */
-interface FileColumn {
-  readonly name: string;
-  readonly cell: string;
-  readonly id?: number;
+/** How the rows of a table become files. */
+export interface FileLayout {
+  readonly columns: readonly { readonly name: string; readonly cell: string }[];
+  /** The form of the files, as options of COPY. */
+  readonly options: string;
+  readonly pathOf: (block: PlannedBlock) => string;
 }
 
 export interface WrittenBlock {
   readonly block: PlannedBlock;
   readonly path: string;
-  readonly copied: z.infer<typeof copyRow>;
+  /** What DuckDB returned of the file. */
+  readonly copied: unknown;
   readonly stored: StoredFile;
 }
 
@@ -76,8 +73,6 @@ interface StampedPeriod extends PeriodRows {
   readonly stamp: string;
 }
 
-const FIRST_DAY = day('1970-01-01');
-
 const periodRow = z.object({ slice: z.string(), start: dayShape, rows: count, stamp: z.string() });
 const viewRow = z.object({ name: z.string(), slice: z.string(), stamp: z.string() });
 const countRow = z.object({ slice: z.string(), rows: count });
@@ -86,14 +81,6 @@ const summaryRow = z.object({
   start: dayShape.nullable(),
   content: z.string(),
   sums: z.array(z.string().nullable()),
-});
-/** What DuckDB returns of a file that it wrote. */
-const copyRow = z.object({
-  count: z.coerce.number(),
-  file_size_bytes: z.coerce.number(),
-  column_statistics: z.array(
-    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
-  ),
 });
 
 const digestOf = (texts: readonly string[]): string =>
@@ -113,7 +100,8 @@ export class Contents {
   readonly #computed = new Set<string>();
   /** The rows of each slice's table. */
   readonly #counts: ReadonlyMap<string, number>;
-  readonly #summaries = new Map<string, Summary | null>();
+  /** Null for a block without rows. */
+  readonly #summaries = new Map<string, Pick<PlannedBlock, 'content' | 'sums'> | null>();
 
   constructor(
     session: Pick<Warehouse, 'rows' | 'run'>,
@@ -127,7 +115,6 @@ export class Contents {
     this.#counts = counts;
   }
 
-  /** Reads the ledger. */
   static async read(session: Warehouse): Promise<Contents> {
     const periods = new Map<string, StampedPeriod[]>();
     for (const row of await session.rows(statement('publish/periods'), [], periodRow)) {
@@ -170,7 +157,7 @@ export class Contents {
     const isSame = keep.size > 0 && keep.size === stored.blocks.size;
     if (stamp !== '' && isSame) return { unit: stored.unit, write: [], keep };
     if (dividedBy === null)
-      return this.#compare(table, stored, [{ start: FIRST_DAY, rows: 0, stamp }]);
+      return this.#compare(table, stored, [{ start: day('1970-01-01'), rows: 0, stamp }]);
     const date = `cast(${identifier(dividedBy)} as DATE)`;
     const sql = `select ${date} as start, count(*) as rows from ${await this.#sourceOf(table)} group by 1 order by 1`;
     const periods = (await this.#session.rows(sql, [], scannedRow)).map(({ start, rows }) => {
@@ -183,34 +170,29 @@ export class Contents {
     return this.#compare(table, stored, periods);
   }
 
-  /** Writes blocks as Parquet files, one query at a time, and places as many files at once as the store allows. */
+  /** Writes blocks as files, one query at a time, and places as many files at once as the store allows. */
   async write(
     table: LakeTable,
     blocks: readonly PlannedBlock[],
-    layout: { readonly columns: readonly FileColumn[]; pathOf(block: PlannedBlock): string },
+    { columns, options, pathOf }: FileLayout,
     { store, signal }: { readonly store: LakeStore; readonly signal: AbortSignal },
   ): Promise<WrittenBlock[]> {
-    const { columns } = layout;
     const cells = columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
-    const ids = columns.flatMap(({ name, id }) =>
-      id === undefined ? [] : `${identifier(name)}: ${id}`,
-    );
-    const options = ids.length === 0 ? '' : `, field_ids {${ids.join(', ')}}`;
     const written: WrittenBlock[] = [];
     for (let start = 0; start < blocks.length; start += store.atOnce) {
       const drafts: Omit<WrittenBlock, 'stored'>[] = [];
       for (const block of blocks.slice(start, start + store.atOnce)) {
         signal.throwIfAborted();
-        const path = layout.pathOf(block);
+        const path = pathOf(block);
         // In the order in which loads wrote the rows.
         const sql = `copy (
 select
     ${cells.join(',\n    ')}
 from ${await this.#sourceOf(table)}
 ${block.condition === null ? '' : `where ${block.condition}`}
-) to ${literal(await store.draft(path))} (format parquet, compression zstd, return_stats${options})`;
-        for (const copied of await this.#session.rows(sql, [], copyRow))
-          drafts.push({ block, path, copied });
+) to ${literal(await store.draft(path))} (${options})`;
+        const [copied] = await this.#session.rows(sql, [], z.unknown());
+        drafts.push({ block, path, copied });
       }
       const placed = eachAtOnce(store, drafts, async (draft) => {
         return { ...draft, stored: await store.place(draft.path) };
@@ -224,8 +206,8 @@ ${block.condition === null ? '' : `where ${block.condition}`}
   async #sourceOf({ name, source, isTable }: LakeTable): Promise<string> {
     if (isTable) return source;
     const relation = `temp.${identifier(`published ${name}`)}`;
-    if (this.#computed.has(name)) return relation;
-    await this.#session.run(`create temp table ${relation} as (from ${source})`);
+    if (!this.#computed.has(name))
+      await this.#session.run(`create temp table ${relation} as (from ${source})`);
     this.#computed.add(name);
     return relation;
   }
@@ -249,7 +231,7 @@ ${block.condition === null ? '' : `where ${block.condition}`}
     }
     const before = stored.unit === unit ? stored.blocks : new Map<string, null>();
     const keep = new Map<string, BlockContent>();
-    const changed: Pick<PlannedBlock, 'name' | 'stamp' | 'condition'>[] = [];
+    const changed: Omit<PlannedBlock, 'content' | 'sums'>[] = [];
     for (const [name, { days, stamps }] of blocks) {
       const [first = ''] = stamps;
       const joined = isTable ? digestOf(stamps) : viewStamp(first, blocks);

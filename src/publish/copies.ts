@@ -12,7 +12,8 @@ import type { Copy, CopyOrigin, Publisher } from './target.ts';
 /** Returns the copy at a target. */
 export function copyAt(target: PublishTarget): Copy {
   if (target.kind === 'duckdb') return snapshotCopy(target);
-  return target.kind === 'delta' ? deltaCopy(target) : parquetCopy(target);
+  if (target.kind === 'delta') return deltaCopy(target);
+  return parquetCopy(target);
 }
 
 /**
@@ -47,14 +48,11 @@ export async function assertOwnCopies(
   const own = await publisherOf(warehouse, warehouse.path);
   const failures: Failure[] = [];
   for (const target of publish) {
-    try {
-      await assertOwnTarget(target, own, signal);
-    } catch (error) {
+    await assertOwnTarget(target, own, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       const failure = asFailure(error);
-      const isOfOther = 'found' in failure.facts;
-      if (isOfOther || failure.code === 'USAGE_INVALID') failures.push(failure);
-    }
+      if ('found' in failure.facts || failure.code === 'USAGE_INVALID') failures.push(failure);
+    });
   }
   throwAll(failures);
 }
@@ -64,8 +62,9 @@ export function throwAll([first, ...others]: readonly Failure[]): void {
   if (first === undefined) return;
   if (others.length === 0) throw first;
   const messages = [first, ...others].map(({ message }) => message);
+  const facts = { places: messages.length };
   throw new Failure(first.code, messages.join('; '), {
-    facts: { places: messages.length },
+    facts,
     hint: first.hint ?? '',
     cause: first,
   });

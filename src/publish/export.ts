@@ -18,13 +18,12 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { grainOf, plainType } from './tables.ts';
 import { codeOf, outputAt, replaceShared } from './places/replacement.ts';
 
-const formats = {
-  parquet: 'format parquet, compression zstd',
-  csv: 'format csv, header true',
-  ndjson: 'format json',
-} as const;
-const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
-type ExportFormat = (typeof exportFormats)[number];
+const formats = new Map([
+  ['parquet', 'format parquet, compression zstd'],
+  ['csv', 'format csv, header true'],
+  ['ndjson', 'format json'],
+] as const);
+type ExportFormat = 'parquet' | 'csv' | 'ndjson';
 
 export interface ExportOptions {
   readonly slice?: string | undefined;
@@ -74,13 +73,14 @@ export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 
     const message = `The export of ${table} was to begin on ${from}, after its end on ${to}.`;
     throw unusable(message, 'Give --from the first day and --to the last.');
   }
-  // No reader takes Parquet in gzip; Parquet is already compressed.
+  // Parquet is already compressed.
   const [, extension] = /\.(parquet\.gz|[a-z]+)(?:\.gz)?$/i.exec(output) ?? [];
   const named = options.format ?? extension?.toLowerCase();
-  const format = exportFormats.find((each) => each === named);
+  const names = [...formats.keys()];
+  const format = names.find((name) => name === named);
   if (format === undefined) {
     const message = `The export to ${output} had an unknown format: ${named ?? 'no extension'} is none.`;
-    const hint = `Use --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
+    const hint = `Use --format ${names.join(', --format ')}, or end the name of --output in one of them.`;
     throw unusable(message, hint);
   }
   return { slice: table, format };
@@ -111,10 +111,8 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
     storageFailed(`The export to ${output} failed`, error, {
       hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
     });
-  const stop = (): void => warehouse.interrupt();
   signal.throwIfAborted();
-  signal.addEventListener('abort', stop);
-  try {
+  return warehouse.interruptibly(signal, async () => {
     const isStandard = output === '-';
     const { path, isStream } = isStandard
       ? { path: output, isStream: true }
@@ -130,7 +128,7 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
       return { slice, output, format, rows };
     }
     // DuckDB writes only to files, so the rows for a stream are a private temporary file first.
-    return await inTemporaryFolder(async (folder) => {
+    return inTemporaryFolder(async (folder) => {
       const file = join(folder, 'rows');
       const rows = await write(file);
       const sink = isStandard && stream !== undefined ? stream : createWriteStream(path);
@@ -142,9 +140,7 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
       });
       return { slice, output, format, rows };
     });
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  });
 }
 
 /** Spreadsheets take such texts for formulas. */
@@ -187,5 +183,5 @@ select
 from main.${identifier(relation)} as s
 where ${conditions.join(' and ')}
 order by ${[...sorted.map(({ name }) => `s.${identifier(name)}`), '1'].join(', ')}
-) to ${literal(path)} (${formats[format]}${isCompressed ? ', compression gzip' : ''})`;
+) to ${literal(path)} (${formats.get(format)}${isCompressed ? ', compression gzip' : ''})`;
 }

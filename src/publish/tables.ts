@@ -32,7 +32,7 @@ const ledgerTables = [
 ] as const;
 
 /** The views beside a slice that tools without the warehouse's views read as tables. */
-const beside = ['_maturation', '_projected'];
+const beside = ['maturation', 'projected'];
 
 /** The columns have the types of the files. */
 export interface LakeTable extends Relation {
@@ -42,12 +42,8 @@ export interface LakeTable extends Relation {
   readonly dividedBy: string | null;
   /** The columns of a slice that the final view shows only if they are final. */
   readonly metrics: readonly string[];
-  /** Whether the table is in long form, with a row for each metric and age. */
   readonly isCube: boolean;
-  /**
-   * The warehouse's view of a slice's cohort metrics in long form, with the slice's dimensions, `metric`, `age_days`, `value` and
-   * `is_final`, and the slice's column of each metric and age.
-   */
+  /** The warehouse's view `_cohorts` of a slice, with the slice's column of each metric and age. */
   readonly cohorts:
     | (Pick<Relation, 'comment' | 'columns'> & { readonly cells: readonly CohortCell[] })
     | null;
@@ -55,100 +51,6 @@ export interface LakeTable extends Relation {
   readonly source: string;
   /** The slice it is dropped with. */
   readonly slice: string | null;
-}
-
-/** Whether a table is a slice's own, whose rows only loads write. */
-export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean =>
-  name === slice;
-
-const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
-const cohortCell = z.object({
-  slice: z.string(),
-  metric: z.string(),
-  cohort_metric: z.string(),
-  age_days: z.number(),
-});
-
-export type CohortCell = z.infer<typeof cohortCell>;
-
-/** Returns the slices of a ledger, also those no longer configured, and whether each is a cube. */
-export async function slicesIn(
-  database: Pick<Warehouse, 'rows'>,
-): Promise<ReadonlyMap<string, boolean>> {
-  const rows = await database.rows(statement('publish/slices'), [], sliceRow);
-  return new Map(rows.map((row) => [row.slice, row.is_cube]));
-}
-
-/**
- * Returns the slices that have a table, the dimension tables, news and, last, finality. With `relations` also those beside each
- * slice and the ledger's tables for analysts. Slices no longer configured stay until dropped.
- */
-export async function lakeTables(
-  warehouse: Warehouse,
-  { relations }: { readonly relations: boolean },
-): Promise<LakeTable[]> {
-  const main = await relationsIn(warehouse, 'main');
-  const ledger = await relationsIn(warehouse, 'ripen');
-  const slices = await slicesIn(warehouse);
-  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cohortCell);
-  const endings = ['_cohorts', ...(relations ? beside : [])];
-  // Described together, as each view alone takes a statement.
-  const views = [...slices.keys()].flatMap((slice) =>
-    endings.flatMap((ending) => main.get(`${slice}${ending}`) ?? []),
-  );
-  await Promise.all(views.map(async (view) => columnsNow(warehouse, 'main', view)));
-  const tables: LakeTable[] = [];
-  for (const name of new Set([...slices.keys(), ...dimensionTables])) {
-    const relation = main.get(name);
-    const isCube = slices.get(name);
-    if (relation === undefined || (isCube !== undefined && !relation.isTable)) continue;
-    const table = await tableOf(warehouse, 'main', relation);
-    if (isCube === undefined) {
-      tables.push(table);
-      continue;
-    }
-    // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
-    const numbers = table.columns.filter(({ type }) => parseColumnType(type) !== null);
-    const metrics = numbers.map((column) => column.name);
-    const ofSlice = cells.filter(({ slice, metric }) => slice === name && metrics.includes(metric));
-    const view = main.get(`${name}_cohorts`);
-    const cohorts =
-      view?.isTable === false && ofSlice.length > 0
-        ? { ...(await tableOf(warehouse, 'main', view)), cells: ofSlice }
-        : null;
-    const grain = grainOf(table.columns);
-    tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, slice: name });
-  }
-  for (const slice of relations ? slices.keys() : []) {
-    for (const ending of beside) {
-      const name = `${slice}${ending}`;
-      const view = main.get(name);
-      if (view === undefined || slices.has(name)) continue;
-      const table = await tableOf(warehouse, 'main', view);
-      const grain = grainOf(table.columns);
-      tables.push({ ...table, grain, dividedBy: grain, slice });
-    }
-  }
-  for (const [name, dividedBy] of ledgerTables) {
-    if (!relations && name !== 'news') continue;
-    const relation = ledger.get(name);
-    if (relation === undefined) continue;
-    const table = await tableOf(warehouse, 'ripen', relation);
-    tables.push({ ...table, name: `ripen_${name}`, dividedBy });
-  }
-  const finality = ledger.get('finality');
-  if (finality === undefined) throw new RangeError('The warehouse has no ripen.finality.');
-  const table = await tableOf(warehouse, 'ripen', finality, 'fetched_at');
-  const names = table.columns.map(({ name }) => identifier(name)).join(', ');
-  tables.push({
-    ...table,
-    name: FINALITY,
-    comment: 'Per slice, period and metric: whether the stored value is final',
-    dividedBy: 'period',
-    // The cells of a slice stand together.
-    source: `(select ${names} from ripen.finality order by slice, metric, period)`,
-  });
-  return tables;
 }
 
 /** Fields of an undivided table that belongs to no slice. */
@@ -163,18 +65,104 @@ export const undivided = {
   slice: null,
 } as const satisfies Partial<LakeTable>;
 
-/** Leaves out the column that every load changes in each row, even if nothing else changed. */
-async function tableOf(
+/** Whether a table is a slice's own, whose rows only loads write. */
+export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean =>
+  name === slice;
+
+const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
+const cohortCell = z.object({
+  slice: z.string(),
+  metric: z.string(),
+  cohort_metric: z.string(),
+  age_days: z.number(),
+});
+
+type CohortCell = z.infer<typeof cohortCell>;
+
+/** Returns the slices of a ledger, also those no longer configured, and whether each is a cube. */
+export async function slicesIn(
+  database: Pick<Warehouse, 'rows'>,
+): Promise<ReadonlyMap<string, boolean>> {
+  const rows = await database.rows(statement('publish/slices'), [], sliceRow);
+  return new Map(rows.map((row) => [row.slice, row.is_cube]));
+}
+
+/**
+ * Returns the slices that have a table, the dimension tables, news and, last, finality. With `relations` also those beside each
+ * slice and the ledger's tables for analysts.
+ */
+export async function lakeTables(
   warehouse: Warehouse,
-  schema: 'main' | 'ripen',
-  relation: Relation,
-  changing = '_load_id',
-): Promise<LakeTable> {
-  const columns = (await columnsNow(warehouse, schema, relation))
-    .filter(({ name }) => name !== changing)
-    .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
-  const source = `${schema}.${identifier(relation.name)}`;
-  return { ...undivided, ...relation, columns, source };
+  { relations }: { readonly relations: boolean },
+): Promise<LakeTable[]> {
+  const slices = await slicesIn(warehouse);
+  const cells = await warehouse.rows(statement('publish/cohort_cells'), [], cohortCell);
+  const schemas = {
+    main: await relationsIn(warehouse, 'main'),
+    ripen: await relationsIn(warehouse, 'ripen'),
+  };
+  const tables: LakeTable[] = [];
+  /** Leaves out the column that every load changes in each row, even if nothing else changed. */
+  const tableOf = async (
+    schema: 'main' | 'ripen',
+    name: string,
+    changing = '_load_id',
+  ): Promise<LakeTable | null> => {
+    const relation = schemas[schema].get(name);
+    if (relation === undefined) return null;
+    const columns = (await columnsNow(warehouse, schema, relation))
+      .filter((column) => column.name !== changing)
+      .map((column) => ({
+        name: column.name,
+        type: plainType(column.type),
+        comment: column.comment,
+      }));
+    return { ...undivided, ...relation, columns, source: `${schema}.${identifier(name)}` };
+  };
+  const views = [...slices.keys()].flatMap((slice) =>
+    ['cohorts', ...(relations ? beside : [])].map((ending) => `${slice}_${ending}`),
+  );
+  // Awaited together, they are described together: each view alone takes a statement.
+  await Promise.all(views.map(async (name) => tableOf('main', name)));
+  for (const [slice, isCube] of slices) {
+    const table = await tableOf('main', slice);
+    if (table?.isTable !== true) continue;
+    // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
+    const numbers = table.columns.filter(({ type }) => parseColumnType(type) !== null);
+    const metrics = numbers.map(({ name }) => name);
+    const ofSlice = cells.filter((cell) => cell.slice === slice && metrics.includes(cell.metric));
+    const view = ofSlice.length === 0 ? null : await tableOf('main', `${slice}_cohorts`);
+    const cohorts = view?.isTable === false ? { ...view, cells: ofSlice } : null;
+    const grain = grainOf(table.columns);
+    tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, slice });
+  }
+  for (const name of dimensionTables) {
+    const table = slices.has(name) ? null : await tableOf('main', name);
+    if (table !== null) tables.push(table);
+  }
+  for (const slice of relations ? slices.keys() : []) {
+    for (const name of beside.map((ending) => `${slice}_${ending}`)) {
+      const table = slices.has(name) ? null : await tableOf('main', name);
+      const grain = grainOf(table?.columns ?? []);
+      if (table !== null) tables.push({ ...table, grain, dividedBy: grain, slice });
+    }
+  }
+  for (const [name, dividedBy] of ledgerTables) {
+    const table = relations || name === 'news' ? await tableOf('ripen', name) : null;
+    if (table !== null) tables.push({ ...table, name: `ripen_${name}`, dividedBy });
+  }
+  const finality = await tableOf('ripen', 'finality', 'fetched_at');
+  if (finality === null) throw new RangeError('The warehouse has no ripen.finality.');
+  const names = finality.columns.map(({ name }) => identifier(name)).join(', ');
+  tables.push({
+    ...finality,
+    name: FINALITY,
+    comment: 'Per slice, period and metric: whether the stored value is final',
+    dividedBy: 'period',
+    // The cells of a slice stand together.
+    source: `(select ${names} from ripen.finality order by slice, metric, period)`,
+  });
+  return tables;
 }
 
 /** Returns the finest date dimension of a table. The live table keeps its own while a new meaning is built. */

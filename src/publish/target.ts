@@ -18,7 +18,7 @@ export interface CopyReport {
   readonly also_written: readonly string[];
 }
 
-/** One publish of a warehouse: every copy states which one it is of. */
+/** Every copy states which publish of a warehouse it is of. */
 export interface PublishNumber {
   readonly number: number;
   readonly atMs: number;
@@ -37,7 +37,6 @@ export interface Publisher {
 export interface CopyOrigin {
   /** The id of its warehouse. */
   readonly warehouse: string;
-  /** Null if it states none. */
   readonly publish: PublishNumber | null;
 }
 
@@ -55,6 +54,7 @@ export interface Publishing {
   readonly signal: AbortSignal;
 }
 
+/** A table or view as its readers see it. */
 export type DescribedTable = Omit<Relation, 'isTable'>;
 
 /** Tables that engines read in place. */
@@ -66,12 +66,6 @@ export interface Lake {
   /** The newest complete night of Delta tables. */
   readonly night: number | null;
   readonly tables: readonly LakeTable[];
-}
-
-/** A DuckDB file, and its tables and views by schema. */
-interface DescribedDatabase {
-  readonly path: string;
-  readonly schemas: Readonly<Record<string, readonly DescribedTable[]>>;
 }
 
 /** A copy at a target. */
@@ -88,9 +82,15 @@ export interface Copy {
   owner(own: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
   /** Makes the copy equal to the warehouse. */
   publish(publishing: Publishing): Promise<CopyReport>;
-  /** Returns what readers find in it. */
+  /** Returns what readers find in it: tables of a lake, and tables and views of a DuckDB file by schema. */
   describe(
     warehouse: Warehouse,
     signal: AbortSignal,
-  ): Promise<{ readonly lake: Lake | null; readonly database: DescribedDatabase | null }>;
+  ): Promise<{
+    readonly lake: Lake | null;
+    readonly database: {
+      readonly path: string;
+      readonly schemas: Readonly<Record<string, readonly DescribedTable[]>>;
+    } | null;
+  }>;
 }

@@ -18,12 +18,7 @@ import { cachedReads } from './cached-reads.ts';
 import { count, dayShape, instant, instantOf, jsonOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
-const partsShape = z.array(
-  z.record(
-    z.string(),
-    z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) }),
-  ),
-);
+const valuesShape = z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) });
 
 const tableRow = z.object({
   slice: z.string(),
@@ -31,11 +26,11 @@ const tableRow = z.object({
   state: z.enum(['live', 'building']),
   control: z.string().nullable(),
   max_days: z.number().nullable(),
-  parts: jsonOf(partsShape).nullable(),
+  parts: jsonOf(z.array(z.record(z.string(), valuesShape))).nullable(),
   sized_at: instant.nullable(),
 });
 
-/** The column of each field but of those that are days, as `fetched_at` of `fetchedAt`. */
+/** The column of each field but days, as `fetched_at` of `fetchedAt`. */
 const columnsOfFields = Object.keys(
   periodColumns.omit({ bucket: true, requested: true }).shape,
 ).map(
@@ -89,32 +84,30 @@ export const readSliceLedger = cachedReads(
     for (const row of tables) {
       const { slice, fingerprint, state, control, sized_at: learnedAt } = row;
       const { max_days: maxDays, parts } = row;
+      const size = learnedAt === null ? null : { maxDays, parts, learnedAt };
+      const stored = loaded.find((of) => of.slice === slice && of.fingerprint === fingerprint);
+      const loads = new Map(stored?.loads);
+      const ages = new Map<string, Map<Day, PeriodRecord>>();
+      for (const period of stored?.periods ?? []) {
+        const load = loads.get(period.loadId);
+        if (load === undefined) continue;
+        const periods = ages.get(period.age) ?? new Map<Day, PeriodRecord>();
+        ages.set(period.age, periods.set(period.bucket.start, Object.assign(period, load)));
+      }
+      const undivided = ages.get('') ?? new Map<Day, PeriodRecord>();
+      const isDivided = ages.size > 0 && undivided.size === 0;
       const table: SliceTable = {
         fingerprint,
         state,
         control,
-        size: learnedAt === null ? null : { maxDays, parts, learnedAt },
-        ...periodsIn(loaded.find((of) => of.slice === slice && of.fingerprint === fingerprint)),
+        size,
+        ...(isDivided ? { periods: periodsTogether(ages), ages } : { periods: undivided }),
       };
       ledgers.set(slice, { ...none, ...ledgers.get(slice), [state]: table });
     }
     return ledgers;
   },
 );
-
-function periodsIn(stored?: z.infer<typeof periodsRow>): Pick<SliceTable, 'periods' | 'ages'> {
-  const loads = new Map(stored?.loads);
-  const ages = new Map<string, Map<Day, PeriodRecord>>();
-  for (const period of stored?.periods ?? []) {
-    const load = loads.get(period.loadId);
-    if (load === undefined) continue;
-    const periods = ages.get(period.age) ?? new Map<Day, PeriodRecord>();
-    ages.set(period.age, periods.set(period.bucket.start, Object.assign(period, load)));
-  }
-  const undivided = ages.get('') ?? new Map<Day, PeriodRecord>();
-  if (ages.size === 0 || undivided.size > 0) return { periods: undivided };
-  return { periods: periodsTogether(ages), ages };
-}
 
 /** Returns a period as a row of `ripen.periods`. */
 export function periodRow(table: TableKey, period: PeriodRecord): Record<string, unknown> {
@@ -136,7 +129,7 @@ interface TableKey {
   readonly fingerprint: string;
 }
 
-/** Records, for a week, that more days were too heavy for one request, or parts in which a single period was light enough. */
+/** Saves, for a week, how much one request may cover. */
 export async function saveSize(
   warehouse: Warehouse,
   { slice, fingerprint }: TableKey,
@@ -148,11 +141,8 @@ export async function saveSize(
   await warehouse.run(statement('ledger/save_size'), [slice, fingerprint, ...size, ...instants]);
 }
 
-/** The clocks of two machines that write one warehouse may differ by this much. */
-const TOLERANCE_MS = 5 * 60_000;
-
-/** The latest instant that does not count as future. */
-export const tolerated = (now: Date): Date => new Date(now.getTime() + TOLERANCE_MS);
+/** Returns the latest instant that does not count as future: the clocks of machines that write one warehouse differ a little. */
+export const tolerated = (now: Date): Date => new Date(now.getTime() + 5 * 60_000);
 
 const futureRow = z.object({
   slice: z.string(),
@@ -206,11 +196,11 @@ const costsRow = z.object({
   row_ms: z.number().nullable(),
 });
 
-/** The newest loads show what requests cost now. Too few show nothing. */
+/** The newest loads show what requests cost now. */
 const MAX_TIMED_LOADS = 500;
 const MIN_TIMED_LOADS = 20;
 
-/** Returns what a request and a row took, in milliseconds. Null before there are enough timings. */
+/** Returns what a request and a row take, in milliseconds; null before there are enough timings. */
 export async function readRequestCosts(
   warehouse: Warehouse,
 ): Promise<{ readonly base: number; readonly row: number } | null> {

@@ -1,7 +1,4 @@
-/**
- * Opens the warehouse. Hides the lock, the wait for it, and migrations.
- * The run lock is DuckDB's own. It belongs to the process, and the kernel releases it when the process dies.
- */
+/** Opens the warehouse. The run lock is DuckDB's own: the kernel releases it when the process dies. */
 
 import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -15,7 +12,7 @@ import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
-import { asScript, count, literal, migrations } from './sql.ts';
+import { asScript, count, literal, migrations, statement } from './sql.ts';
 import { isUnknownToEngine, storageFailure, type Warehouse, warehouseOn } from './warehouse.ts';
 
 export interface OpenRequest {
@@ -23,14 +20,13 @@ export interface OpenRequest {
   readonly lockWaitMs: number;
   readonly emit: Emit;
   readonly signal?: AbortSignal;
-  /** Statements of others then reach no other file and no network, and change no setting. Only for `read`. */
+  /** Statements of others then reach no other file, network or setting. Only for `read`. */
   readonly isConfined?: boolean;
 }
 
-/** Enough for one 60 MB document. Keeps the process below a gigabyte. */
+/** Enough for one 60 MB document. */
 const MEMORY_LIMIT = '400MB';
 
-/** The engine's settings that do not depend on the file. */
 const engineSettings = {
   memory_limit: MEMORY_LIMIT,
   // Returns freed memory to the system early: with a million rows, the engine kept 100 MB more and was no faster (measured).
@@ -53,9 +49,8 @@ const confinedSettings = {
   temp_directory: '',
 } as const;
 
-/** Each parsing thread holds a document in memory. More would exceed the memory limit. */
-const MAX_THREADS = 4;
-const engineThreads = (): number => Math.min(MAX_THREADS, availableParallelism());
+/** Each parsing thread holds a document in memory, and more than four would exceed the memory limit. */
+const engineThreads = (): number => Math.min(4, availableParallelism());
 
 /** For a smaller file or batch, two threads take a fifth more processor time than one, and are no faster (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
@@ -63,7 +58,7 @@ const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
 /** A thread takes half a megabyte per metric for sums, however few the rows (measured): with more, a second would not fit. */
 const MAX_SHARED_METRICS = 200;
 
-/** Uses all threads if a batch has enough bytes, but one if it has too many metrics for two. */
+/** Uses as many threads as a batch is worth. */
 export async function setThreadsFor(
   warehouse: Warehouse,
   bytes: number,
@@ -73,17 +68,14 @@ export async function setThreadsFor(
   else if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
 }
 
-/** From this many rows on, an insertion runs in a single thread. */
+/** Two threads are 50 % slower from here on, as one spins and leftovers are copied twice (measured). */
 const MANY_ROWS = 20_000;
-/** From this many rows on, more than one of the engine's row groups, the pages of an insertion are worth their release. */
+/** More than one of the engine's row groups, whose pages are worth their release. */
 const MANY_PAGES_ROWS = 150_000;
 /** The engine refuses a limit below what is in use, but first releases everything it can. */
 const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
 
-/**
- * Runs `work` in one transaction, and in one thread if it inserts many rows: two threads are 50 % slower, as one spins and
- * leftovers are copied twice (measured).
- */
+/** Runs `work` in one transaction, and in one thread if it inserts many rows. */
 export async function transactRows<T>(
   warehouse: Warehouse,
   rows: number,
@@ -196,9 +188,6 @@ async function tryOpen(file: string, mode: Mode, isConfined: boolean): Promise<A
   }
 }
 
-const TABLES_SQL = `select exists (from duckdb_tables() where not temporary)
-         or exists (from duckdb_views() where not internal and not temporary) as holds`;
-
 /** Applies the missing migrations in one transaction. In `read` mode, none may be missing. */
 async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const { path } = warehouse;
@@ -211,8 +200,8 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
     return null;
   });
   if (applied === null) {
-    const [row] = await warehouse.rows(TABLES_SQL, [], z.object({ holds: z.boolean() }));
-    if (mode === 'read' || row?.holds === true) {
+    const relations = await warehouse.rows(statement('ledger/relations'), [], z.unknown());
+    if (mode === 'read' || relations.length > 0) {
       const message = `The database ${path} has tables or views that are not ripen's.`;
       const hint = 'Set `warehouse` to a path that nothing else uses.';
       throw new Failure('WAREHOUSE_FOREIGN', message, { hint });

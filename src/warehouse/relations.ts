@@ -3,12 +3,12 @@
 import * as z from 'zod';
 
 import { cachedRead } from './cached-reads.ts';
-import { columnTypes, identifier, statement } from './sql.ts';
+import { columnTypes, identifier, jsonOf, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface RelationColumn {
   readonly name: string;
-  /** As DuckDB writes it. */
+  /** In DuckDB's words. */
   readonly type: string;
   readonly comment: string | null;
 }
@@ -38,18 +38,22 @@ export const readRelations = cachedRead(async (warehouse) => {
   return new Map(rows.map((row) => [row.name, row]));
 }, 'relations');
 
-const columnRow = z.object({
-  schema_name: z.string(),
-  relation: z.string(),
-  is_table: z.boolean(),
-  relation_comment: z.string().nullable(),
+const columnShape = z.object({
   name: z.string(),
   type: z.string(),
   comment: z.string().nullable(),
 });
 
-const readColumns = cachedRead(
-  (warehouse) => warehouse.rows(statement('publish/relations'), [], columnRow),
+const describedRow = z.object({
+  schema: z.string(),
+  name: z.string(),
+  isTable: z.boolean(),
+  comment: z.string().nullable(),
+  columns: jsonOf(z.array(columnShape)),
+});
+
+const readDescribed = cachedRead(
+  (warehouse) => warehouse.rows(statement('publish/relations'), [], describedRow),
   'relations',
 );
 
@@ -58,15 +62,8 @@ export async function relationsIn(
   warehouse: Warehouse,
   schema: string,
 ): Promise<ReadonlyMap<string, Relation>> {
-  const relations = new Map<string, Relation & { readonly columns: RelationColumn[] }>();
-  for (const row of await readColumns(warehouse)) {
-    if (row.schema_name !== schema) continue;
-    const { relation: name, is_table: isTable, relation_comment: comment } = row;
-    const relation = relations.get(name) ?? { name, isTable, comment, columns: [] };
-    relations.set(name, relation);
-    relation.columns.push({ name: row.name, type: row.type, comment: row.comment });
-  }
-  return relations;
+  const described = (await readDescribed(warehouse)).filter((row) => row.schema === schema);
+  return new Map(described.map((relation) => [relation.name, relation]));
 }
 
 /** Returns the columns of a table or view of `main` with their current types. */

@@ -4,33 +4,24 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { day, type Day } from '../model/calendar.ts';
 import { type ColumnType, isSummedWide } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { cachedReads } from './cached-reads.ts';
 import { isUnknownToEngine, type Bindable, type Warehouse } from './warehouse.ts';
 
-/** Quotes any text as an identifier. */
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
+export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Quotes a text as a string, for places where nothing can be bound. */
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Returns a day as a literal of a date dimension's column type, to compare the bare column with. */
-export function dayLiteral(grain: DateDimension, of: Day): string {
-  return `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(of)}`;
-}
+export const dayLiteral = (grain: DateDimension, of: Day): string =>
+  `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(of)}`;
 
-/** Joins statements into one script: run together, they take two thirds of the time (measured). */
-export function asScript(statements: readonly string[]): string {
-  // The last line of a statement may be a comment.
-  return statements.join('\n;\n');
-}
+/** Joins statements, whose last lines may be comments. Run together, they take two thirds of the time (measured). */
+export const asScript = (statements: readonly string[]): string => statements.join('\n;\n');
 
 /** Returns a fixed statement with its parameters as literals. Throws a RangeError if one is missing. */
 export function bound(name: string, parameters: readonly Bindable[]): string {
@@ -43,7 +34,17 @@ export function bound(name: string, parameters: readonly Bindable[]): string {
 }
 
 export const jsonOf = <T>(shape: z.ZodType<T>) =>
-  z.string().transform((text) => shape.parse(JSON.parse(text)));
+  z
+    .string()
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch (error) {
+        context.addIssue(textOf(error));
+        return z.NEVER;
+      }
+    })
+    .pipe(shape);
 
 /** BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
@@ -55,9 +56,7 @@ export const instant = z.string().transform((text) => instantOf(text));
 
 export const dayShape = z.string().transform((text) => day(text));
 
-export function timestamp(at: Date): string {
-  return at.toISOString().replace('Z', '');
-}
+export const timestamp = (at: Date): string => at.toISOString().replace('Z', '');
 
 const root = new URL('../../sql/', import.meta.url);
 const statements = new Map<string, string>();
@@ -78,11 +77,7 @@ export function migrations() {
     });
 }
 
-const columnRow = z.object({
-  relation: z.string(),
-  column_name: z.string(),
-  column_type: z.string(),
-});
+const columnRow = z.object({ relation: z.string(), name: z.string(), type: z.string() });
 
 async function describedColumns(
   warehouse: Warehouse,
@@ -91,7 +86,7 @@ async function describedColumns(
   // A catalog function would read every column of every view in the warehouse.
   const described = relations.map(
     (relation) =>
-      `select ${literal(relation)} as relation, column_name, column_type from (describe ${relation})`,
+      `select ${literal(relation)} as relation, column_name as name, column_type as type from (describe ${relation})`,
   );
   try {
     return await warehouse.rows(described.join('\nunion all\n'), [], columnRow);
@@ -107,26 +102,22 @@ async function describedColumns(
 export const columnTypes = cachedReads(
   async (warehouse, relations): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> => {
     const types = new Map(relations.map((relation) => [relation, new Map<string, string>()]));
-    for (const { relation, column_name: name, column_type: type } of await describedColumns(
-      warehouse,
-      relations,
-    ))
+    for (const { relation, name, type } of await describedColumns(warehouse, relations))
       types.get(relation)?.set(name, type);
     return types;
   },
   'relations',
 );
 
-/** By table: those that migrations make are the same in every warehouse. */
+/** By table. They are the same in every warehouse. */
 const migratedTypes = new Map<string, ReadonlyMap<string, string>>();
 
-/** Limits the JSON of one statement to some megabytes, however many rows there are. */
+/** Limits the JSON of one statement to some megabytes. */
 const MAX_ROWS_AT_ONCE = 5000;
 
 /**
- * Inserts rows into a table that only migrations alter, by the names of its columns, which state the types. A column that the
- * first row lacks gets its default, or stays as it is in a row that is replaced. A value of a JSON column is its text, or a value
- * that no conversion changes.
+ * Inserts rows into a table that only migrations alter, by the names and in the types of its columns. A column that the first row
+ * lacks gets its default, or stays as it is in a row that is replaced. A value of a JSON column is its text.
  */
 export async function insertRows(
   warehouse: Warehouse,
@@ -159,7 +150,7 @@ export async function insertion(
   return `${verb} into ${table} by name select unnest(from_json(${json}::json, ${structure}), max_depth := 2)`;
 }
 
-/** As `columnTypes`, for a table in the ledger. Throws `STORAGE_FAILED` if it is missing: ripen drops both or neither. */
+/** As `columnTypes`, for a table in the ledger. Throws `STORAGE_FAILED` if it is missing. */
 export async function storedColumnTypes(
   warehouse: Warehouse,
   table: string,

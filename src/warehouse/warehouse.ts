@@ -1,6 +1,6 @@
 /**
- * An open warehouse: the operations on ripen's own DuckDB file. Hides the connection.
- * While it is open, this process must not open, read or copy the file in any other way: closing a second handle drops the lock.
+ * The operations on ripen's own DuckDB file. While it is open, this process must not open, read or copy it in any other way:
+ * closing a second handle drops the lock.
  */
 
 import {
@@ -16,14 +16,11 @@ import * as z from 'zod';
 
 import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 
-/** The engine's own default. */
-const MAX_VACUUM_TASKS = 100;
-
 export interface Warehouse {
   readonly path: string;
   /**
-   * Returns rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of
-   * statements that change nothing or that, inside a transaction begun by `run`, return what they changed.
+   * Returns rows as JSON values: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of statements that change
+   * nothing or that, inside a transaction begun by `run`, return what they changed.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
   /** Runs one statement, or a script without parameters. Returns the number of rows the last statement changed. */
@@ -34,20 +31,17 @@ export interface Warehouse {
   transact<T>(work: () => Promise<T>): Promise<T>;
   /**
    * Runs `work` on a second connection. A temporary table shadows a permanent one of its name, even in views (measured). If it is
-   * `apart`, `changes` does not count what it changes: nothing that the other session reads again and again.
+   * `apart`, `changes` does not count what it changes.
    */
   withSession<T>(work: (session: Warehouse) => Promise<T>, how?: 'apart'): Promise<T>;
-  /**
-   * Makes `close` reclaim the space of removed rows. Doing so at every close takes twice as long, and leaves the file half as
-   * large again (measured).
-   */
+  /** Makes `close` reclaim the space of removed rows. At every close, it takes twice as long and enlarges the file (measured). */
   reclaimAtClose(): void;
   /** Must be called outside a transaction: an aborted one accepts no setting. */
   useThreads(threads: number): Promise<void>;
   /** A number that differs after any session changed something, or rolled back: by `run` and `alter`, or by `alter` alone. */
   changes(of: 'anything' | 'relations'): number;
-  /** Makes the running statement fail, if there is one. */
-  interrupt(): void;
+  /** Runs `work`. Once the signal aborts, its running statement fails. */
+  interruptibly<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -66,14 +60,11 @@ export async function warehouseOn(
   counted = { anything: 0, relations: 0 },
 ): Promise<Warehouse> {
   const connection = await instance.connect();
-  const statements = statementsOn(connection);
+  const execute = statementsOn(connection);
   let isReclaimed = false;
   let threadsInUse: number | null = null;
-  const transaction: { isOpen: boolean; begun: Promise<unknown> | null; failure: unknown } = {
-    isOpen: false,
-    begun: null,
-    failure: null,
-  };
+  const none = { isOpen: false, begun: null, failure: null };
+  let transaction: { isOpen: boolean; begun: Promise<unknown> | null; failure: unknown } = none;
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     let isChange = true;
     try {
@@ -85,7 +76,7 @@ export async function warehouseOn(
         transaction.begun ??= asStorage(connection.run('begin transaction'));
         await transaction.begun;
       }
-      const { rowsChanged } = await asStorage(statements.run(text, parameters));
+      const { rowsChanged } = await asStorage(execute(text, parameters));
       // A script states only how many rows its last statement changed.
       isChange = rowsChanged > 0 || parameters.length === 0;
       return rowsChanged;
@@ -102,7 +93,7 @@ export async function warehouseOn(
   return {
     path: file,
     async rows(sql, parameters, shape) {
-      return z.array(shape).parse(rowsIn(await asStorage(statements.run(sql, parameters))));
+      return z.array(shape).parse(rowsIn(await asStorage(execute(sql, parameters))));
     },
     run,
     async alter(sql, parameters) {
@@ -121,7 +112,7 @@ export async function warehouseOn(
         });
       }
       // The transaction begins with the first change: most nights, there is none.
-      transaction.isOpen = true;
+      transaction = { ...none, isOpen: true };
       try {
         const result = await work();
         if (transaction.failure !== null) throw transaction.failure;
@@ -137,9 +128,7 @@ export async function warehouseOn(
         counted.relations += 1;
         throw error;
       } finally {
-        transaction.isOpen = false;
-        transaction.begun = null;
-        transaction.failure = null;
+        transaction = none;
       }
     },
     async withSession(work, how) {
@@ -160,20 +149,27 @@ export async function warehouseOn(
       threadsInUse = threads;
     },
     changes: (of) => counted[of],
-    interrupt: () => connection.interrupt(),
+    async interruptibly(signal, work) {
+      const stop = (): void => connection.interrupt();
+      signal.addEventListener('abort', stop);
+      try {
+        return await work();
+      } finally {
+        signal.removeEventListener('abort', stop);
+      }
+    },
     async close() {
       // The setting applies to the instance: from a session that closes early, later checkpoints would write a third more
-      // (measured). A database that failed is closed as it is.
-      const tasks = isReclaimed ? MAX_VACUUM_TASKS : 0;
-      if (release !== null)
-        await connection.run(`set max_vacuum_tasks = ${tasks}`).catch(() => null);
+      // (measured). 100 is the engine's own default. A database that failed is closed as it is.
+      const setting = `set max_vacuum_tasks = ${isReclaimed ? 100 : 0}`;
+      if (release !== null) await connection.run(setting).catch(() => null);
       connection.closeSync();
       release?.();
     },
   };
 }
 
-/** Rethrows DuckDB's errors about memory as `ENGINE_MEMORY`, about disk and files as `STORAGE_FAILED`. */
+/** Throws `ENGINE_MEMORY` and `STORAGE_FAILED` in place of DuckDB's errors. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -218,48 +214,45 @@ const repeatable: ReadonlySet<StatementType> = new Set([
 ]);
 
 /**
- * Runs a connection's statements with as few awaited engine calls as possible: each waits for a turn of the event loop, 20 ms
- * while responses arrive (measured). Closing the connection destroys prepared statements, which would keep the file open.
+ * Returns what runs a connection's statements, or a script of several without parameters, with as few awaited engine calls as
+ * possible: each waits for a turn of the event loop, 20 ms while responses arrive (measured). Throws DuckDB's own errors. Closing
+ * the connection destroys prepared statements, which would keep the file open.
  */
-export function statementsOn(connection: DuckDBConnection): {
-  /** Runs one statement, or a script of several without parameters. Throws DuckDB's own errors. */
-  run(sql: string, parameters: readonly Bindable[]): Promise<DuckDBMaterializedResult>;
-} {
+export function statementsOn(
+  connection: DuckDBConnection,
+): (sql: string, parameters: readonly Bindable[]) => Promise<DuckDBMaterializedResult> {
   /** Prepared statements that are not running, the last one run at the end. */
   const kept = new Map<string, DuckDBPreparedStatement>();
   const release = (sql: string): void => {
     kept.get(sql)?.destroySync();
     kept.delete(sql);
   };
-  const keep = (sql: string, prepared: DuckDBPreparedStatement): void => {
-    prepared.clearBindings();
-    release(sql);
-    kept.set(sql, prepared);
-    const [oldest = sql] = kept.keys();
-    if (kept.size > MAX_STATEMENTS) release(oldest);
-  };
-  return {
-    async run(sql, parameters) {
-      if (parameters.length === 0) return connection.run(sql);
-      const known = kept.get(sql);
-      kept.delete(sql);
-      const prepared = known ?? (await connection.prepare(sql));
-      let isKept = false;
-      try {
-        prepared.bind([...parameters]);
-        const result = await prepared.run();
-        isKept = repeatable.has(prepared.statementType) && parameters.every(isShort);
-        return result;
-      } finally {
-        if (isKept) keep(sql, prepared);
-        else prepared.destroySync();
-      }
-    },
+  return async (sql, parameters) => {
+    if (parameters.length === 0) return connection.run(sql);
+    const cached = kept.get(sql);
+    kept.delete(sql);
+    const prepared = cached ?? (await connection.prepare(sql));
+    let isKept = false;
+    try {
+      prepared.bind([...parameters]);
+      const result = await prepared.run();
+      const isShort = parameters.every(
+        (value) => typeof value !== 'string' || value.length <= MAX_VALUE_CHARACTERS,
+      );
+      isKept = isShort && repeatable.has(prepared.statementType);
+      return result;
+    } finally {
+      if (isKept) {
+        prepared.clearBindings();
+        // The same statement may have run at the same time.
+        release(sql);
+        kept.set(sql, prepared);
+        const [oldest = sql] = kept.keys();
+        if (kept.size > MAX_STATEMENTS) release(oldest);
+      } else prepared.destroySync();
+    }
   };
 }
-
-const isShort = (value: Bindable): boolean =>
-  typeof value !== 'string' || value.length <= MAX_VALUE_CHARACTERS;
 
 /** Awaits nothing, as the engine already has all rows. */
 export function rowsIn(result: DuckDBMaterializedResult): Record<string, Json>[] {

@@ -55,7 +55,7 @@ function engineFor(most: number): {
     reclaimAtClose: () => {},
     useThreads: async () => {},
     changes: () => requested.length,
-    interrupt: () => {},
+    interruptibly: async (_, work) => work(),
     close: async () => {},
   };
   return { warehouse, requested };

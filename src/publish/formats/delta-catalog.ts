@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
 import { withDatabase } from '../places/database.ts';
-import { putInPlace, removeUnfinished, unfinishedPath } from '../places/replacement.ts';
+import { replaceFile } from '../places/replacement.ts';
 import { fileText, type LakeTable } from '../tables.ts';
 import { type EngineLake, engineText, queryWords } from '../words/engine-text.ts';
 import { sliceViews, type LakeView } from '../words/slice-views.ts';
@@ -50,22 +50,19 @@ export async function replaceCatalog(
     database.rows('select ripen_digest() as digest', [], digestRow),
   ).catch(() => []);
   if (current?.digest === digest) return false;
-  try {
+  await replaceFile(path, mode, async (unfinished) =>
     // A target's path may have a `?`, and DuckDB looks for the log of a database in such a path elsewhere (measured).
-    await inTemporaryFolder(async (folder) => {
+    inTemporaryFolder(async (folder) => {
       const made = join(folder, CATALOG);
       await withDatabase(made, 'READ_WRITE', async (database) => {
         const macro = `create macro ripen_digest() as ${literal(digest)};`;
         // Each statement by itself would wait for the disk.
         await database.run(`begin;\n${statements}\n${macro}\ncommit; checkpoint;`);
       });
-      await copyFile(made, unfinishedPath(path));
-    });
-    await putInPlace(path, mode);
-    return true;
-  } finally {
-    await removeUnfinished(path);
-  }
+      await copyFile(made, unfinished);
+    }),
+  );
+  return true;
 }
 
 /** Returns the query of a table's files. */

@@ -1,7 +1,7 @@
 /**
  * Reads Delta tables from a store and commits their next version. Of two publishers from one base, one wins: a commit is placed
  * only if none is there. A version that does not follow the newest one begins with a checkpoint, so that every table can have
- * the number of the night and the versions between do not exist.
+ * the number of the night.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,12 +11,12 @@ import * as z from 'zod';
 
 import { Failure, textOf } from '../../errors.ts';
 import { version as program } from '../../config/version.ts';
-import { literal } from '../../warehouse/sql.ts';
+import { jsonOf, literal } from '../../warehouse/sql.ts';
 import type { Database } from '../places/database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../places/store.ts';
 import type { CopyOrigin, Publishing, TargetOf } from '../target.ts';
 import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles } from './delta-log.ts';
-import { OWNER, PROGRAM, replay, tableActions } from './delta-log.ts';
+import { OWNER, PROGRAM, replay } from './delta-log.ts';
 import type { Action, DeltaTable } from './delta-log.ts';
 
 /** Versions per checkpoint: 400 nights cost a reader 809 requests without checkpoints, 18 with them (measured). */
@@ -32,8 +32,7 @@ export interface StoredTable {
   readonly damage: Failure | null;
   /** Whether readers find the checkpoint that the log names. */
   readonly hasHint: boolean;
-  readonly log: ReturnType<typeof logFiles>;
-  /** Every file there, by path relative to the table. */
+  /** By path relative to the table. */
   readonly storedFiles: StoredFiles;
 }
 
@@ -62,7 +61,7 @@ export async function listTables(
 }
 
 const actionRow = z.object({ action: z.string() });
-const hintShape = z.object({ version: z.number() });
+const hintShape = jsonOf(z.object({ version: z.number() }));
 
 /** Reads a table's newest version. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on. */
 export async function readTable(
@@ -71,11 +70,11 @@ export async function readTable(
   name: string,
   storedFiles: StoredFiles = new Map(),
 ): Promise<StoredTable> {
-  const log = logFiles(storedFiles.keys());
-  const checkpoint = log.checkpoints.at(-1) ?? -1;
-  const after = log.commits.filter((each) => each > checkpoint);
+  const { commits, checkpoints } = logFiles(storedFiles.keys());
+  const checkpoint = checkpoints.at(-1) ?? -1;
+  const after = commits.filter((commit) => commit > checkpoint);
   const version = after.at(-1) ?? checkpoint;
-  const stored = { name, version, log, storedFiles, hasHint: true };
+  const stored = { name, version, storedFiles, hasHint: true };
   if (version < 0) return { ...stored, table: null, damage: null };
   // Removed files would count as present if a commit were read in part.
   const assertWhole = (path: string, bytes: number | null): void => {
@@ -107,29 +106,20 @@ export async function readTable(
     assertWhole(path, text === null ? null : Buffer.byteLength(text));
     contents.push({ path, text: text ?? '' });
   }
+  const place = `${store.root}/${name}`;
   try {
     const expected = version - checkpoint;
     if (after.length !== expected)
-      throw garbled(`${store.root}/${name}/_delta_log`, `${after.length} of ${expected} commits`);
-    const actions = contents.flatMap(({ path, text }) =>
-      actionsIn(`${store.root}/${name}/${path}`, text),
-    );
+      throw garbled(`${place}/_delta_log`, `${after.length} of ${expected} commits`);
+    const actions = contents.flatMap(({ path, text }) => actionsIn(`${place}/${path}`, text));
     const table = replay(name, null, actions);
     // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel).
-    const hasHint = hint === null || log.checkpoints.includes(hintedVersion(hint));
+    const hasHint =
+      hint === null || checkpoints.includes(hintShape.safeParse(hint).data?.version ?? -1);
     return { ...stored, table, damage: null, hasHint };
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'STORAGE_FAILED')) throw error;
     return { ...stored, table: null, damage: error };
-  }
-}
-
-/** Returns -1 if the hint is damaged. */
-function hintedVersion(hint: string): number {
-  try {
-    return hintShape.parse(JSON.parse(hint)).version;
-  } catch {
-    return -1;
   }
 }
 
@@ -149,13 +139,23 @@ export async function commitVersion(
   { name, version: before, table, hasHint }: StoredTable,
   changes: readonly Action[],
 ): Promise<DeltaTable> {
-  const { store, version, nowMs, publish } = context;
+  const { store, version, nowMs, keptSinceMs, publish } = context;
   const txn = { appId: PROGRAM, version: publish.number, lastUpdated: publish.atMs };
   const actions: Action[] = [{ txn }, ...changes];
   const next = replay(name, table, actions);
-  const checkpointed = tableActions(next, context.keptSinceMs);
+  const tombstones = [...next.tombstones.values()].filter(
+    ({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= keptSinceMs,
+  );
+  const checkpoint: Action[] = [
+    { protocol: next.protocol },
+    { metaData: next.metaData },
+    ...[...next.txns.values()].map((each) => ({ txn: each })),
+    ...tombstones.map((each) => ({ remove: { ...each, dataChange: false } })),
+    ...[...next.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
+  ];
   // Needs nothing of the log before it, which may be missing or damaged.
   const begins = version !== before + 1 || (table === null && version > 0) || !hasHint;
+  const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
   const placeNew = async (path: string): Promise<void> => {
     if (await store.placeNew(path)) return;
     const taken = `${store.root}/${name}`;
@@ -165,7 +165,7 @@ export async function commitVersion(
       hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
     });
   };
-  if (begins) await placeNew(await draftCheckpoint(context, name, checkpointed));
+  if (begins) await placeNew(await draftCheckpoint(context, name, checkpoint));
   const commitInfo = {
     timestamp: nowMs,
     operation: 'WRITE',
@@ -177,10 +177,9 @@ export async function commitVersion(
   const lines = [{ commitInfo }, ...actions].map((line) => `${JSON.stringify(line)}\n`);
   await draftText(store, path, lines.join(''));
   await placeNew(path);
-  const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
-  if (!begins && isDue) await store.place(await draftCheckpoint(context, name, checkpointed));
+  if (!begins && isDue) await store.place(await draftCheckpoint(context, name, checkpoint));
   if (begins || isDue) {
-    const hint = JSON.stringify({ version, size: checkpointed.length });
+    const hint = JSON.stringify({ version, size: checkpoint.length });
     await draftText(store, `${name}/${HINT}`, hint);
     await store.place(`${name}/${HINT}`);
   }
@@ -195,8 +194,6 @@ const CHECKPOINT_COLUMNS = `{
     protocol: 'STRUCT(minReaderVersion INTEGER, minWriterVersion INTEGER, readerFeatures VARCHAR[], writerFeatures VARCHAR[])'
 }`;
 
-const MARGIN_BYTES = 1024;
-
 /** Drafts a checkpoint; returns the path to place. */
 async function draftCheckpoint(
   { store, warehouse, version }: PublishContext,
@@ -205,13 +202,13 @@ async function draftCheckpoint(
 ): Promise<string> {
   const path = `${name}/${checkpointPath(version)}`;
   const lines = actions.map((action) => JSON.stringify(action));
-  const mostBytes = Math.max(...lines.map((line) => Buffer.byteLength(line))) + MARGIN_BYTES;
+  const maxBytes = Math.max(...lines.map((line) => Buffer.byteLength(line))) + 1024;
   const json = await store.draft(`${path}.json`);
   await writeFile(json, lines.join('\n'));
   const draft = await store.draft(path);
   await warehouse.run(`copy (
 select add, remove, txn, metaData, protocol
-from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${mostBytes}, columns = ${CHECKPOINT_COLUMNS})
+from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${maxBytes}, columns = ${CHECKPOINT_COLUMNS})
 ) to ${literal(draft)} (format parquet, compression zstd)`);
   await rm(json);
   return path;

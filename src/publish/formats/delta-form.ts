@@ -1,4 +1,4 @@
-/** Describes a table of the warehouse as a Delta table. Pure. */
+/** Describes a table of the warehouse as a Delta table. */
 
 import { randomUUID } from 'node:crypto';
 
@@ -8,7 +8,7 @@ import { buckets, type Bucket } from '../../model/calendar.ts';
 import { publishedNumber } from '../../model/column-type.ts';
 import type { RelationColumn } from '../../warehouse/relations.ts';
 import { identifier } from '../../warehouse/sql.ts';
-import type { BlockContent, WrittenBlock } from '../contents.ts';
+import type { BlockContent } from '../contents.ts';
 import { castCell, type LakeTable } from '../tables.ts';
 import type { PublishContext } from './delta-commit.ts';
 import { MODE, newerProtocol, OWNER, type Add, type DeltaTable } from './delta-log.ts';
@@ -18,6 +18,9 @@ import type { MetaData } from './delta-log.ts';
 const COLUMNS = 'ripen.columns';
 /** The unit of the blocks, each of which is one file. */
 const UNIT = 'ripen.unit';
+
+/** Characters that some engines refuse in names of Parquet columns. */
+const REFUSED_IN_NAMES = /[ ,;{}()\n\t=]/;
 
 /** The hour is in the slice's own UTC offset; every other TIMESTAMP of the warehouse is an instant in UTC. */
 export const isInstant = ({ name, type }: RelationColumn): boolean =>
@@ -29,7 +32,6 @@ function deltaType(column: RelationColumn): string {
   return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();
 }
 
-/** Returns the form of a table as a Delta table, without the unit of its blocks. */
 export function formOf(
   table: LakeTable,
   stored: DeltaTable | null,
@@ -41,8 +43,8 @@ export function formOf(
   for (const column of table.columns) types.set(column.name, deltaType(column));
   const numbers = new Map([...types.keys()].map((name, index) => [name, index + 1]));
   // Engines cannot undo the mapping of names.
-  const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
   const wasMapped = before?.configuration[MODE] === 'name';
+  const isRefused = table.columns.some(({ name }) => REFUSED_IN_NAMES.test(name));
   const isMapped = wasMapped || (target.columnMapping === true && isRefused);
   const schemaFields: object[] = [];
   const columns = table.columns.map((column) => {
@@ -59,32 +61,36 @@ export function formOf(
     const cell = castCell(column);
     return { name: nameInFiles, id, cell: isInstant(column) ? `timezone('UTC', ${cell})` : cell };
   });
+  const ids = columns.map(({ name, id }) => `${identifier(name)}: ${id}`);
   const kept = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
-  const { [UNIT]: _, ...configuration } = before?.configuration ?? {};
-  const metaData: MetaData = {
-    id: before?.id ?? randomUUID(),
-    name: table.name,
-    description: table.comment,
-    format: { provider: 'parquet', options: {} },
-    schemaString: JSON.stringify({ type: 'struct', fields: schemaFields }),
-    partitionColumns: [],
-    createdTime: before?.createdTime ?? nowMs,
-    configuration: {
-      ...configuration,
-      'delta.deletedFileRetentionDuration': kept,
-      'delta.logRetentionDuration': kept,
-      ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': `${types.size}` } : {}),
-      [OWNER]: owner,
-      [COLUMNS]: JSON.stringify([...types]),
-      ...(table.slice === null ? {} : { 'ripen.slice': table.slice }),
-    },
-  };
+  const { [UNIT]: storedUnit, ...configuration } = before?.configuration ?? {};
   const hasLocalTimes = [...types.values()].includes('timestamp_ntz');
   return {
-    metaData,
-    /** Null if the earlier one covers what the table needs. */
+    /** The unit of the stored blocks. */
+    unit: buckets.find((bucket) => bucket === storedUnit) ?? null,
+    /** Equal to the stored one if nothing changed. */
+    metaDataFor: (unit: Bucket | null): MetaData => ({
+      id: before?.id ?? randomUUID(),
+      name: table.name,
+      description: table.comment,
+      format: { provider: 'parquet', options: {} },
+      schemaString: JSON.stringify({ type: 'struct', fields: schemaFields }),
+      partitionColumns: [],
+      createdTime: before?.createdTime ?? nowMs,
+      configuration: {
+        ...configuration,
+        'delta.deletedFileRetentionDuration': kept,
+        'delta.logRetentionDuration': kept,
+        ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': `${types.size}` } : {}),
+        [OWNER]: owner,
+        [COLUMNS]: JSON.stringify([...types]),
+        ...(table.slice === null ? {} : { 'ripen.slice': table.slice }),
+        ...(unit === null ? {} : { [UNIT]: unit }),
+      },
+    }),
+    /** Null if the stored one is enough. */
     protocol: newerProtocol(stored?.protocol ?? null, { hasLocalTimes, isMapped }),
-    /** Whether earlier files have each column either as this form has it or not at all. */
+    /** Whether stored files have each column either as this form has it or not at all. */
     isAlike:
       wasMapped === isMapped &&
       storedTypes.size > 0 &&
@@ -93,24 +99,13 @@ export function formOf(
       ),
     /** Under the names of the files, and instants with their zone. */
     columns,
+    options: `format parquet, compression zstd, return_stats, field_ids {${ids.join(', ')}}`,
   };
 }
 
-/** Throws zod's error if the list of columns is invalid. */
 export function columnsIn({ configuration }: MetaData): [name: string, type: string][] {
   const listed = z.array(z.tuple([z.string(), z.string()]));
   return listed.parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
-}
-
-/** Returns metadata that states the unit of the blocks. It is equal to the earlier one if nothing changed. */
-export function withUnit(metaData: MetaData, unit: Bucket | null): MetaData {
-  if (unit === null) return metaData;
-  return { ...metaData, configuration: { ...metaData.configuration, [UNIT]: unit } };
-}
-
-/** Returns the unit of a table's blocks; null for an undivided or other table. */
-export function unitIn({ metaData }: DeltaTable): Bucket | null {
-  return buckets.find((bucket) => bucket === metaData.configuration[UNIT]) ?? null;
 }
 
 const tags = z.object({
@@ -132,12 +127,20 @@ export function blockIn(add: Add): (BlockContent & { readonly name: string }) | 
   return { name, content, stamp };
 }
 
+const copyRow = z.object({
+  count: z.coerce.number(),
+  column_statistics: z.array(
+    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
+  ),
+});
+
 /** Returns statistics as JSON: all digits of every number, and only exact bounds. */
 export function fileStatistics(
   columns: readonly RelationColumn[],
   namesInFiles: readonly string[],
-  { count, column_statistics: statistics }: WrittenBlock['copied'],
+  copied: unknown,
 ): string {
+  const { count, column_statistics: statistics } = copyRow.parse(copied);
   const byColumn = new Map(
     statistics.map(({ key, value }) => [key, new Map(value.map((fact) => [fact.key, fact.value]))]),
   );
@@ -170,9 +173,6 @@ function boundOf({ name, type }: RelationColumn, bound: string | undefined): str
       : null;
   return publishedNumber(type) !== null && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
 }
-
-/** Characters that some engines refuse in names of Parquet columns. */
-const REFUSED_IN_NAMES = /[ ,;{}()\n\t=]/;
 
 /** Returns a message for tables that some engines cannot read because of column names. */
 export function unreadableNames(target: string, tables: readonly LakeTable[]): string | null {

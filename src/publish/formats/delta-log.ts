@@ -1,6 +1,6 @@
 /**
- * The log of a Delta table. Pure. By the Delta protocol (github.com/delta-io/delta, PROTOCOL.md), version N is the newest
- * checkpoint up to N plus the commits after it. Other engines may commit too; features that are unknown here are refused.
+ * The log of a Delta table (github.com/delta-io/delta, PROTOCOL.md): version N is the newest checkpoint up to N plus the commits
+ * after it. Other engines may commit too; features that are unknown here are refused.
  */
 
 import * as z from 'zod';
@@ -44,24 +44,23 @@ const metaData = z.object({
   configuration: texts,
 });
 
-/** What a program last did to a table: which publish it is of, or where a stream of another engine stands. */
+/** What a program last did to a table, such as which publish it is of. */
 const txn = z.object({
   appId: z.string(),
   version: z.number(),
-  /** Milliseconds since 1970. */
   lastUpdated: z.number().nullish(),
 });
 
-const features = z.array(z.string()).nullish();
+const featureNames = z.array(z.string()).nullish();
 const protocol = z.object({
   minReaderVersion: z.number(),
   minWriterVersion: z.number(),
-  readerFeatures: features,
-  writerFeatures: features,
+  readerFeatures: featureNames,
+  writerFeatures: featureNames,
 });
 
 /** Commits also have `commitInfo`, which changes nothing, and actions for streams and change feeds of other engines. */
-const action = z.object({
+const actionShape = z.object({
   add: add.nullish(),
   remove: remove.nullish(),
   metaData: metaData.nullish(),
@@ -71,14 +70,14 @@ const action = z.object({
 
 export type Add = z.infer<typeof add>;
 export type MetaData = z.infer<typeof metaData>;
-export type Protocol = z.infer<typeof protocol>;
-export type Action = z.infer<typeof action>;
+export type Action = z.infer<typeof actionShape>;
+type Protocol = z.infer<typeof protocol>;
 
 export interface DeltaTable {
   readonly protocol: Protocol;
   readonly metaData: MetaData;
   readonly files: ReadonlyMap<string, Add>;
-  /** Files that were removed, by path. */
+  /** Removed files by path. */
   readonly tombstones: ReadonlyMap<string, z.infer<typeof remove>>;
   /** By program. */
   readonly txns: ReadonlyMap<string, z.infer<typeof txn>>;
@@ -96,7 +95,7 @@ export const checkpointPath = (version: number): string =>
   `${LOG}/${padded(version)}.checkpoint.parquet`;
 export const HINT = `${LOG}/_last_checkpoint`;
 
-/** Returns the versions of commits and single-file checkpoints among the paths of a table, ascending. */
+/** Returns the versions of commits and checkpoints among the paths of a table, ascending. */
 export function logFiles(paths: Iterable<string>) {
   const commits: number[] = [];
   const checkpoints: number[] = [];
@@ -108,11 +107,11 @@ export function logFiles(paths: Iterable<string>) {
   return { commits, checkpoints };
 }
 
-/** Reads one action per line. Throws `STORAGE_FAILED` with the file's name if a line is none. */
+/** Reads one action per line. Throws `garbled`. */
 export function actionsIn(path: string, text: string): Action[] {
   try {
     const lines = text.split('\n').filter((line) => line.trim() !== '');
-    return lines.map((line) => action.parse(JSON.parse(line)));
+    return lines.map((line) => actionShape.parse(JSON.parse(line)));
   } catch (cause) {
     throw garbled(path, cause);
   }
@@ -133,7 +132,7 @@ const COLUMN_MAPPING = 'columnMapping';
 /** Other engines list the last two when they upgrade a table; these change nothing for a writer of whole files. */
 const knownFeatures = new Set([LOCAL_TIMES, COLUMN_MAPPING, 'appendOnly', 'invariants']);
 
-/** Applies actions in order to a table (null: none yet). Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
+/** Applies actions in order to a table. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
 export function replay(
   name: string,
   before: DeltaTable | null,
@@ -143,17 +142,17 @@ export function replay(
   const tombstones = new Map(before?.tombstones);
   const txns = new Map(before?.txns);
   let { protocol: declared, metaData: described }: Action = before ?? {};
-  for (const { add: added, remove: removed, txn: transaction, ...others } of actions) {
-    declared = others.protocol ?? declared;
-    described = others.metaData ?? described;
-    if (transaction) txns.set(transaction.appId, transaction);
-    if (added) {
-      files.set(added.path, added);
-      tombstones.delete(added.path);
+  for (const action of actions) {
+    declared = action.protocol ?? declared;
+    described = action.metaData ?? described;
+    if (action.txn) txns.set(action.txn.appId, action.txn);
+    if (action.add) {
+      files.set(action.add.path, action.add);
+      tombstones.delete(action.add.path);
     }
-    if (removed) {
-      files.delete(removed.path);
-      tombstones.set(removed.path, removed);
+    if (action.remove) {
+      files.delete(action.remove.path);
+      tombstones.set(action.remove.path, action.remove);
     }
   }
   if (!declared || !described) {
@@ -161,14 +160,11 @@ export function replay(
     throw new Failure('STORAGE_FAILED', message, { hint: MOVE_AWAY });
   }
   const { minReaderVersion: reader, minWriterVersion: writer } = declared;
-  const listed = [...(declared.readerFeatures ?? []), ...(declared.writerFeatures ?? [])];
-  const unknown = new Set(listed.filter((feature) => !knownFeatures.has(feature)));
+  const features = [...(declared.readerFeatures ?? []), ...(declared.writerFeatures ?? [])];
+  const unknown = new Set(features.filter((feature) => !knownFeatures.has(feature)));
   const mode = described.configuration[MODE] ?? 'none';
   if (mode !== 'none' && mode !== 'name') unknown.add(`${COLUMN_MAPPING} by ${mode}`);
-  const isKnown =
-    (reader === 1 && (writer <= 2 || writer === 7)) ||
-    (reader === 2 && writer === 5) ||
-    (reader === 3 && writer === 7);
+  const isKnown = ['1 1', '1 2', '1 7', '2 5', '3 7'].includes(`${reader} ${writer}`);
   if (!isKnown || unknown.size > 0) {
     const needs = unknown.size > 0 ? [...unknown].join(', ') : `versions ${reader} and ${writer}`;
     const message = `The table ${name} was changed by another engine; writing to it requires ${needs}.`;
@@ -180,24 +176,7 @@ export function replay(
   return { protocol: declared, metaData: described, files, tombstones, txns };
 }
 
-/** The actions of a checkpoint: what the table is and holds, and its removals since an instant. */
-export function tableActions(table: DeltaTable, sinceMs: number): Action[] {
-  const removed = [...table.tombstones.values()].filter(
-    ({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs,
-  );
-  return [
-    { protocol: table.protocol },
-    { metaData: table.metaData },
-    ...[...table.txns.values()].map((each) => ({ txn: each })),
-    ...removed.map((each) => ({ remove: { ...each, dataChange: false } })),
-    ...[...table.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
-  ];
-}
-
-/**
- * Returns the protocol that a table (null: none yet) must declare, null if its own covers the needs. TIMESTAMP without a zone
- * needs table features, mapped names at least reader 2; older engines read tables without both.
- */
+/** Returns the protocol that a table must declare; null if its own is enough. Older engines read tables without features. */
 export function newerProtocol(
   before: Protocol | null,
   { hasLocalTimes, isMapped }: { readonly hasLocalTimes: boolean; readonly isMapped: boolean },

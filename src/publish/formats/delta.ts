@@ -19,8 +19,7 @@ import type { Copy, CopyReport, Publishing, TargetOf } from '../target.ts';
 import { CATALOG, catalogViews, replaceCatalog } from './delta-catalog.ts';
 import { commitVersion, listTables, originIn, readTable } from './delta-commit.ts';
 import type { PublishContext, StoredTable } from './delta-commit.ts';
-import { blockIn, fileStatistics, formOf } from './delta-form.ts';
-import { tagsOf, unitIn, unreadableNames, withUnit } from './delta-form.ts';
+import { blockIn, fileStatistics, formOf, tagsOf, unreadableNames } from './delta-form.ts';
 import { checkpointPath, commitPath, HINT, LOG, logFiles } from './delta-log.ts';
 import type { Action, Add } from './delta-log.ts';
 import { MANIFEST, otherKind } from './parquet.ts';
@@ -63,14 +62,6 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
   };
 }
 
-interface ChangedTable {
-  readonly table: LakeTable;
-  readonly stored: StoredTable;
-  readonly actions: readonly Action[];
-  readonly files_written: number;
-  readonly files_removed: number;
-}
-
 /**
  * Commits a night to every table. Empties tables that the warehouse no longer has. Throws `WAREHOUSE_FOREIGN` if a table is not
  * this warehouse's, and `STORAGE_FAILED`.
@@ -85,28 +76,25 @@ async function publishTables(
   const message = target.columnMapping ? null : unreadableNames(target.path, tables);
   if (message !== null) emit(warningEvent('NAMES_UNREADABLE', message));
   const listed = await listTables(store);
-  const names = new Set(tables.map(({ name }) => name));
   const current = await eachAtOnce(store, tables, async (table) => {
     const stored = await readTable(store, warehouse, table.name, listed.get(table.name));
     return { table, stored };
   });
-  const others = await eachAtOnce(
-    store,
-    [...listed].filter(([name]) => !names.has(name)),
-    async ([name, storedFiles]) => readTable(store, warehouse, name, storedFiles),
+  const others = [...listed].filter(([name]) => tables.every((table) => table.name !== name));
+  const stored = await eachAtOnce(store, others, async ([name, storedFiles]) =>
+    readTable(store, warehouse, name, storedFiles),
   );
-  const isOwn = (stored: StoredTable): boolean => originIn(stored)?.warehouse === owner;
-  const removedTables = others.filter(isOwn);
-  for (const { stored } of current) {
-    const warehouseId = originIn(stored)?.warehouse ?? 'another program';
-    if (stored.table !== null && !isOwn(stored))
-      throw notOwn(`${target.path}/${stored.name}`, `it was a table of ${warehouseId}`);
+  const isOwn = (table: StoredTable): boolean => originIn(table)?.warehouse === owner;
+  const removedTables = stored.filter(isOwn);
+  for (const { stored: table } of current) {
+    const warehouseId = originIn(table)?.warehouse ?? 'another program';
+    if (table.table !== null && !isOwn(table))
+      throw notOwn(`${target.path}/${table.name}`, `it was a table of ${warehouseId}`);
     // Nothing says whose log that was but the tables beside it.
-    if (stored.damage !== null && !current.some((other) => isOwn(other.stored)))
-      throw stored.damage;
+    if (table.damage !== null && !current.some((other) => isOwn(other.stored))) throw table.damage;
   }
   const nowMs = confirmedNow?.getTime() ?? Date.now();
-  const versions = [...current.map(({ stored }) => stored), ...removedTables];
+  const versions = [...current.map((table) => table.stored), ...removedTables];
   const context: PublishContext = {
     ...publishing,
     store,
@@ -115,40 +103,36 @@ async function publishTables(
     keptSinceMs: confirmedNow === null && target.keepMs > 0 ? -Infinity : nowMs - target.keepMs,
     version: Math.max(...versions.map(({ version }) => version)) + 1,
   };
-  const changes: ChangedTable[] = [];
-  for (const { table, stored } of current) {
+  const changes: ((typeof current)[number] & Awaited<ReturnType<typeof changesOf>>)[] = [];
+  for (const { table, stored: before } of current) {
     signal.throwIfAborted();
-    changes.push(await changeTable(context, table, stored));
+    changes.push({ table, stored: before, ...(await changesOf(context, table, before)) });
   }
-  let removedFiles = 0;
-  for (const stored of removedTables) {
-    const files = [...(stored.table?.files.values() ?? [])];
-    if (files.length === 0) await sweep(context, stored, false);
-    else await commitVersion(context, stored, removalsOf(files, nowMs));
+  let removedFiles = changes.reduce((sum, change) => sum + change.removed, 0);
+  for (const table of removedTables) {
+    const files = [...(table.table?.files.values() ?? [])];
+    if (files.length === 0) await sweep(context, table, false);
+    else await commitVersion(context, table, removalsOf(files, nowMs));
     removedFiles += files.length;
   }
-  const commit = async ({ table, stored, actions }: ChangedTable) => {
-    return { table, stored, now: await commitVersion(context, stored, actions) };
+  const commit = async ({ table, stored: before, actions }: (typeof changes)[number]) => {
+    return { table, stored: before, now: await commitVersion(context, before, actions) };
   };
   const done = await eachAtOnce(store, changes.slice(0, -1), commit);
   for (const finality of changes.slice(-1)) done.push(await commit(finality));
   const isOnDisk = target.store === undefined;
   const hasCatalog = isOnDisk && (await replaceCatalog(store.root, done, target.mode));
-  for (const { stored, now } of done) await sweep(context, { ...stored, table: now }, true);
+  for (const { stored: before, now } of done) await sweep(context, { ...before, table: now }, true);
   const version = `version ${context.version}`;
   return {
-    files_written: changes.reduce((sum, change) => sum + change.files_written, 0),
-    files_removed: changes.reduce((sum, change) => sum + change.files_removed, removedFiles),
+    files_written: changes.reduce((sum, change) => sum + change.written, 0),
+    files_removed: removedFiles,
     also_written: hasCatalog ? [version, CATALOG] : [version],
   };
 }
 
-/** Writes the changed files of a table. Returns the actions that bring it up to the warehouse. */
-async function changeTable(
-  context: PublishContext,
-  table: LakeTable,
-  stored: StoredTable,
-): Promise<ChangedTable> {
+/** Writes the changed files of a table. Returns the actions that bring it up to the warehouse, and counts of files. */
+async function changesOf(context: PublishContext, table: LakeTable, stored: StoredTable) {
   const { contents, nowMs } = context;
   const { name } = table;
   const form = formOf(table, stored.table, context);
@@ -164,17 +148,15 @@ async function changeTable(
     blocks.set(block.name, isRetained ? block : null);
     files.set(block.name, add);
   }
-  const unit = stored.table === null ? null : unitIn(stored.table);
-  const plan = await contents.plan(table, { unit, blocks });
+  const plan = await contents.plan(table, { unit: form.unit, blocks });
   // A name is never used again.
   const pathOf = (): string => `${name}/ripen-${randomUUID()}.parquet`;
-  const layout = { columns: form.columns, pathOf };
-  const written = await contents.write(table, plan.write, layout, context);
+  const written = await contents.write(table, plan.write, { ...form, pathOf }, context);
   const namesInFiles = form.columns.map((column) => column.name);
-  const added = written.map(({ block, path, copied }) => ({
+  const added = written.map(({ block, path, copied, stored: { bytes } }) => ({
     path: path.slice(name.length + 1),
     partitionValues: {},
-    size: copied.file_size_bytes,
+    size: bytes,
     modificationTime: nowMs,
     dataChange: true,
     stats: fileStatistics(table.columns, namesInFiles, copied),
@@ -189,22 +171,22 @@ async function changeTable(
     if (blocks.get(block)?.stamp !== content.stamp)
       restamped.push({ ...add, dataChange: false, tags: tagsOf(block, content) });
   }
-  const metaData = withUnit(form.metaData, plan.unit);
+  const metaData = form.metaDataFor(plan.unit);
   const isSame = JSON.stringify(metaData) === JSON.stringify(stored.table?.metaData);
   const replaced = new Set(plan.write.map((block) => block.name));
   const surplus = storedFiles.filter((add) => !kept.has(add));
   const removed = surplus.filter((add) => !replaced.has(blockIn(add)?.name ?? ''));
+  const actions: Action[] = [
+    ...(form.protocol === null ? [] : [{ protocol: form.protocol }]),
+    ...(isSame ? [] : [{ metaData }]),
+    ...removalsOf(surplus, nowMs),
+    ...[...restamped, ...added].map((add) => ({ add })),
+  ];
+  // Of a table divided anew, no file counts as removed.
   return {
-    table,
-    stored,
-    actions: [
-      ...(form.protocol === null ? [] : [{ protocol: form.protocol }]),
-      ...(isSame ? [] : [{ metaData }]),
-      ...removalsOf(surplus, nowMs),
-      ...[...restamped, ...added].map((add) => ({ add })),
-    ],
-    files_written: written.length,
-    files_removed: plan.unit === unit ? removed.length : 0,
+    actions,
+    written: written.length,
+    removed: plan.unit === form.unit ? removed.length : 0,
   };
 }
 
@@ -231,7 +213,7 @@ const OWN_FILE = new RegExp(
  */
 async function sweep(
   { store, keptSinceMs }: PublishContext,
-  { name, table, storedFiles, log }: StoredTable,
+  { name, table, storedFiles }: StoredTable,
   isPublished: boolean,
 ): Promise<void> {
   if (table === null) return;
@@ -249,21 +231,22 @@ async function sweep(
     if (active.has(path)) return false;
     return atMs === undefined ? OWN_FILE.test(path) && isOld(path) : atMs <= keptSinceMs;
   });
+  const { commits, checkpoints } = logFiles(storedFiles.keys());
   const versions = [
-    ...log.commits.map((each) => ({ version: each, path: commitPath(each) })),
-    ...log.checkpoints.map((each) => ({ version: each, path: checkpointPath(each) })),
+    ...commits.map((version) => ({ version, path: commitPath(version) })),
+    ...checkpoints.map((version) => ({ version, path: checkpointPath(version) })),
   ];
   // A checkpoint dated by a clock that was behind may look old and still follow versions that are kept.
-  const kept = Math.min(
-    Infinity,
-    ...versions.flatMap((each) => (isOld(each.path) ? [] : [each.version])),
-  );
-  const begin = log.checkpoints.findLast((each) => each < kept) ?? 0;
+  const keptVersions = versions.flatMap(({ version, path }) => (isOld(path) ? [] : [version]));
+  const kept = Math.min(Infinity, ...keptVersions);
+  const begin = checkpoints.findLast((version) => version < kept) ?? 0;
   const isLeaving = !isPublished && kept === Infinity;
-  const behind = versions
-    .filter((each) => isLeaving || each.version < begin)
-    .map(({ path }) => path);
+  const behind = versions.filter(({ version }) => isLeaving || version < begin);
   // Newest first: if this is stopped midway, the older files are still a table, which is emptied again.
-  const oldLog = [...(isLeaving ? [HINT] : []), ...behind.toSorted().toReversed()];
-  for (const path of [...surplus, ...oldLog]) await store.remove(`${name}/${path}`);
+  const oldLog = behind
+    .map(({ path }) => path)
+    .toSorted()
+    .toReversed();
+  for (const path of [...surplus, ...(isLeaving ? [HINT] : []), ...oldLog])
+    await store.remove(`${name}/${path}`);
 }

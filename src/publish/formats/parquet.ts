@@ -1,8 +1,8 @@
 /**
  * Publishes the slices as Parquet files, one per block of periods, and the dimension tables beside them. Only changed files are
- * replaced, each whole. Files without rows are removed first, so that no reader meets two versions of a period. Finality is
- * written after the cells it describes, and `_manifest.json` last. A file that differs from its size and etag there, as after a
- * killed publish, is written again.
+ * replaced. Files without rows are removed first, so that no reader meets two versions of a period. Finality is written after the
+ * cells it describes, and `_manifest.json` last. A file that differs from its size and etag there, as after a killed publish, is
+ * written again.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,10 +11,12 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import { buckets, type Bucket } from '../../model/calendar.ts';
-import { rowsIn, type BlockContent, type PlannedBlock, type TablePlan } from '../contents.ts';
+import { rowsIn, type BlockContent, type FileLayout } from '../contents.ts';
+import type { PlannedBlock, TablePlan } from '../contents.ts';
 import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
+import { jsonOf } from '../../warehouse/sql.ts';
 import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
 import type { Copy, CopyReport, Publishing, TargetOf } from '../target.ts';
 
@@ -25,7 +27,7 @@ const lakeFile = z.object({
   /** Relative to the lake, with `/`. */
   path: z.string(),
   rows: z.number(),
-  /** As in `PlannedBlock`. A zod record would drop `__proto__`. */
+  /** A zod record would drop `__proto__`. */
   sums: z.custom<PlannedBlock['sums']>((value) => z.object().safeParse(value).success),
   bytes: z.number(),
   /** The unit of the table's blocks. */
@@ -36,22 +38,17 @@ const lakeFile = z.object({
   etag: z.string().nullable(),
 });
 
-/** `warehouse` is the id of the warehouse that the files are a copy of. */
-const manifest = z.object({
-  files: z.array(lakeFile),
-  warehouse: z.string(),
-  publish: z.object({ number: z.number(), atMs: z.number() }),
-});
+const manifestShape = jsonOf(
+  z.object({
+    files: z.array(lakeFile),
+    warehouse: z.string(),
+    publish: z.object({ number: z.number(), atMs: z.number() }),
+  }),
+);
 
-/** Reads the manifest of a lake; null also if it cannot be parsed. */
-async function readManifest(store: LakeStore): Promise<z.infer<typeof manifest> | null> {
-  const text = await store.read(MANIFEST);
-  try {
-    return manifest.parse(JSON.parse(text ?? ''));
-  } catch {
-    return null;
-  }
-}
+/** Returns null for a missing or damaged manifest. */
+const readManifest = async (store: LakeStore) =>
+  manifestShape.safeParse(await store.read(MANIFEST)).data ?? null;
 
 const BLOCK_FILE = /^([^/]+)\/(\d{4}(?:-\d\d){0,2}|data)\.parquet$/;
 
@@ -117,8 +114,8 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
     }
     const plan = await contents.plan(table, { unit, blocks });
     plans.push({ table, plan, prefix });
-    for (const { name } of plan.write) wanted.add(pathOf(table, name));
-    for (const name of plan.keep.keys()) wanted.add(pathOf(table, name));
+    for (const name of [...plan.write.map((block) => block.name), ...plan.keep.keys()])
+      wanted.add(pathOf(table, name));
   }
   const tables = new Set(plans.map(({ table }) => table.name));
   const surplus = [...storedFiles.keys()].filter((path) => {
@@ -133,9 +130,10 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
   let filesWritten = 0;
   for (const { table, plan, prefix } of plans) {
     const { unit, write, keep } = plan;
-    const layout = {
+    const layout: FileLayout = {
       columns: table.columns.map((column) => ({ name: column.name, cell: castCell(column) })),
-      pathOf: ({ name }: PlannedBlock) => pathOf(table, name),
+      options: 'format parquet, compression zstd',
+      pathOf: ({ name }) => pathOf(table, name),
     };
     const written = await contents.write(table, write, layout, { store, signal });
     filesWritten += written.length;

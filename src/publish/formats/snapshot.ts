@@ -13,13 +13,7 @@ import { Failure, storageFailed } from '../../errors.ts';
 import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
 import { readOrigin, tablesOf, withDatabase, type Database } from '../places/database.ts';
-import {
-  makeDirectory,
-  putInPlace,
-  removeUnfinished,
-  UNFINISHED,
-  unfinishedPath,
-} from '../places/replacement.ts';
+import { makeDirectory, replaceFile, UNFINISHED } from '../places/replacement.ts';
 import { dimensionTables, slicesIn } from '../tables.ts';
 import type { Copy, DescribedTable, TargetOf } from '../target.ts';
 
@@ -59,39 +53,35 @@ export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
     owner: async (own) => readOrigin(path, own),
     async publish({ warehouse, signal }) {
       await makeDirectory(dirname(path), mode);
-      await removeUnfinished(path);
-      try {
+      await replaceFile(path, mode, async (unfinished) => {
         await warehouse.run('checkpoint');
         const expected = await contentsOf(warehouse);
-        await copyDatabase(warehouse.path, unfinishedPath(path), signal);
-        const copied = await withDatabase(unfinishedPath(path), 'READ_ONLY', contentsOf);
+        await copyDatabase(warehouse.path, unfinished, signal);
+        const copied = await withDatabase(unfinished, 'READ_ONLY', contentsOf);
         const line = expected.findIndex((text, index) => text !== copied[index]);
         if (line >= 0 || copied.length !== expected.length) {
           const difference = `expected ${expected[line] ?? 'nothing more'}, found ${copied[line] ?? 'nothing more'}`;
-          const message = `The copy ${unfinishedPath(path)} differed from the warehouse: ${difference}.`;
+          const message = `The copy ${unfinished} differed from the warehouse: ${difference}.`;
           throw new Failure('STORAGE_FAILED', message, {
             hint: 'Check the disk and run `ripen publish` again; the old snapshot is still served.',
           });
         }
         signal.throwIfAborted();
-        await putInPlace(path, mode);
-        return { files_written: 1, files_removed: 0, also_written: [] };
-      } finally {
-        await removeUnfinished(path);
-      }
+      });
+      return { files_written: 1, files_removed: 0, also_written: [] };
     },
     async describe(warehouse) {
       const slices = [...(await slicesIn(warehouse)).keys()];
       const ofSlices = slices.flatMap((slice) => sliceRelations.map((end) => `${slice}${end}`));
-      const schemas: Record<string, DescribedTable[]> = { main: [], ripen: [] };
-      const names = { main: [...ofSlices, ...dimensionTables], ripen: ledgerRelations };
-      for (const [schema, shown] of Object.entries(names)) {
+      const described = async (schema: string, names: readonly string[]) => {
         const relations = await relationsIn(warehouse, schema);
-        for (const relation of shown.flatMap((name) => relations.get(name) ?? [])) {
-          const columns = await columnsNow(warehouse, schema, relation);
-          schemas[schema]?.push({ ...relation, columns });
-        }
-      }
+        const tables: DescribedTable[] = [];
+        for (const relation of names.flatMap((name) => relations.get(name) ?? []))
+          tables.push({ ...relation, columns: await columnsNow(warehouse, schema, relation) });
+        return tables;
+      };
+      const main = await described('main', [...ofSlices, ...dimensionTables]);
+      const schemas = { main, ripen: await described('ripen', ledgerRelations) };
       return { lake: null, database: { path, schemas } };
     },
   };
@@ -100,10 +90,9 @@ export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
 /** Copies a DuckDB file that this process may have open. Throws `STORAGE_FAILED`, or the signal's reason. */
 export async function copyDatabase(from: string, to: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
+  const command = ['-e', COPY_SCRIPT, '--', from, to];
   // A process loses DuckDB's lock on a file when it closes any other handle of the file (measured).
-  await promisify(execFile)(process.execPath, ['-e', COPY_SCRIPT, '--', from, to], {
-    signal,
-  }).catch((error: unknown) => {
+  await promisify(execFile)(process.execPath, command, { signal }).catch((error: unknown) => {
     signal.throwIfAborted();
     const words = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
     const cause = words === '' ? error : new Error(words);
@@ -123,5 +112,5 @@ export async function contentsOf(database: Database): Promise<string[]> {
   });
   const newest = `select 'newest load' as name, coalesce(max(load_id)::varchar, 'none') as rows from ripen.loads`;
   const rows = await database.rows([newest, ...counts].join('\nunion all\n'), [], countRow);
-  return rows.map(({ name, rows: found }) => `${name}: ${found}`).sort();
+  return rows.map((row) => `${row.name}: ${row.rows}`).sort();
 }

@@ -34,12 +34,12 @@ export async function withDatabase<T>(
     ...(path === ':memory:' ? {} : { temp_directory: `${path}.tmp` }),
   });
   const connection = await instance.connect();
-  const statements = statementsOn(connection);
+  const execute = statementsOn(connection);
   try {
     return await work({
       rows: async (sql, parameters, shape) =>
-        z.array(shape).parse(rowsIn(await statements.run(sql, parameters))),
-      run: async (sql, parameters = []) => (await statements.run(sql, parameters)).rowsChanged,
+        z.array(shape).parse(rowsIn(await execute(sql, parameters))),
+      run: async (sql, parameters = []) => (await execute(sql, parameters)).rowsChanged,
     });
   } finally {
     connection.closeSync();

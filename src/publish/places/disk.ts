@@ -9,14 +9,20 @@ import { dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { makeDurable } from '../../warehouse/directories.ts';
 import type { TargetOf } from '../target.ts';
-import { codeOf, ifThere, makeDirectory, makeReady } from './replacement.ts';
-import { putInPlace, unfinishedPath } from './replacement.ts';
+import {
+  codeOf,
+  ifThere,
+  makeDirectory,
+  makeReady,
+  putInPlace,
+  UNFINISHED,
+} from './replacement.ts';
 import { openS3Store } from './s3.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
 /** Lends the store of a target to `use`. A bucket's files are drafted beside `warehouse`. Throws as `openS3Store` does. */
 export async function withStore<T>(
-  { path, mode, store }: TargetOf<'delta' | 'parquet'>,
+  { path, mode, store }: Pick<TargetOf<'parquet'>, 'path' | 'mode' | 'store'>,
   warehouse: { readonly path: string } | null,
   signal: AbortSignal,
   use: (store: LakeStore) => Promise<T>,
@@ -41,7 +47,7 @@ function openDiskStore(root: string, mode: number): LakeStore {
   const begun = new Set<string>();
   // Another process may publish to the same path.
   const own = randomUUID();
-  const draftOf = (path: string): string => unfinishedPath(join(root, `${path}.${own}`));
+  const draftOf = (path: string): string => join(root, `${path}.${own}${UNFINISHED}`);
   const storedFile = (path: string): StoredFile => {
     const { size, mtimeMs } = statSync(path);
     return { bytes: size, etag: String(mtimeMs), modifiedMs: Math.ceil(mtimeMs) };
@@ -71,13 +77,8 @@ function openDiskStore(root: string, mode: number): LakeStore {
         folder = join(folder, step);
         await makeDirectory(folder, mode);
         if (lstatSync(folder).isSymbolicLink()) {
-          throw new Failure(
-            'STORAGE_FAILED',
-            `${folder} is a symbolic link, which ripen does not follow.`,
-            {
-              hint: 'Replace it with a directory.',
-            },
-          );
+          const message = `${folder} is a symbolic link, which ripen does not follow.`;
+          throw new Failure('STORAGE_FAILED', message, { hint: 'Replace it with a directory.' });
         }
       }
       begun.add(draftOf(path));

@@ -15,29 +15,42 @@ import { makeDirectories, makeDurable } from '../../warehouse/directories.ts';
 /** Must not end in `.parquet`: engines match such names, even hidden ones (measured). */
 export const UNFINISHED = '.ripen-unfinished';
 
-export const unfinishedPath = (target: string): string => `${target}${UNFINISHED}`;
-
 /** Makes an unfinished file durable and readable as configured. */
 export async function makeReady(unfinished: string, mode: number): Promise<void> {
   chmodSync(unfinished, mode);
   await makeDurable(unfinished);
 }
 
-export async function putInPlace(
-  target: string,
-  mode: number,
-  unfinished = unfinishedPath(target),
-): Promise<void> {
+export async function putInPlace(target: string, mode: number, unfinished: string): Promise<void> {
   await makeReady(unfinished, mode);
   await rename(unfinished, target);
   await makeDurable(dirname(target));
 }
 
-export async function removeUnfinished(target: string): Promise<void> {
-  for (const ending of ['', '.wal', '.tmp']) {
-    await rm(`${unfinishedPath(target)}${ending}`, { recursive: true, force: true });
+/** Lets `build` write a file, then renames it to the target. */
+export async function replaceFile<T>(
+  target: string,
+  mode: number,
+  build: (unfinished: string) => Promise<T>,
+  unfinished = `${target}${UNFINISHED}`,
+): Promise<T> {
+  const remove = async (): Promise<void> => {
+    for (const ending of ['', '.wal', '.tmp'])
+      await rm(`${unfinished}${ending}`, { recursive: true, force: true });
+  };
+  await remove();
+  try {
+    const built = await build(unfinished);
+    await putInPlace(target, mode, unfinished);
+    return built;
+  } finally {
+    await remove();
   }
 }
+
+/** As `replaceFile`, for a target that other processes may write to at once: the last one wins. */
+export const replaceShared: typeof replaceFile = async (target, mode, build) =>
+  replaceFile(target, mode, build, `${target}.${randomUUID().slice(0, 8)}${UNFINISHED}`);
 
 /**
  * Returns where to write an output that a user named: a pipe or device in place, a file at its path without links. Throws
@@ -46,9 +59,9 @@ export async function removeUnfinished(target: string): Promise<void> {
 export async function outputAt(
   path: string,
 ): Promise<{ readonly path: string; readonly isStream: boolean }> {
-  const found = ifThere(() => statSync(path));
-  if (found !== null) {
-    const isStream = !found.isFile() && !found.isDirectory();
+  const stats = ifThere(() => statSync(path));
+  if (stats !== null) {
+    const isStream = !stats.isFile() && !stats.isDirectory();
     return { path: isStream ? path : await realpath(path), isStream };
   }
   const folder = dirname(path);
@@ -60,22 +73,6 @@ export async function outputAt(
   });
 }
 
-/** Lets `build` write a file, then renames it to the target. Of several at once, the last one wins. */
-export async function replaceShared<T>(
-  target: string,
-  mode: number,
-  build: (unfinished: string) => Promise<T>,
-): Promise<T> {
-  const own = `${target}.${randomUUID().slice(0, 8)}`;
-  try {
-    const built = await build(unfinishedPath(own));
-    await putInPlace(target, mode, unfinishedPath(own));
-    return built;
-  } finally {
-    await removeUnfinished(own);
-  }
-}
-
 /** Writes a text to an output that a user named. Throws as `outputAt` does. */
 export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
   const { path, isStream } = await outputAt(named);
@@ -83,7 +80,6 @@ export async function writeOutput(named: string, text: string, mode: number): Pr
   return replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
 }
 
-/** Returns the code of an error of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code

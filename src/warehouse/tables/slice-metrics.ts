@@ -15,7 +15,7 @@ import { dayShape, insertRows, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 import type { Target } from './target.ts';
 
-/** Records the metrics of slices where they changed, and the states of periods if horizons or the settle time did. Makes none due. */
+/** Records the metrics of slices that changed, and the states of periods if horizons or the settle time did. */
 export async function recordMetrics(
   warehouse: Warehouse,
   targets: readonly Target[],
@@ -32,16 +32,17 @@ export async function recordMetrics(
   if (changed.length === 0) return;
   const names = changed.map(({ target }) => target.slice.name);
   await warehouse.run(statement('ledger/delete_metrics'), [JSON.stringify(names)]);
-  await insertRows(
-    warehouse,
-    'ripen.slice_metrics',
-    changed.flatMap(({ now }) => now),
+  const rows = changed.flatMap(({ now }) => now);
+  await insertRows(warehouse, 'ripen.slice_metrics', rows);
+  const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
+    metrics
+      .map((row) => JSON.stringify([row.metric, row.horizon_seconds, row.settle_seconds]))
+      .toSorted()
+      .join();
+  const ripening = changed.flatMap(({ target, before, now }) =>
+    ripeningOf(before) === ripeningOf(now) ? [] : [target],
   );
-  const ripening = changed.filter(({ before, now }) => ripeningOf(before) !== ripeningOf(now));
-  await recordStates(
-    warehouse,
-    ripening.map(({ target }) => target),
-  );
+  await recordStates(warehouse, ripening);
 }
 
 /** The rows of `ripen.slice_metrics`. */
@@ -83,13 +84,6 @@ export function cohortCells(metrics: readonly Metric[]) {
   });
 }
 
-/** Equal for metrics with equal horizons and settle times. */
-const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
-  metrics
-    .map((row) => JSON.stringify([row.metric, row.horizon_seconds, row.settle_seconds]))
-    .toSorted()
-    .join();
-
 /** A row of `ripen.slice_metrics`. */
 const recordedMetric = z.looseObject({
   metric: z.string(),
@@ -98,9 +92,9 @@ const recordedMetric = z.looseObject({
   settle_seconds: z.number(),
 });
 
-const recordedRow = z.object({ slice: z.string(), metrics: jsonOf(z.array(recordedMetric)) });
-
 type RecordedMetric = z.infer<typeof recordedMetric>;
+
+const recordedRow = z.object({ slice: z.string(), metrics: jsonOf(z.array(recordedMetric)) });
 
 const readRecorded = cachedReads(
   async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
@@ -204,22 +198,19 @@ export const readAdditivity = cachedReads(
   },
 );
 
-/** Records whether an answer's rows of assumed metrics added up. A metric that once did not is no longer summed. */
+/** Records whether an answer's rows of assumed metrics added up. */
 export async function saveAdditivity(
   warehouse: Warehouse,
   target: Target,
-  {
-    notAdditive,
-    addsUp,
-  }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
+  seen: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
   seenAt: Date,
 ): Promise<Target> {
   const { name: slice } = target.slice;
   const rows: object[] = [];
   const metrics = target.columns.metrics.map((metric): Metric => {
     const { id, additivity } = metric;
-    const isDenied = notAdditive.includes(id) && !isCertain(metric);
-    const isConfirmed = additivity === 'assumed' && addsUp.includes(id);
+    const isDenied = seen.notAdditive.includes(id) && !isCertain(metric);
+    const isConfirmed = additivity === 'assumed' && seen.addsUp.includes(id);
     if (!isDenied && !isConfirmed) return metric;
     rows.push({ slice, metric: id, adds_up: !isDenied, seen_at: timestamp(seenAt) });
     return { ...metric, additive: !isDenied, additivity: 'seen' };

@@ -24,9 +24,8 @@ const sliceRow = z.object({
   ahead_seconds: z.number(),
 });
 
-export async function readLiveSlices(warehouse: Warehouse): Promise<readonly StoredSlice[]> {
-  return (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
-}
+export const readLiveSlices = async (warehouse: Warehouse): Promise<readonly StoredSlice[]> =>
+  (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
 
 export const readSliceTables = cachedRead(async (warehouse): Promise<readonly StoredSlice[]> => {
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
@@ -58,17 +57,14 @@ export function rowIdSql({ columns }: StoredSlice, id: string): string {
 }
 
 /** Whether the rows of a slice can identify their partner, by its id or because that is attached. */
-export function namesPartners({ columns }: StoredSlice): boolean {
-  const dimensions = ['partner_id', 'partner_name', 'partner', 'channel'];
-  return dimensions.some((name) => columns.includes(name));
-}
+export const namesPartners = ({ columns }: StoredSlice): boolean =>
+  ['partner_id', 'partner_name', 'partner', 'channel'].some((name) => columns.includes(name));
 
 /** Whether the rows of a slice can identify their link: two apps may share a name, but never a token. */
-export function namesLinks({ columns }: StoredSlice): boolean {
-  return columns.includes('app_token') && columns.includes('network');
-}
+export const namesLinks = ({ columns }: StoredSlice): boolean =>
+  columns.includes('app_token') && columns.includes('network');
 
-/** Returns the newest load whose rows were searched, and the newest load of all. */
+/** Returns the newest load whose rows were searched, and the newest of all. */
 export async function readRowScan(warehouse: Warehouse, reader: 'partners' | 'links') {
   const shape = z.object({ searched: count, newest: count });
   const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], shape);

@@ -1,4 +1,4 @@
-/** The table for a slice's rows and its columns, as every step of a load needs them. Pure. */
+/** The table for a slice's rows and its columns, as every step of a load needs them. */
 
 import type { Day, DayInterval } from '../../model/calendar.ts';
 import type { Catalog } from '../../model/catalog.ts';
@@ -47,7 +47,7 @@ export function withMetrics(target: Target, metrics: readonly string[]): Target 
   return { ...target, slice, columns: { ...target.columns, metrics: loaded } };
 }
 
-/** Returns the target with the changes from loading some of its metrics. */
+/** Returns the target with the changes of a load of some of its metrics. */
 export function withChanges(target: Target, loaded: Target): Target {
   const changed = new Map(loaded.columns.metrics.map((metric) => [metric.id, metric]));
   const metrics = target.columns.metrics.map((metric) => changed.get(metric.id) ?? metric);
@@ -61,26 +61,21 @@ export function tableColumns(columns: Columns): { readonly name: string; readonl
   }));
   const key = { name: 'attr_dependency', type: 'JSON' };
   const loadId = { name: '_load_id', type: 'BIGINT' };
-  if (columns.value !== undefined) {
-    const types = {
-      cohort: 'VARCHAR',
-      metric: 'VARCHAR',
-      age: 'VARCHAR',
-      age_days: 'INTEGER',
-      value: formatColumnType(columns.value),
-    };
-    return [
-      ...dimensions,
-      ...cubeColumns.map((name) => ({ name, type: types[name] })),
-      key,
-      loadId,
-    ];
+  if (columns.value === undefined) {
+    const metrics = columns.metrics.map(({ id: name, type }) => {
+      return { name, type: formatColumnType(type) };
+    });
+    return [...dimensions, ...metrics, key, { name: '_extra', type: 'JSON' }, loadId];
   }
-  const metrics = columns.metrics.map(({ id, type }) => ({
-    name: id,
-    type: formatColumnType(type),
-  }));
-  return [...dimensions, ...metrics, key, { name: '_extra', type: 'JSON' }, loadId];
+  const value = formatColumnType(columns.value);
+  const types = {
+    cohort: 'VARCHAR',
+    metric: 'VARCHAR',
+    age: 'VARCHAR',
+    age_days: 'INTEGER',
+    value,
+  };
+  return [...dimensions, ...cubeColumns.map((name) => ({ name, type: types[name] })), key, loadId];
 }
 
 export function createTable(table: string, columns: Columns): string {
@@ -140,7 +135,7 @@ export function periodOf(grain: DateDimension | null, start: Day): string {
   return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
 }
 
-/** Returns the days of the periods that a load replaces, as parameters. */
+/** Returns the days of replaced periods, as parameters. */
 export const ledgerBounds = (
   grain: unknown,
   { start, end }: DayInterval,
