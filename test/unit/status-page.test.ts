@@ -244,6 +244,38 @@ describe('spend and revenue by day', () => {
     );
     expect(wordsOf(page)).toContain('d0 of daily, the account&#39;s currency');
   });
+
+  test('leave a gap for each day without data', () => {
+    const [dropped, kept] = [slice.ages.at(-20)?.first_day, slice.ages.at(-21)?.first_day];
+    const money = slice.money.map((series) =>
+      Object.assign({}, series, {
+        periods: series.periods.filter(({ first_day: day }) => day !== dropped),
+      }),
+    );
+    const gap = statusPage(sampleReport([{ ...slice, money }]));
+    const placeOf = (html: string): string | undefined =>
+      new RegExp(`<rect\\s+x="([\\d.]+%)"(?:(?!<rect)[\\s\\S])*?<title>${kept ?? ''}`).exec(
+        html,
+      )?.[1];
+    expect(placeOf(gap)).toBeDefined();
+    expect(placeOf(gap)).toBe(placeOf(page));
+    expect(gap).not.toContain(`<title>${dropped ?? ''}`);
+  });
+
+  test('leave none beside a first bucket of which only a part was requested', () => {
+    const ages = slice.ages
+      .slice(-1)
+      .map((age) => ({ ...age, first_day: '2025-11-02', last_day: '2025-11-30' }));
+    const money = slice.money.map((series) => {
+      const periods = series.periods
+        .slice(-1)
+        .map((period) => ({ ...period, first_day: '2025-11-01' }));
+      return { ...series, periods };
+    });
+    const cut = statusPage(sampleReport([{ ...slice, ages, money }]));
+    // One bar of 80 % of the whole width.
+    expect(cut.match(/width="80%"\s+height="[\d.]+%"\s+class="moving"/g)).toHaveLength(2);
+  });
 });
 
 describe('ripen status --html', () => {

@@ -107,7 +107,7 @@ summary { cursor: pointer; font-size: 14px; }
   .map th:first-child { width: auto; padding-bottom: 0; }
   .map table { display: block; }
   .overview :is(th, td):is(:nth-child(3), :nth-child(4), :nth-child(6)), .restated :is(th, td):is(:nth-child(2), :nth-child(3)),
-  .runs :is(th, td):is(:nth-child(1), :nth-child(4), :nth-child(6)) { display: none; }
+  .runs :is(th, td):is(:nth-child(1), :nth-child(4), :nth-child(5), :nth-child(6)) { display: none; }
   :is(.overview, .restated, .runs) :is(th, td) { min-width: 0; padding-right: 10px; }
   :is(.overview, .restated) th:first-child { white-space: normal; overflow-wrap: anywhere; }
   .overview .overview { margin-top: 20px; }

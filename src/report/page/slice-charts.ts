@@ -45,7 +45,14 @@ export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
         figure: amountText(growth, 'signed'),
       });
     const since = periods[0]?.first_day ?? '';
-    const days = [...new Set([...periods, ...slice.ages].map(({ first_day: day }) => day))]
+    // A bucket that the date period cuts begins before its first day that is requested.
+    const starts = slice.ages.map(({ first_day: day, last_day: last }, at) => {
+      const before = slice.ages[at - 1]?.last_day ?? '';
+      return (
+        periods.find(({ first_day: start }) => start > before && start <= last)?.first_day ?? day
+      );
+    });
+    const days = [...new Set([...periods.map((period) => period.first_day), ...starts])]
       .filter((day) => day >= since)
       .toSorted();
     const bars = periods.map((period) => {
