@@ -16,7 +16,6 @@ import { oneLine } from '../report/terminal/printable.ts';
 
 /** A missing value is taken from the environment, or from the account. */
 export interface AccountOptions {
-  /** Has `RIPEN_TOKEN`, perhaps `RIPEN_BASE_URL` and `RIPEN_REPORTS_URL`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly baseUrl?: string | undefined;
   readonly reportsUrl?: string | undefined;
@@ -55,7 +54,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
 
 type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
 
-/** Those that the account lists are used. */
+/** Those that the account lists are used, as of the ages below. */
 const usualMetrics = [
   'installs',
   'clicks',
@@ -71,14 +70,12 @@ const usualCohorts = [
   ['retained_users', 'retention_rate'],
   ['roas'],
 ] as const;
-/** In days. Those that the account lists are used. */
+/** In days. */
 const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
 /** Patterns of event metrics, widest first. The widest that matches events but not too many metrics is used. */
 const eventStars = ['*_events', '*_revenue'] as const;
-/** Leaves room for a slice's other metrics. */
 const MAX_EVENTS = MAX_STARRED - 50;
 
-/** More names would make the comment longer, not clearer. */
 const MAX_NAMES = 3;
 const MAX_APPS = 50;
 
@@ -195,7 +192,7 @@ function unlisted(noun: string, name: string, listed: readonly string[]): Failur
   return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
 }
 
-/** A text in double quotes: JSON is valid YAML. */
+/** JSON is valid YAML. */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const listText = (names: readonly string[]): string =>

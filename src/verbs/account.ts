@@ -31,21 +31,20 @@ export interface CatalogOptions extends Circumstances {
   readonly section?: CatalogSection | undefined;
 }
 
-/** Selects the network links of an app or, with `parent`, the links below that link. */
+/** The network links of an app or, with `parent`, the links below that link. */
 export interface LinksOptions extends Circumstances {
   readonly app: string;
   readonly parent?: string | undefined;
 }
 
-/** A network link of the app, or a link below `parent`. */
 export interface NewLinkOptions extends LinksOptions {
   readonly name: string;
 }
 
-/** A change to a link: its partner (an id), its cost data setting, or both. */
 export interface LinkChangeOptions extends Circumstances {
   readonly app: string;
   readonly link: string;
+  /** An id. */
   readonly partner?: string | undefined;
   readonly costData?: boolean | undefined;
 }
@@ -59,7 +58,7 @@ export interface SpendOptions extends Circumstances {
   readonly resendUnknown?: boolean;
 }
 
-/** Returns the items of filters-data whose id or names contain `word`, with a section only its metrics. */
+/** Searches the items of filters-data. */
 export const catalog = verb(
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
@@ -76,20 +75,16 @@ export const catalog = verb(
   },
 );
 
-/** Every partner, in the service's order. */
+/** Returns every partner, in the service's order. */
 export const partners = verb(
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> =>
     onService(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
 );
 
-/** Returns the network links of an app or, with `parent`, that link's children. */
-export const links = verb(
-  async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
-    const { app, parent = null } = options;
-    return onService(config, options, async ({ service, signal }) =>
-      allPages(service.links(app, parent, signal)),
-    );
-  },
+export const links = verb(async (config: Config, options: LinksOptions): Promise<readonly Link[]> =>
+  onService(config, options, async ({ service, signal }) =>
+    allPages(service.links(options.app, options.parent ?? null, signal)),
+  ),
 );
 
 /**
@@ -98,9 +93,9 @@ export const links = verb(
  */
 export const createLink = verb(
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
-    const { app, name, parent = null } = options;
+    const { app: appToken, name, parent = null } = options;
     return onService(config, options, async (writing) =>
-      create(writing, { appToken: app, name, parent }),
+      create(writing, { appToken, name, parent }),
     );
   },
 );

@@ -69,21 +69,14 @@ export const dbtSources = verb(
  * Removes a slice, configured or not, or its periods that ended by a day, from warehouse, archive and copies. The next sync
  * loads what is configured again.
  */
-export const drop = verb(async (config: Config, options: DropOptions): Promise<Dropped> => {
-  const { dropSlice } = await import('./drop.ts');
-  const { slice, before = null, agree } = options;
-  const resolved = withDefaults(config, options);
-  const isAgreed = agree === true ? async () => agree : agree;
-  return dropSlice(config, { ...resolved, slice, before }, isAgreed);
-});
+export const drop = verb(async (config: Config, options: DropOptions): Promise<Dropped> =>
+  (await import('./drop.ts')).dropSlice(config, options),
+);
 
 /** Returns what `drop` would delete. Throws as `drop` does. */
 export const dropLoss = verb(
-  async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
-    const { lossOf } = await import('./drop.ts');
-    const { slice, before = null } = options;
-    return lossOf(config, { ...withDefaults(config, options), slice, before });
-  },
+  async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> =>
+    (await import('./drop.ts')).lossOf(config, options),
 );
 
 /** Writes the rows of a slice or another table as Parquet, CSV or NDJSON. */

@@ -1,7 +1,6 @@
 /**
- * Removes a slice, or its oldest periods, from the warehouse and the copies. The warehouse changes first, in one transaction.
- * After a crash, the same command given again clears the archive, and the next publish clears the copies. Older versions of
- * Delta tables stay readable for as long as they are kept.
+ * Removes a slice, or its oldest periods: from the warehouse first, in one transaction. After a crash, the same command given again
+ * clears the archive, and the next publish the copies. Older versions of Delta tables stay readable for as long as they are kept.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -15,9 +14,8 @@ import { SLICE_NAME } from '../model/slice.ts';
 import { assertOwnCopies } from '../publish/copies.ts';
 import { type Publication, publishAudited } from '../publish/publish.ts';
 import { assertWritable } from '../publish/places/destinations.ts';
-import type { Circumstances } from '../run/circumstances.ts';
+import { type Circumstances, onWarehouse, withDefaults } from '../run/circumstances.ts';
 import { deletePeriods, deleteSlice, tablesOfSlice } from '../warehouse/deleting.ts';
-import { type OpenRequest, withWarehouse } from '../warehouse/opening.ts';
 import { recordSchemaChanges } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -29,12 +27,7 @@ export interface DropOptions extends Circumstances {
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
-/** The whole slice if `before` is null. */
-interface DropRequest extends Omit<OpenRequest, 'mode'> {
-  readonly slice: string;
-  readonly before: Day | null;
-  readonly signal: AbortSignal;
-}
+type LossRequest = Omit<DropOptions, 'agree'>;
 
 export interface Loss {
   readonly slice: string;
@@ -52,18 +45,16 @@ export interface Dropped extends Publication {
 }
 
 /** Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
-export async function dropSlice(
-  config: Config,
-  request: DropRequest,
-  agree: (loss: Loss) => Promise<unknown>,
-): Promise<Dropped> {
+export async function dropSlice(config: Config, options: DropOptions): Promise<Dropped> {
   await assertWritable(config);
-  const { slice, before, emit, signal } = request;
-  return withWarehouse(config.warehouse, { ...request, mode: 'write' }, async (warehouse) => {
-    await assertOwnCopies(config, warehouse, signal);
-    const { tables, answers, loss } = await lossIn(config, warehouse, request);
-    if ((await agree(loss)) !== true) return { dropped: null, published: [], failures: [] };
-    signal.throwIfAborted();
+  const { slice, before = null, agree } = options;
+  const resolved = withDefaults(config, options);
+  return onWarehouse(config, 'write', resolved, async (warehouse) => {
+    await assertOwnCopies(config, warehouse, resolved.signal);
+    const { tables, answers, loss } = await lossIn(config, warehouse, options);
+    const isAgreed: unknown = agree === true || (await agree(loss));
+    if (isAgreed !== true) return { dropped: null, published: [], failures: [] };
+    resolved.signal.throwIfAborted();
     await warehouse.transact(async () => {
       if (before === null) await deleteSlice(warehouse, slice, tables);
       else await deletePeriods(warehouse, slice, before, tables);
@@ -75,19 +66,18 @@ export async function dropSlice(
     });
     if (SLICE_NAME.test(slice)) await dropEntries(config.warehouse, slice, answers);
     await refreshJoins(warehouse);
-    return { dropped: loss, ...(await publishAudited(config, warehouse, { emit, signal })) };
+    return { dropped: loss, ...(await publishAudited(config, warehouse, resolved)) };
   });
 }
 
 /** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
-export async function lossOf(config: Config, request: DropRequest): Promise<Loss> {
-  return withWarehouse(config.warehouse, { ...request, mode: 'read' }, async (warehouse) => {
-    return (await lossIn(config, warehouse, request)).loss;
+export const lossOf = async (config: Config, options: LossRequest): Promise<Loss> =>
+  onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) => {
+    return (await lossIn(config, warehouse, options)).loss;
   });
-}
 
-/** Throws `USAGE_INVALID` if there is nothing to drop. */
-async function lossIn(config: Config, warehouse: Warehouse, { slice, before }: DropRequest) {
+async function lossIn(config: Config, warehouse: Warehouse, options: LossRequest) {
+  const { slice, before = null } = options;
   const tables = await tablesOfSlice(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
     const message = `The slice ${slice} has no date dimension to drop periods by.`;
@@ -105,8 +95,8 @@ async function lossIn(config: Config, warehouse: Warehouse, { slice, before }: D
     rows: tables.reduce((sum, { rows }) => sum + rows, 0),
     answers: answers.length,
   };
-  const isKnown = before === null && tables.length > 0;
-  if (isKnown || loss.periods + loss.rows + loss.answers > 0) return { tables, answers, loss };
+  const isStored = before === null && tables.length > 0;
+  if (isStored || loss.periods + loss.rows + loss.answers > 0) return { tables, answers, loss };
   const what =
     before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
   const message = `Neither the warehouse ${config.warehouse} nor its archive held ${what}.`;

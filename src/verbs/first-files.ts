@@ -12,7 +12,7 @@ export interface InitOptions {
   readonly directory: string;
   /** Whether to configure the bundled simulator, which needs no account. */
   readonly simulator?: boolean;
-  /** The account to configure: its filters-data is requested, and the configuration uses what it lists. */
+  /** The configuration uses what its filters-data lists. */
   readonly account?: AccountOptions;
   /** Permissions of the files (default: 0o644). */
   readonly mode?: number;
@@ -88,7 +88,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   return { written: [...texts.keys()].map(pathOf) };
 }
 
-/** Also true of a broken link. If a path cannot be inspected, writing fails with the reason. */
+/** Also of a broken link. If a path cannot be inspected, writing fails with the reason. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

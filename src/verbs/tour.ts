@@ -28,19 +28,18 @@ import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 
-/** In the package, whose directory may be read-only. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
 /** In a folder, because the paths in it begin with `../`. */
 const OWN_CONFIG = 'data/demo.yaml';
 
 /** The first projection needs eight final days, then eight more that become final. */
 const USUAL_NIGHTS = 28;
-/** The last nights are published and told: one with a correction, one that is held, one that is whole again. */
+/** Published and told: one with a correction, one that is held, one that is whole again. */
 const TOLD_NIGHTS = 3;
 /** Old enough for its installs and its spend to be final before it is corrected. */
 const CORRECTED_AGE_DAYS = 20;
 const NIGHT = { hour: 2, minute: 30 } as const;
-/** A night that has only just begun could be in the future by another machine's clock. */
+/** By another machine's clock, a night that has only just begun could be in the future. */
 const MARGIN_MS = 60_000;
 
 export interface TourOptions {
@@ -50,11 +49,10 @@ export interface TourOptions {
   readonly file?: string | undefined;
   /** The values of `${NAME}` in the configuration (default: none). */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The nights are before this instant (default: now). */
+  /** Before it are the nights (default: now). */
   readonly now?: Date | null;
   /** Number of nights (default: 28, as with fewer nothing is projected yet). */
   readonly nights?: number | undefined;
-  /** Called at the end of each night. */
   readonly onNight?: (night: SyncSummary) => void;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
@@ -70,7 +68,7 @@ interface ToldNight {
 
 export interface Tour {
   readonly config: Config;
-  /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
+  /** Of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
   /** The last of them. */
   readonly told: readonly ToldNight[];
@@ -81,7 +79,7 @@ export interface Tour {
 
 export interface Question {
   readonly copy: string;
-  /** In SQL, with its words as a comment at the top. */
+  /** Its words are a comment at the top. */
   readonly sql: string;
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
@@ -153,7 +151,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   };
 }
 
-/** Copies the tour's own configuration, with what goes wrong in these nights, unless an earlier tour did so. Throws `STORAGE_FAILED`. */
+/** Copies the tour's own configuration, with what goes wrong in these nights, unless an earlier tour did. */
 async function ownConfig(directory: string, nights: readonly Date[]): Promise<string> {
   const path = join(directory, OWN_CONFIG);
   const [correction, late, last] = nights.slice(-TOLD_NIGHTS);
@@ -204,7 +202,6 @@ function reportsAlone(door: SourceFactory): SourceFactory {
   };
 }
 
-/** Asks the first snapshot, if there is one. */
 async function asked(config: Config, names: readonly string[]): Promise<readonly Question[]> {
   const copy = snapshotOf(config);
   if (copy === null) return [];

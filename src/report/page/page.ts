@@ -90,38 +90,25 @@ export function statusPage(report: StatusReport): string {
 const style = new Markup(`<style>${pageStyle}</style>`);
 
 /** So that cells that need attention or are not over yet stand out without colour too. */
+const hatch = (state: string, size: number, ground: string, stripe: string, width = size / 2) =>
+  html`<pattern
+    id="hatch-${state}"
+    width="${size}"
+    height="${size}"
+    patternUnits="userSpaceOnUse"
+    patternTransform="rotate(45)"
+  >
+    <rect width="${size}" height="${size}" class="${ground}" />
+    <rect width="${width}" height="${size}" class="${stripe}" />
+  </pattern>`;
+
 const patterns = html`<svg class="unseen" aria-hidden="true">
   <defs>
-    <pattern
-      id="hatch-missing"
-      width="6"
-      height="6"
-      patternUnits="userSpaceOnUse"
-      patternTransform="rotate(45)"
-    >
-      <rect width="6" height="6" class="ground" />
-      <rect width="2" height="6" class="stroke" />
-    </pattern>
-    <pattern
-      id="hatch-open"
-      width="6"
-      height="6"
-      patternUnits="userSpaceOnUse"
-      patternTransform="rotate(45)"
-    >
-      <rect width="6" height="6" class="paper" />
-      <rect width="3" height="6" class="maturing" />
-    </pattern>
-    <pattern
-      id="hatch-moving"
-      width="5"
-      height="5"
-      patternUnits="userSpaceOnUse"
-      patternTransform="rotate(45)"
-    >
-      <rect width="5" height="5" class="paper" />
-      <rect width="2.5" height="5" class="final" />
-    </pattern>
+    ${[
+      hatch('missing', 6, 'ground', 'stroke', 2),
+      hatch('open', 6, 'paper', 'maturing'),
+      hatch('moving', 5, 'paper', 'final'),
+    ]}
     <pattern id="hatch-not-loaded" width="6" height="6" patternUnits="userSpaceOnUse">
       <rect width="6" height="6" class="ground" />
       <circle cx="3" cy="3" r="1.2" class="stroke" />

@@ -12,7 +12,7 @@ export type ShownPeriodState = (typeof periodStates)[number];
 
 /**
  * States of a cell (period × metric). `rejected`: rows of the period could not be stored; `not loaded`: the slice has got the
- * metric since the period was last fetched; `missing`, `cut` and `empty`: as for periods.
+ * metric since the period was last fetched.
  */
 export const cellStates = [
   'final',
@@ -53,11 +53,10 @@ export interface MetricStatus {
   readonly metric: string;
   /** The rule of its horizon; null before the first load. */
   readonly kind: string | null;
-  /** Days after the end of a period in which the value may change; null if it never becomes final or is not known yet. */
+  /** After the end of a period; null if the value never becomes final, or not known yet. */
   readonly horizon_days: number | null;
-  /** The source of the horizon; null before the first load. */
   readonly horizon_from: string | null;
-  /** The comment of its column: what it measures, its unit and whether it adds up. */
+  /** The comment of its column. */
   readonly meaning: string | null;
   readonly cells: Readonly<Record<CellState, number>>;
   readonly spans: readonly CellSpan[];
@@ -94,7 +93,7 @@ export const backtestAge = z.object({
   median_abs_error_as_is: z.number().nullable(),
   /** Share of final totals inside the 80 % interval; null with fewer than eight. */
   coverage: z.number().nullable(),
-  /** What is projected at that age, or why nothing is; as in the views `_projected`. */
+  /** As in the views `_projected`. */
   basis: z.string(),
 });
 
@@ -103,16 +102,15 @@ export const metricHorizon = z.object({
   metric: z.string(),
   /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
-  /** Whether it was told as restless: most of its final totals move night after night. */
+  /** Most of its final totals move night after night, as was told once. */
   is_restless: z.boolean(),
-  /** Periods whose total was read again after it was final, and those whose total had changed. */
+  /** Periods whose total was read again after it was final, and those of them that had changed. */
   final_periods: count,
   final_moved: count,
-  /** The day on which such a change was last found; null if there was none. */
   last_moved_day: z.string().nullable(),
-  /** The highest age at which a total had changed; null if none did. */
+  /** The highest age at which a total had changed. */
   last_change_age: count.nullable(),
-  /** The horizon that the history supports; null if it supports none. */
+  /** The horizon that the history supports. */
   supported_days: count.nullable(),
   /** Periods that were read long enough to tell, and those whose total changed after that horizon. */
   supported_periods: count,
@@ -250,7 +248,7 @@ export const newsItem = z.object({
 
 export type NewsItem = Readonly<z.infer<typeof newsItem>>;
 
-/** Worst first: `failed` needs attention now, `watch` can wait until morning, `well` needs none. */
+/** Worst first: `failed` needs attention now, `watch` can wait until morning. */
 export const healthStates = ['failed', 'watch', 'well'] as const;
 
 export type HealthState = (typeof healthStates)[number];

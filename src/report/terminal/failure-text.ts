@@ -61,11 +61,8 @@ const MAX_CAUSES = 10;
 /** What `--json` prints without a result; null stands for a signal. */
 export function failedResult(failure: Failure | null): JsonLine {
   if (failure === null) return new JsonLine({ status: 'interrupted', failures: [] });
-  const { code, message, hint } = failure;
-  return new JsonLine({
-    status: 'failed',
-    failures: [{ code, slice: null, window: null, message, hint }],
-  });
+  const { type: _, ...event } = failedEvent(failure);
+  return new JsonLine({ status: 'failed', failures: [event] });
 }
 
 /** Writes a failure in the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
@@ -108,40 +105,35 @@ export async function explained(
   // Some copy may not have that night.
   const isUnpublished = (run: RunStatus): boolean =>
     run.failures.some((one) => one.published_later !== true && UNPUBLISHED.has(one.code));
-  const readersText = (slice: string | null): string => {
-    if (report === null) return '';
-    if (slice !== null) {
-      const fetched = report.slices.find(({ name }) => name === slice)?.newest_fetch_at ?? null;
-      return fetched === null
-        ? `Readers have no data of ${slice} yet.`
-        : `Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
-    }
-    const good = report.runs.find(
-      (run) =>
-        !isUnpublished(run) &&
-        (run.status === 'succeeded' ||
-          (run.status === 'partial' && (run.run_id !== runId || (run.rows_loaded ?? 0) > 0))),
-    );
-    if (good !== undefined)
-      return `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
-    // The night that readers have may be older than the runs that are read.
-    return report.runs.some(isUnpublished) ? '' : 'Readers have no data yet.';
-  };
+  const { runs = [], slices = [] } = report ?? {};
+  const good = runs.find(
+    (run) =>
+      !isUnpublished(run) &&
+      (run.status === 'succeeded' ||
+        (run.status === 'partial' && (run.run_id !== runId || (run.rows_loaded ?? 0) > 0))),
+  );
+  // The night that readers have may be older than the runs that are read.
+  let ofAll = runs.some(isUnpublished) ? '' : ' Readers have no data yet.';
+  if (good !== undefined)
+    ofAll = ` Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
   return groupedFailures(remedied).map((failure) => {
     const { message, slice } = failure;
-    const readers = message.includes('Readers ') ? '' : readersText(slice);
-    return readers === ''
-      ? failure
-      : Object.assign(failure, { message: `${message.replace(/\.$/, '')}. ${readers}` });
+    if (report === null || message.includes('Readers ')) return failure;
+    const fetched = slices.find(({ name }) => name === slice)?.newest_fetch_at ?? null;
+    const ofSlice =
+      fetched === null
+        ? ` Readers have no data of ${slice} yet.`
+        : ` Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
+    const readers = slice === null ? ofAll : ofSlice;
+    if (readers === '') return failure;
+    return Object.assign(failure, { message: `${message.replace(/\.$/, '')}.${readers}` });
   });
 }
 
 /** Adds the remedy: the setting of a refused token, or what to delete from a full disk. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { file, warehouse, publish } = config;
-  if (isOfToken(failure)) {
-    return { ...failure, hint: await tokenHint(file) };
-  }
+  if (isOfToken(failure)) return { ...failure, hint: await tokenHint(file) };
   if (failure.code !== 'STORAGE_FAILED' || !failure.message.includes(FULL_DISK)) return failure;
   // The copy that is named, else the warehouse; of what is on one disk the first, so that it is told once.
   const places = [warehouse, ...publish.flatMap((at) => ('store' in at ? [] : at.path))];

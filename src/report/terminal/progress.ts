@@ -8,11 +8,11 @@ import type { Emit, EventType, RunEvent } from '../../events.ts';
 import { RunRecord } from '../../run/summary.ts';
 import { countText, elapsedText, groupedText } from '../../model/measure.ts';
 import { JsonLine, oneLine, snakeCased } from './printable.ts';
-import { sentenceOf } from './sentence.ts';
+import { restatedText, sentenceOf } from './sentence.ts';
 import type { Shell } from './shell.ts';
 import { textWidth } from './table.ts';
 
-export interface Progress {
+interface Progress {
   readonly emit: Emit;
   /** Leaves the terminal clean; nothing may be emitted afterwards. */
   close(): void;
@@ -28,34 +28,48 @@ const ERASE_LINE = '\r\u001b[2K';
 const ERASE_REST = '\u001b[K';
 const STOPPING = 'stopping once the current work has ended; press Ctrl-C again to end at once';
 
-export interface ProgressOptions {
-  readonly log: 'text' | 'json';
-  readonly quiet?: boolean | undefined;
-  readonly verbose?: boolean | undefined;
-}
-
 /** With `quiet` JSON shows only failures; text prints them after the run. */
 export function openProgress(
-  { log, quiet = false, verbose = false }: ProgressOptions,
+  {
+    log,
+    quiet = false,
+    verbose = false,
+  }: {
+    readonly log: 'text' | 'json';
+    readonly quiet?: boolean | undefined;
+    readonly verbose?: boolean | undefined;
+  },
   shell: Shell,
 ): Progress {
+  const nothing = (): void => {};
+  /** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
+  const say = (sentence: string): void =>
+    shell.printError(`${shell.now().toISOString().slice(0, 19)}Z ${sentence}`);
   if (log === 'json') {
     const line = jsonLines();
-    return plain((event) => {
+    const emit: Emit = (event) => {
       const text = line(event, shell.now());
       if (!quiet || event.type === 'failed') shell.printError(text);
-    });
+    };
+    return { emit, close: nothing };
   }
-  if (quiet) return plain(() => {});
-  if (verbose) return plain((event) => shell.printError(logLine(sentenceOf(event), shell)));
-  return shell.isTerminal ? terminalProgress(shell) : logProgress(shell);
+  if (quiet) return { emit: nothing, close: nothing };
+  if (verbose) return { emit: (event) => say(sentenceOf(event)), close: nothing };
+  const nowMs = (): number => shell.now().getTime();
+  const isShown = lineFilter();
+  const tally = new RunProgress(nowMs());
+  if (shell.isTerminal) return terminalProgress(shell, tally, isShown);
+  const timer = setInterval(() => say(tally.line(nowMs(), LOG_COLUMNS)), REPORT_MS).unref();
+  return {
+    emit(event) {
+      const finished = tally.add(event, nowMs());
+      const isEnd = event.type === 'run_started' || event.type === 'run_finished';
+      if (isEnd || isShown(event)) say(sentenceOf(event));
+      if (finished !== null) say(finished);
+    },
+    close: () => clearInterval(timer),
+  };
 }
-
-const plain = (emit: Emit): Progress => ({ emit, close() {} });
-
-/** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
-const logLine = (sentence: string, shell: Shell): string =>
-  `${shell.now().toISOString().slice(0, 19)}Z ${sentence}`;
 
 /** Shows a lock wait, and each new warning or slice failure. The run's own failures are printed later. */
 function lineFilter(): (event: RunEvent) => boolean {
@@ -69,38 +83,23 @@ function lineFilter(): (event: RunEvent) => boolean {
   };
 }
 
-function logProgress(shell: Shell): Progress {
-  const nowMs = (): number => shell.now().getTime();
-  const say = (line: string): void => shell.printError(logLine(line, shell));
-  const isShown = lineFilter();
-  const tally = new RunProgress(nowMs());
-  const timer = setInterval(() => say(tally.line(nowMs(), LOG_COLUMNS)), REPORT_MS).unref();
-  return {
-    emit(event) {
-      const finished = tally.add(event, nowMs());
-      const isEnd = event.type === 'run_started' || event.type === 'run_finished';
-      if (isEnd || isShown(event)) say(sentenceOf(event));
-      if (finished !== null) say(finished);
-    },
-    close: () => clearInterval(timer),
-  };
-}
-
 /** Paints on the shell's stderr until it is closed; closing erases the line. */
-function terminalProgress(shell: Shell): Progress {
-  const nowMs = (): number => shell.now().getTime();
-  const isShown = lineFilter();
-  const tally = new RunProgress(nowMs());
+function terminalProgress(
+  shell: Shell,
+  tally: RunProgress,
+  isShown: (event: RunEvent) => boolean,
+): Progress {
   let paintedAt = 0;
   let pending: NodeJS.Timeout | null = null;
   const paint = (): void => {
-    paintedAt = nowMs();
+    paintedAt = shell.now().getTime();
     pending = null;
     // The rest is erased after the text, not before it: a line that is blank for a moment flickers.
     shell.paint(`\r${tally.line(paintedAt, shell.columns())}${ERASE_REST}`);
   };
   const repaintSoon = (): void => {
-    pending ??= setTimeout(paint, Math.max(0, paintedAt + REPAINT_MS - nowMs())).unref();
+    const waitMs = Math.max(0, paintedAt + REPAINT_MS - shell.now().getTime());
+    pending ??= setTimeout(paint, waitMs).unref();
   };
   const say = (line: string): void => {
     shell.paint(ERASE_LINE);
@@ -112,7 +111,7 @@ function terminalProgress(shell: Shell): Progress {
   shell.signal.addEventListener('abort', onStop, { once: true });
   return {
     emit(event) {
-      tally.add(event, nowMs());
+      tally.add(event, shell.now().getTime());
       if (isShown(event)) say(sentenceOf(event));
       repaintSoon();
     },
@@ -137,24 +136,26 @@ export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
   };
 }
 
-/** What the run does from an event on; empty for windows. */
-const steps: { readonly [T in EventType]?: (event: RunEvent<T>) => string } = {
-  run_started: () => 'catalog',
-  lock_waiting: () => 'waiting for the warehouse',
-  catalog_loaded: () => 'partners and links',
-  links_loaded: ({ app }) => `links of ${app}`,
-  slice_planned: () => '',
-  window_asked: () => '',
-  window_fetched: () => '',
-  window_missed: () => '',
-  breaker_opened: () => 'the service keeps failing',
-  breaker_closed: () => '',
-  spend_settled: ({ settled, due }) => `${groupedText(settled)} of ${countText(due, 'line')}`,
-  published: ({ kind }) => `publishing, ${kind} done`,
+/** What the run does from an event on; nothing is said while windows are loaded. */
+const steps: Readonly<Partial<Record<EventType, string>>> = {
+  run_started: 'catalog',
+  lock_waiting: 'waiting for the warehouse',
+  catalog_loaded: 'partners and links',
+  slice_planned: '',
+  window_asked: '',
+  window_fetched: '',
+  window_missed: '',
+  breaker_opened: 'the service keeps failing',
+  breaker_closed: '',
 };
 
-const stepFrom = <T extends EventType>(type: T, event: RunEvent<T>): string | undefined =>
-  steps[type]?.(event);
+function stepFrom(event: RunEvent, before: string): string {
+  if (event.type === 'links_loaded') return `links of ${event.app}`;
+  if (event.type === 'published') return `publishing, ${event.kind} done`;
+  if (event.type === 'spend_settled')
+    return `${groupedText(event.settled)} of ${countText(event.due, 'line')}`;
+  return steps[event.type] ?? before;
+}
 
 const BAR_COLUMNS = 10;
 
@@ -176,7 +177,7 @@ class RunProgress {
       [this.#command, this.#startedMs, this.#inFlight] = [event.command, atMs, 0];
     }
     this.#record.add(event);
-    this.#step = stepFrom(event.type, event) ?? this.#step;
+    this.#step = stepFrom(event, this.#step);
     const { type } = event;
     if (type === 'window_asked') this.#inFlight += 1;
     if (type === 'window_fetched' || type === 'window_missed') this.#inFlight -= 1;
@@ -194,8 +195,7 @@ class RunProgress {
     if (loaded + failed < planned) return null;
     if (loaded + failed === 0) return `${oneLine(name)}: nothing due`;
     const failures = failed === 0 ? '' : `, ${groupedText(failed)} failed`;
-    const changed = restated === 0 ? '' : `, ${countText(restated, 'period')} restated`;
-    return `${oneLine(name)}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows.loaded, 'row')}${changed}`;
+    return `${oneLine(name)}: ${countText(loaded, 'window')} loaded${failures}, ${countText(rows.loaded, 'row')}${restatedText(restated)}`;
   }
 
   /** Narrower than the terminal, so that it can be repainted. The least important parts drop out. */

@@ -33,7 +33,7 @@ const at = ({
 const sumOf = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-const restated = (periods: number): string =>
+export const restatedText = (periods: number): string =>
   periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
 
 const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } = {
@@ -55,7 +55,7 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
     `${at(event)}fetched ${sizeText(event.bytes)} in ${elapsedText(event.ms)}`,
   window_missed: (event) => `${at(event)}not fetched: ${event.because}`,
   window_loaded: (event) =>
-    `${at(event)}loaded ${countText(event.rows, 'row')}${restated(event.restated.length)}`,
+    `${at(event)}loaded ${countText(event.rows, 'row')}${restatedText(event.restated.length)}`,
   window_split: (event) =>
     `${at(event)}split by ${event.by} into ${event.into}, because of ${event.because}`,
   window_asked_again: (event) => `${at(event)}requested again, because of ${event.because}`,

@@ -36,34 +36,50 @@ const MAX_COLUMNS = 120;
 const SHOWN = 5;
 const INDENT = 2;
 
-export interface Shown {
-  readonly details?: boolean;
-  readonly maturation?: boolean;
-  readonly backtest?: boolean;
-  /** News instead of anything else. */
-  readonly news?: boolean;
-}
-
 export function statusText(
   report: StatusReport,
   terminal: number | null = null,
-  shown: Shown = {},
+  {
+    details = false,
+    maturation = false,
+    backtest = false,
+    news = false,
+  }: Readonly<Partial<Record<'details' | 'maturation' | 'backtest' | 'news', boolean>>> = {},
 ): string {
   const { health, slices, runs } = report;
   const headline = oneLine(health.headline);
-  if (shown.news === true) {
+  if (news) {
     const { title, lines } = newsText(report);
     return [headline, '', `${title}:`, ...lines.map(indented)].join('\n');
   }
+  const inner = terminal === null ? null : terminal - INDENT;
+  const tableLines = ({ columns, rows }: Table, most = SHOWN): string[] => {
+    if (rows.length === 0) return [];
+    const text = tableText({ columns, rows: rows.slice(0, most) }, inner);
+    const more = rows.length > most ? [`and ${rows.length - most} more; see --json`] : [];
+    return [...text.split('\n'), ...more];
+  };
   const lines = [headline];
   for (const { message, hint } of health.findings) {
     lines.push(`  ${oneLine(message)}`);
     if (hint !== null) lines.push(`    hint: ${oneLine(hint)}`);
   }
   lines.push('', sourceText(report), ...crawlsText(report), '');
-  const hasDetails = [shown.details, shown.maturation, shown.backtest].includes(true);
+  const hasDetails = details || maturation || backtest;
   if (hasDetails) {
-    for (const slice of slices) lines.push(...sliceLines(slice, report.as_of, shown, terminal), '');
+    for (const slice of slices) {
+      const tables = [restatedTable(slice), movedTable(slice), horizonsTable(slice)];
+      const ofSlice = [
+        ...sliceFacts(slice, report.as_of),
+        ...finalityLines(slice, Math.min(inner ?? USUAL_COLUMNS - INDENT, MAX_COLUMNS - INDENT)),
+        ...agreementText(slice),
+        ...tables.flatMap((table) => tableLines(table)),
+        ...(maturation ? tableLines(maturationTable(slice), Infinity) : []),
+        ...(backtest ? tableLines(backtestTable(slice), Infinity) : []),
+        ...(maturation || backtest ? unknownMaturation(slice) : []),
+      ];
+      lines.push(slice.name, ...ofSlice.map(indented), '');
+    }
     const states = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
     const marks = states.map((state) => `${pictureMarks[state]} ${cellWords[state]}`);
     if (marks.length > 0) lines.push(marks.join('  '), '');
@@ -72,43 +88,11 @@ export function statusText(
   }
   const newest = runs.slice(0, SHOWN);
   lines.push(runs.length === 0 ? 'no runs yet' : tableText(runsTable(newest), terminal));
-  const warnings = tableLines(warningsTable(report), terminal);
+  const warnings = tableLines(warningsTable(report));
   if (warnings.length > 0) lines.push('', 'warnings of the last run:', ...warnings.map(indented));
   if (!hasDetails && slices.length > 0)
     lines.push('', '`ripen status --slice NAME` shows a slice in detail');
   return lines.join('\n');
-}
-
-function tableLines({ columns, rows }: Table, terminal: number | null, shown = SHOWN): string[] {
-  if (rows.length === 0) return [];
-  const text = tableText(
-    { columns, rows: rows.slice(0, shown) },
-    terminal === null ? null : terminal - INDENT,
-  );
-  return [
-    ...text.split('\n'),
-    ...(rows.length > shown ? [`and ${rows.length - shown} more; see --json`] : []),
-  ];
-}
-
-function sliceLines(
-  slice: SliceStatus,
-  asOf: string,
-  shown: Shown,
-  terminal: number | null,
-): string[] {
-  const tables = [restatedTable(slice), movedTable(slice), horizonsTable(slice)];
-  const { maturation = false, backtest = false } = shown;
-  const lines = [
-    ...sliceFacts(slice, asOf),
-    ...finalityLines(slice, Math.min(terminal ?? USUAL_COLUMNS, MAX_COLUMNS) - INDENT),
-    ...agreementText(slice),
-    ...tables.flatMap((table) => tableLines(table, terminal)),
-    ...(maturation ? tableLines(maturationTable(slice), terminal, Infinity) : []),
-    ...(backtest ? tableLines(backtestTable(slice), terminal, Infinity) : []),
-    ...(maturation || backtest ? unknownMaturation(slice) : []),
-  ];
-  return [slice.name, ...lines.map(indented)];
 }
 
 /** Less ink means less to rely on; a letter or sign needs attention. */
