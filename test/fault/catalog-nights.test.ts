@@ -1,7 +1,6 @@
 /** Nights on which filters-data lists less than it did: what is known of a configured metric stays. */
 
 import { beforeEach, expect, test } from 'vitest';
-import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
 import type { JsonDocument } from '../support/simulator/answer.ts';
@@ -21,8 +20,6 @@ const paid = slice({
 });
 const plain = slice({ name: 'plain', dimensions: ['day'], metrics: ['installs'], datePeriod });
 
-type Items = readonly Readonly<Record<string, unknown>>[];
-
 let scenario: Scenario;
 
 beforeEach(async () => {
@@ -37,11 +34,6 @@ function scriptListing(change: (lists: JsonDocument) => JsonDocument): void {
     fault: { kind: 'report', mutate: change },
   });
 }
-
-const itemsOf = (lists: JsonDocument, filter: string): Items => {
-  const shape = z.array(z.record(z.string(), z.unknown()));
-  return shape.parse(JSON.parse(JSON.stringify(lists[filter])));
-};
 
 const known = (): Promise<unknown> =>
   query(
@@ -78,29 +70,6 @@ test.each<[string, unknown]>([
     expect(told('CATALOG_LIST_EMPTY')).toHaveLength(1);
   },
 );
-
-test('items that are none, a list that is none and a name that is refused cost these alone, on the very first night', async () => {
-  scriptListing((lists) => ({
-    ...lists,
-    overview_metrics: [7, ...itemsOf(lists, 'overview_metrics')],
-    networks: 7,
-  }));
-  scenario.simulator.script({
-    match: ({ path, query }) =>
-      path.endsWith('/filters_data') &&
-      query.get('required_filters')?.split(',').includes('attributes') === true,
-    times: Infinity,
-    fault: {
-      kind: 'status',
-      status: 400,
-      body: 'detail',
-      message: 'required_filters is not valid',
-    },
-  });
-  expect(await runNight(scenario, firstNight)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await known()).toMatchObject([{ days: 14 }, { days: 14 }]);
-  expect(await column(scenario, 'select count(*) > 0 from paid')).toEqual(['true']);
-});
 
 test('a list of metrics that is empty for one night changes no horizon', async () => {
   await runNight(scenario, firstNight);

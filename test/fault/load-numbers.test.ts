@@ -9,7 +9,7 @@ import { column, contentOf, lastRun, query, storedAndTrue } from '../support/con
 import { countSteps } from '../support/failing-step.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
-import { bareMetric, combined, limitedRows, replacedValue } from '../support/report-mutations.ts';
+import { bareMetric, combined, replacedValue } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
 import { slice } from '../support/slice.ts';
@@ -244,22 +244,6 @@ describe('a window', () => {
     ).toBe(0);
   });
 
-  test('with no other than bad rows in its first day, which its slice tolerates, does not call that day empty', async () => {
-    await open({ maxRejects: 10 });
-    const bad: ReportMutation = (document) => {
-      const rows = rowsOf(document).map((row) =>
-        row['day'] === '2026-05-28' ? Object.assign(row, { installs: 'NaN' }) : row,
-      );
-      return { ...document, rows };
-    };
-    script(1, bad);
-    expect((await runNight(scenario, NOW)).failures).toEqual([]);
-    const sql = `select state, empty_runs, rejected > 0 as is_rejected from ripen.periods where start_day = '2026-05-28'`;
-    expect(await query(scenario, sql)).toEqual([
-      { state: 'maturing', empty_runs: 0, is_rejected: true },
-    ]);
-  });
-
   test('with no other than bad rows in a settled day keeps the good ones that are stored, and fails by that day alone', async () => {
     await open({ maxRejects: 10, refresh: 'nightly', lifetimeMs: 90 * 86_400_000 });
     await runNight(scenario, NOW);
@@ -278,39 +262,6 @@ describe('a window', () => {
     expect(await column(scenario, 'select distinct reason from ripen.rejected_rows')).toHaveLength(
       1,
     );
-  });
-
-  test('with 1 bad row in its third day, and 1 row left of its first, which therefore stays, has the bad row on record', async () => {
-    await open({ maxRejects: 1, refresh: 'nightly', lifetimeMs: 90 * 86_400_000 });
-    await runNight(scenario, NOW);
-    const lost: ReportMutation = (document) => {
-      const kept = rowsOf(document).filter(
-        (row, at, all) => row['day'] !== '2026-05-28' || all[at - 1]?.['day'] !== row['day'],
-      );
-      const bad = kept.findIndex((row) => row['day'] === '2026-05-30');
-      const rows = kept.map((row, at) =>
-        at === bad ? Object.assign(row, { installs: 'NaN' }) : row,
-      );
-      return { ...document, rows, totals: {} };
-    };
-    script(Infinity, lost);
-    const summary = await runNight(scenario, new Date('2026-06-20T02:30:00Z'));
-    expect(summary.failures.map(({ code, window }) => `${code} ${window ?? ''}`)).toEqual([
-      'DATA_SHRUNK 2026-05-28:2026-05-28',
-    ]);
-    expect(await column(scenario, "select row ->> 'day' from ripen.rejected_rows")).toEqual([
-      '2026-05-30',
-    ]);
-  });
-
-  test('with 1 bad row under max_rejects 1 and 2 rows missing is divided: the totals of the other metrics show that some are', async () => {
-    const tolerant = await open({ maxRejects: 1 });
-    script(Infinity, replacedValue(0, 'installs', 'NaN'), limitedRows(14, null));
-    const summary = await runNight(scenario, NOW);
-    const { truth } = await storedAndTrue(scenario, tolerant, DAYS, NOW);
-    // Of each half one row is bad.
-    const rows = { fetched: truth.length, loaded: truth.length - 2, rejected: 2 };
-    expect(summary).toMatchObject({ failures: [], slices: [{ rows }] });
   });
 
   test('with 2 bad rows under max_rejects 1 is held, and what was loaded the night before stays', async () => {

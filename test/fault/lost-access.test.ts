@@ -255,48 +255,6 @@ describe('a slice whose `app_token__in` names both apps', () => {
     },
   );
 
-  test('requests many waiting windows without the app as soon as one was refused with it and answered without it', async () => {
-    const of: Slice = {
-      ...named,
-      datePeriod: { first: { day: day('2026-05-10') }, last: { daysAgo: 1 } },
-    };
-    const world = await openAnswering([of], rowsOf(1), { apps: [KEPT, GONE], maxRows: 4 });
-    expect((await world.night(BEFORE)).failures).toEqual([]);
-    Object.assign(world, { apps: [KEPT], rows: rowsOf(2), refusal: 403, asked: [] });
-    const { config } = world.scenario;
-    const service = { ...config.service, maxConcurrency: 2 };
-    const summary = await world.night(AFTER, { request: everyDay, config: { ...config, service } });
-    expect(summary.failures).toEqual([]);
-    expect(summary.slices[0]?.windows.loaded).toBeGreaterThan(20);
-    const withBoth = world.asked.filter(
-      ({ query: parameters, part }) =>
-        part !== 'whole' && parameters.get('app_token__in')?.includes(GONE),
-    );
-    expect(withBoth.length).toBeLessThanOrEqual(4);
-    const young = ['2026-06-08', '2026-06-09', LATER];
-    expect(onDays(ofApp(await world.cells(of), KEPT), young)).toEqual(
-      onDays(ofApp(world.truth(of), KEPT), young),
-    );
-  });
-
-  test('of which neither is listed, while another app is, and whose report is refused, keeps every row and names both, with exit code 0', async () => {
-    const world = await openLost([named], 403);
-    const before = await world.cells(named);
-    world.apps = ['otherapp1234'];
-    for (const night of [AFTER, NEXT]) {
-      const told = world.warnings().length;
-      const summary = await world.night(night, { request: night === NEXT ? everyDay : {} });
-      expect(summary.failures).toEqual([]);
-      expect(await lastRun(world.scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
-      expect(await world.cells(named)).toEqual(before);
-      const words = world.warnings().slice(told);
-      for (const app of [KEPT, GONE])
-        expect(words.some((text) => text.startsWith('ACCESS_LOST') && text.includes(app))).toBe(
-          true,
-        );
-    }
-  });
-
   test('of which neither is listed before anything was loaded fails with exit code 78', async () => {
     const world = await openAnswering([named], rowsOf(1), { apps: [KEPT, GONE] });
     const other: Slice = { ...daily, name: 'other' };

@@ -11,14 +11,11 @@ import {
   gridOf,
   inBatches,
   openAnswering,
-  type Report,
   type TrueRow,
-  withCells,
 } from '../support/answering.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { noContent, refused } from '../support/odd-answers.ts';
-import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 const metrics = ['installs', 'clicks', 'cost', 'sessions'];
@@ -72,39 +69,12 @@ describe('a day that is too heavy for one request', () => {
     expect(new Set(filters)).toEqual(new Set(['network__in', 'network__not_in']));
   });
 
-  test('is loaded if a metric is zero everywhere, so that a request for it alone would have no rows', async () => {
-    const of = inBatches({ ...daily, metrics: [...metrics, 'ecpi'] }, 44);
-    const zero = gridOf([FIRST], places, of.metrics).map((row) => withCells(row, { ecpi: '0' }));
-    const world = await openShort(of, zero, 3);
-    const omitZeros = (report: Report, { metrics: names }: Asking) => {
-      const filled = report.rows.filter((row) => names.some((name) => Number(row[name]) !== 0));
-      return filled.length === 0 ? { status: 204 } : json({ ...report, rows: filled });
-    };
-    world.rewrite({ day: FIRST }, omitZeros);
-    expect((await world.night(1)).failures).toEqual([]);
-    expect(world.asked.some(({ dimensions }) => dimensions.length === 2)).toBe(true);
-    expect(await world.cells(of)).toEqual(world.truth(of));
-  });
-
   test('fails by name with exit code 75 if no filter leaves room for it', async () => {
     const of = inBatches(daily, 26);
     const world = await openShort(of, rows, 3);
     const { failures } = await world.night(1);
     expect(failures.map(({ code }) => code)).toEqual(['SOURCE_TOO_HEAVY']);
     expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 75 });
-  });
-
-  test('is requested undivided the next night if a metric was added for which its 2 learned parts have no room', async () => {
-    const of = inBatches(daily, 34);
-    const world = await openShort(of, rows, 3);
-    expect((await world.night(1)).failures).toEqual([]);
-    world.maxRows = Infinity;
-    world.asked = [];
-    const wider: Slice = { ...of, metrics: [...metrics, 'reattributions'] };
-    world.rows = gridOf([FIRST, SECOND], places, wider.metrics);
-    expect((await world.night(2, { slices: [wider] })).failures).toEqual([]);
-    expect(new Set(world.asked.map(({ part }) => part))).toEqual(new Set(['undivided']));
-    expect(await world.cells(wider)).toEqual(world.truth(wider));
   });
 });
 
@@ -169,17 +139,5 @@ describe('a filter of 900 apps, which no address holds,', () => {
     expect(await world.cells(listed)).toEqual(world.truth(listed));
     expect(await verdicts(world)).toEqual(['unverifiable']);
     expect(world.warnings()).toContainEqual(textWith('PARTS_NOT_PROVEN'));
-  });
-
-  test('of which an app is lost and refused for a night, while the lists are learned, has its rows again when it is back', async () => {
-    const world = await openShort(listed, rows([FIRST]), 150);
-    expect((await world.night(1)).failures).toEqual([]);
-    const [gone = '', ...others] = apps;
-    Object.assign(world, { rows: rows([FIRST, SECOND]), apps: others, refusal: 403 });
-    expect((await world.night(2)).failures).toEqual([]);
-    expect(world.warnings()).toContainEqual(textWith(gone));
-    world.apps = apps;
-    expect((await world.night(3)).failures).toEqual([]);
-    expect(await world.cells(listed)).toEqual(world.truth(listed));
   });
 });

@@ -9,7 +9,6 @@ import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { passingDeadline, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { swiftClock } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 const DEADLINE_MS = 2500;
@@ -76,20 +75,6 @@ test('a signal while links do not answer ends the run at once, with what was loa
   await expectTruth();
 });
 
-test('links that fail while reports load are a failure of the run, and no window is', async () => {
-  scenario.simulator.script({
-    match: ({ path }) => path.endsWith('/trackers'),
-    times: Infinity,
-    fault: { kind: 'status', status: 503 },
-  });
-  const summary = await runNight(scenario, NIGHTS[0]);
-  expect(new Set(summary.failures.map(({ code }) => code))).toEqual(
-    new Set(['SOURCE_UNAVAILABLE']),
-  );
-  expect(summary.slices[0]?.windows.failed).toBe(0);
-  expect(summary.status).toBe('partial');
-});
-
 test('a disk that fails a load ends the run although links do not answer, and no rejection is left unhandled', async () => {
   await runNight(scenario, NIGHTS[0]);
   hang('/trackers');
@@ -107,20 +92,6 @@ test('a disk that fails a load ends the run although links do not answer, and no
   process.off('unhandledRejection', onUnhandled);
   expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['STORAGE_FAILED']));
   expect(unhandled).toEqual([]);
-});
-
-test('credentials that filters-data refuses end the night once, before anything is loaded', async () => {
-  await runNight(scenario, NIGHTS[0]);
-  const loads = await column(scenario, 'select count(*) from ripen.loads');
-  scenario.simulator.script({
-    match: () => true,
-    times: Infinity,
-    fault: { kind: 'status', status: 401 },
-  });
-  const summary = await runNight(scenario, NIGHTS[1]);
-  expect(summary.failures.map(({ code }) => code)).toEqual(['CREDENTIALS_REFUSED']);
-  expect(await lastRun(scenario)).toMatchObject({ status: 'failed', exit_code: 78 });
-  expect(await column(scenario, 'select count(*) from ripen.loads')).toEqual(loads);
 });
 
 const places = (events: readonly RunEvent[]) => {
@@ -189,46 +160,4 @@ test('a metric whose type changes in the night its rows are loaded gets its new 
   expect(types).not.toEqual(['BIGINT']);
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NIGHTS[1]);
   expect(stored.map((row) => row.replaceAll(/\.0+(?=\D)/g, ''))).toEqual(truth);
-});
-
-test('8 tables get other types while answers of 7 windows are read into them: each window is loaded', async () => {
-  const slices = Array.from({ length: 8 }, (_, at) => ({ ...daily, name: `daily_${at}` }));
-  scenario = { ...scenario, config: { ...scenario.config, slices, links: null } };
-  await runNight(scenario, NIGHTS[0]);
-  makeClicksMoney();
-  // The first answer waits for the catalog; the others are sent once that is stored, and end one after the other.
-  let reports = 0;
-  const isReport = ({ path }: { readonly path: string }): boolean => path.endsWith('/report');
-  for (let at = 1; at <= slices.length; at += 1) {
-    scenario.simulator.script({
-      match: (request) => isReport(request) && reports === slices.length + at - 1,
-      times: 1,
-      fault: { kind: 'drip', bytes: 500, everyMs: 4 * at },
-    });
-  }
-  scenario.simulator.script({
-    match: (request) => isReport(request) && (reports += 1) > 1 && reports <= slices.length,
-    times: slices.length - 1,
-    fault: { kind: 'status', status: 503 },
-  });
-  const swift = swiftClock();
-  let onStored = (): void => {};
-  const stored = new Promise<void>((resolve) => (onStored = resolve));
-  const summary = await runNight(scenario, NIGHTS[1], {
-    clock: {
-      ...swift,
-      async sleep(ms, signal) {
-        await stored;
-        await swift.sleep(ms, signal);
-      },
-    },
-    onEvent: ({ type }) => {
-      if (type === 'catalog_loaded') onStored();
-    },
-  });
-  expect(summary.failures).toEqual([]);
-  const loaded = { planned: 1, loaded: 1, failed: 0 };
-  expect(summary.slices.map(({ windows }) => windows)).toEqual(slices.map(() => loaded));
-  const widened = `select count(*) from ripen.schema_changes where name = 'clicks' and change = 'column widened'`;
-  expect(await column(scenario, widened)).toEqual(['8']);
 });

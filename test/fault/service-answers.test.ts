@@ -362,15 +362,6 @@ describe('many calls at once', () => {
     expect(events).toContainEqual({ type: 'breaker_closed' });
   });
 
-  test('an outage of the reports host does not stop the campaign API on another origin', async () => {
-    await serve(always(json({ data: { items: [{ id: 1 }] } })), {
-      reportsUrl: 'http://127.0.0.1:1',
-    });
-    await askAll(20);
-    const page = await connection.service.partners(connection.signal).next();
-    expect(page.value).toEqual([{ id: '1', displayName: '', supportsCostData: null }]);
-  });
-
   test('a 401 mid-run cancels the queue: of 200 calls only those in flight see it, and later ones fail unsent', async () => {
     const { service } = await serve(
       (_, count) => (count <= 5 ? json(report) : { status: 401, afterMs: 5 }),
@@ -385,33 +376,6 @@ describe('many calls at once', () => {
       'CREDENTIALS_REFUSED',
     ]);
     expect(server.received).toHaveLength(requested);
-  });
-
-  test('20 answers cut by a reset, each twice, of connections that were to be closed, are requested again', async () => {
-    const tries = new Map<string, number>();
-    await serve(
-      ({ query }) => {
-        const name = query.get('countries') ?? '';
-        tries.set(name, (tries.get(name) ?? 0) + 1);
-        if ((tries.get(name) ?? 0) > 2)
-          return json({ ...report, name }, { headers: { connection: 'close' } });
-        return {
-          headers: { ...headers, connection: 'close' },
-          body: whole,
-          cutAfter: 100 + Number(name) * 20,
-        };
-      },
-      { maxConcurrency: 20 },
-    );
-    const names = Array.from({ length: 20 }, (_, index) => String(index));
-    await Promise.all(
-      names.map(async (name) => savePage(connection, join(directory, name), { countries: name })),
-    );
-    for (const name of names)
-      expect(await readFile(join(directory, name), 'utf8')).toBe(
-        JSON.stringify({ ...report, name }),
-      );
-    expect([...tries.values()]).toEqual(names.map(() => 3));
   });
 });
 

@@ -273,17 +273,6 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
     await connection.service.close();
   });
 
-  test('through a proxy that is not there fails after 6 tries as SOURCE_UNAVAILABLE', async () => {
-    await serve();
-    await proxy.close();
-    const through = `could not reach https://${HOST} through the proxy ${new URL(proxy.address).host}: ECONNREFUSED`;
-    expect(await failureFrom(ask())).toMatchObject({
-      code: 'SOURCE_UNAVAILABLE',
-      message: textWith(through),
-      facts: { attempts: 6, because: 'ECONNREFUSED' },
-    });
-  });
-
   test('through a tunnel to a host of another name, or of an unknown authority, is refused at the first try', async () => {
     await serve({ caFile: null });
     const unknown = await failureFrom(ask());

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { asFailure, type FailureCode } from '../../src/errors.ts';
+import { type FailureCode } from '../../src/errors.ts';
 import {
   type Connection,
   failureFrom,
@@ -160,21 +160,6 @@ describe('ad spend', () => {
     });
   });
 
-  test('aborted while it waits to be sent again after 429 is certainly not accepted', async () => {
-    await serve(() => ({ status: 429 }));
-    const controller = new AbortController();
-    Object.assign(connection.clock, {
-      sleep: async (_: number, signal: AbortSignal) => {
-        controller.abort(new Error('SIGTERM'));
-        return Promise.resolve(signal.throwIfAborted());
-      },
-    });
-    await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow(
-      'SIGTERM',
-    );
-    expect(server.received).toHaveLength(1);
-  });
-
   test('aborted on the wire is unknown, aborted before is not sent', async () => {
     await serve(() => 'hang');
     const controller = new AbortController();
@@ -297,30 +282,6 @@ describe('a link', () => {
       Array(4).fill(sent),
     );
   });
-
-  test.each([
-    [503, 'SOURCE_UNAVAILABLE', 'unknown'],
-    [429, 'INTERRUPTED', undefined],
-  ])(
-    'whose update is answered %i and stopped before its next turn: %s',
-    async (status, code, outcome) => {
-      await serve(() => ({ status }));
-      const controller = new AbortController();
-      Object.assign(connection.clock, {
-        sleep: async () => controller.abort(new Error('SIGTERM')),
-      });
-      const change = { costDataEnabled: true };
-      const updating = connection.service.updateLink(
-        '4zb92bmajmrd',
-        'abc123',
-        change,
-        controller.signal,
-      );
-      const failure = asFailure(await updating.catch((error: unknown) => error), controller.signal);
-      expect([failure.code, failure.facts['outcome']]).toEqual([code, outcome]);
-      expect(server.received).toHaveLength(1);
-    },
-  );
 
   test('under a token that would leave its path, or with a partner id that is no integer, is refused unsent', async () => {
     await serve(() => created);

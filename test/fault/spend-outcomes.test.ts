@@ -190,33 +190,6 @@ describe('what stops everything', () => {
     expect(received().toSorted()).toEqual(all);
   });
 
-  test('303 to a line: it is unknown, at most the lines in hand are tried, and the exit is 78', async () => {
-    const file = await fileOf(ids(60));
-    reply = () => ({ status: 303, headers: { location: '/thanks' } });
-    const summary = await send(file);
-    expect(summary.unknown).toBe(received().length);
-    expect(summary.unknown).toBeLessThanOrEqual(8);
-    expect(codes(summary)).toEqual(['SOURCE_REDIRECTED', 'SPEND_UNKNOWN']);
-    expect(
-      exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message))),
-    ).toBe(78);
-    expect(new Set((await fixture.ledger()).map(({ outcome }) => outcome))).toEqual(
-      new Set(['unknown']),
-    );
-  });
-
-  test('no connection: nothing was sent, so nothing is unknown and all is sent later', async () => {
-    const file = await fileOf(ids(5));
-    await reconnect('http://127.0.0.1:9');
-    const summary = await send(file);
-    expect(summary).toMatchObject({ sent: 0, unknown: 0, to_send: 5 });
-    expect(codes(summary)).toEqual(['SOURCE_UNAVAILABLE']);
-    expect(fixture.events.filter(({ type }) => type === 'spend_settled')).toEqual([]);
-    expect(await fixture.ledger()).toEqual([]);
-    await reconnect();
-    expect(await send(file)).toMatchObject({ accepted: 5, failures: [] });
-  });
-
   test('a disk that is full once a line was sent: it is counted as unknown, as the next run will find it', async () => {
     const file = await fileOf(ids(1));
     let isFull = false;
@@ -252,20 +225,6 @@ describe('what stops everything', () => {
       already_accepted: summary.accepted,
     });
     expect(received().toSorted()).toEqual(all);
-  });
-});
-
-test.each([
-  ['cut in an emoji', JSON.stringify({ message: `${'x'.repeat(498)}😀 tail` })],
-  ['with half an emoji as an escape', String.raw`{"message":"bad tag \ud83d"}`],
-])('a rejection in words %s is recorded beside the accepted lines', async (_, body) => {
-  reply = (_request, costId) =>
-    costId === 'sender-000003' ? { status: 400, body } : { status: 200 };
-  expect(await send(await fileOf(ids(20)))).toMatchObject({
-    sent: 20,
-    accepted: 19,
-    refused: 1,
-    unknown: 0,
   });
 });
 

@@ -110,21 +110,6 @@ test('a month is never cut: one that is too heavy for days is not asked for in p
   );
 });
 
-test('no report that was answered is asked for again while its day is divided further, and each is counted', async () => {
-  scenario = await openScenario([wide]);
-  tooHeavy(15);
-  const summary = await scenario.night(NOW);
-  const requested = askedReports(scenario);
-  const answered = requested
-    .filter(({ status }) => status !== 504)
-    .map(({ query }) => query.toString());
-  const parts = (await column(scenario, 'select requests from ripen.loads')).map(Number);
-  expect(Math.min(...parts)).toBeGreaterThan(8);
-  expect(answered.length).toBe(parts.reduce((sum, count) => sum + count, 0));
-  expect(new Set(answered).size).toBe(answered.length);
-  expect(summary.slices[0]?.requests).toBe(requested.length);
-});
-
 test("a slice's own filters on the dividing dimension keep their meaning in every part", async () => {
   const filtered = slice({
     ...wide,
@@ -218,50 +203,3 @@ test.each([
     expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
   },
 );
-
-test('2 heavy days of nothing but a ratio by network fail with the way out, and load once installs are added or under warn', async () => {
-  const ratio = slice({ ...given, dimensions: ['day', 'network'], metrics: ['ecpi'] });
-  await openHeavy(ratio, { maxRows: 3 });
-  const { failures } = await runNight(scenario, NOW);
-  expect(failures.map(({ code }) => code)).toEqual(['SOURCE_TOO_HEAVY', 'SOURCE_TOO_HEAVY']);
-  for (const { message, hint } of failures) {
-    expect(message).toEqual(textWith('could not be compared with the whole'));
-    expect(hint).toEqual(textWith('a metric that adds up, such as installs'));
-  }
-  const withSum = slice({ ...ratio, metrics: ['ecpi', 'installs'] });
-  expect((await runNight(scenario, NOW, { slices: [withSum] })).failures).toEqual([]);
-  const loose = slice({ ...ratio, name: 'loose', completeness: 'warn' });
-  expect((await runNight(scenario, NOW, { slices: [loose] })).failures).toEqual([]);
-  expect(await column(scenario, 'select count(*) > 6 from loose')).toEqual(['true']);
-});
-
-test('days that are divided more than once keep what was answered of them, whatever else lands meanwhile', async () => {
-  const large = slice({
-    name: 'large',
-    dimensions: ['day', 'network', 'country_code'],
-    metrics: ['installs', 'cost'],
-  });
-  const declared = {
-    ...large,
-    datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } },
-  } as const;
-  const world = { apps: 1, partners: 4, links: 20, rowsPerDay: 100, quirks: { cap: 20 } } as const;
-  scenario = await openScenario([declared], { simulator: { world } });
-  for (const everyMs of [1, 31]) {
-    let count = 0;
-    const isOwn = everyMs === 1 ? 0 : 1;
-    const match = (request: Parameters<ReturnType<typeof reports>>[0]): boolean => {
-      if (!reports()(request)) return false;
-      count += 1;
-      return count % 2 === isOwn;
-    };
-    scenario.simulator.script({
-      match,
-      times: Infinity,
-      fault: { kind: 'drip', bytes: 500, everyMs },
-    });
-  }
-  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
-  const { stored, truth } = await storedAndTrue(scenario, declared, '2026-05-22:2026-05-31', NOW);
-  expect(stored).toEqual(truth);
-});

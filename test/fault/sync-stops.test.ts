@@ -189,32 +189,6 @@ test('22 windows of history are asked for from the newest to the oldest, and the
   expect(requested.at(-1)).toBe('2026-01-11:2026-01-17');
 });
 
-test('a date period of days or months that ends on 31 December asks for no day after the as-of day', async () => {
-  const future = (grain: string) =>
-    slice({
-      ...given,
-      name: grain,
-      dimensions: [grain, 'os_name'],
-      datePeriod: { first: { day: day('2026-05-25') }, last: { day: day('2026-12-31') } },
-    });
-  scenario = await openScenario([future('day'), future('month')], {
-    simulator: { world },
-  });
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  expect(new Set(askedReports(scenario).map(({ period }) => period))).toEqual(
-    new Set([
-      '2026-05-26:2026-06-01',
-      '2026-05-25:2026-05-25',
-      '2026-06-01:2026-06-01',
-      '2026-05-25:2026-05-31',
-    ]),
-  );
-  const later = "select count(*) from ripen.periods where requested_end > '2026-06-02'";
-  expect(await column(scenario, later)).toEqual(['0']);
-  const newest = 'select arg_max(state, start_day) from ripen.periods group by slice';
-  expect(await column(scenario, newest)).toEqual(['open', 'open']);
-});
-
 test('365 days of few rows, requested one after the other, take 5 requests, newest first: the first answer says how many days fit one', async () => {
   const year = slice({ ...given, name: 'year', datePeriod: since('2025-06-01') });
   scenario = await openScenario([year], { simulator: { world: smallWorld }, service });
@@ -227,17 +201,4 @@ test('365 days of few rows, requested one after the other, take 5 requests, newe
   expect(periods.map(daysOf)).toEqual([7, 92, 92, 92, 82]);
   expect(periods).toEqual(periods.toSorted().toReversed());
   expect(await column(scenario, 'select count(distinct day) from year')).toEqual(['365']);
-});
-
-test('a deadline that passes after the last window was loaded is no failure', async () => {
-  const last = { ...daily, datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } } };
-  scenario = await openScenario([last], { simulator: { world } });
-  const deadline = passingDeadline(2500);
-  const summary = await runNight(scenario, NOW, {
-    request: { deadlineMs: 2500 },
-    onEvent: ({ type }) => {
-      if (type === 'window_loaded') setImmediate(() => deadline.abort());
-    },
-  });
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
 });

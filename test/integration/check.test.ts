@@ -8,7 +8,6 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { catalogFilters } from '../../src/model/catalog.ts';
-import { cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { warehouseFindings } from '../../src/report/check/warehouse.ts';
 import { checkingAt } from '../support/checking.ts';
@@ -98,13 +97,6 @@ const SLICES = `slices:
     date_period: yesterday
 `;
 
-/** The same with mistakes of its own. */
-const BROKEN = SLICES.replace('02-28', '02-30')
-  .replace('gte: 5', 'gte: many')
-  .replace('refresh', 'refesh')
-  .replace('other', 'daily')
-  .replace('[clicsk, installs]', '[clicsk, installs, installs]');
-
 describe('in one round', () => {
   test('what works is said beside what was not tried', async () => {
     const sound =
@@ -133,25 +125,6 @@ describe('in one round', () => {
     );
     expect(code).toBe(78);
     expect(files).toEqual(['ripen.yaml']);
-  });
-
-  test('6 mistakes of a configuration are told at once, each at its place, and nothing is requested', async () => {
-    const server = await startScriptedServer(working);
-    const service = serviceAt(server.origin).replace('token: marked-token', 'tokn: marked-token');
-    const { code, found } = await run(`${service}${BROKEN}`);
-    expect(server.received).toEqual([]);
-    expect(code).toBe(78);
-    expect(
-      found.filter(({ code: told }) => told !== null).map(({ setting, place }) => [setting, place]),
-    ).toEqual([
-      ['service.tokn', expect.stringMatching(/^ripen\.yaml:1:\d+$/)],
-      ['slices[0].date_period', 'ripen.yaml:7:18'],
-      ['slices[0].filters.clicks__gte', 'ripen.yaml:8:49'],
-      ['slices[0].refesh', 'ripen.yaml:9:5'],
-      ['slices[1].name', 'ripen.yaml:11:11'],
-      ['slices[1].metrics[2]', 'ripen.yaml:13:33'],
-    ]);
-    expect(JSON.stringify(found)).not.toContain('marked-token');
   });
 
   test('a refused token is one error, whose remedy names the line of the token as that of a run does', async () => {
@@ -206,21 +179,6 @@ describe.concurrent('a service that is not there', () => {
     },
     25_000,
   );
-});
-
-test('metrics added to a cube will be requested for its 5 periods, however many requests they take', async () => {
-  const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
-  const cubeOf = (...ages: string[]): Slice => {
-    const cube = cubeMetrics({ all_revenue_total: ages, retained_users: ages });
-    return slice({ ...daily, cube, metrics: cube.map(({ metric }) => metric), maxUrlBytes: 500 });
-  };
-  const scenario = await openScenario([cubeOf('d0')], { simulator: { world: smallWorld } });
-  await scenario.night(NOW);
-  const change = { ...scenario.config, slices: [cubeOf('d0', 'd1', 'd2', 'd3')] };
-  const found = (await warehouseFindings(change, checkingAt(NOW))).find(
-    ({ severity }) => severity === 'note',
-  );
-  expect(found?.message).toMatch(/: 5 periods with about [\d,]+ rows will be requested again$/);
 });
 
 test('what the warehouse keeps unasked, and what a change will cost, is told with its periods and rows', async () => {

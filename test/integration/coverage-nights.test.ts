@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { status, type SliceStatus } from '../../src/index.ts';
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
-import { daysOf, reports, runNight } from '../support/night.ts';
+import { runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -79,43 +79,6 @@ test('of 6 nights over 78 days, with pauses of up to 24 nights, no day is missin
     `select count(*) from ripening_final where day <= '${settled}' and cohort_size_d60 is null`,
   );
   expect(unknown).toBe('0');
-});
-
-test('a hole of 16 days behind yesterday is counted as missing, and filled by the next night; what is due next is said, and not in the past', async () => {
-  const plain = slice({ ...given, name: 'plain', metrics: ['installs'] });
-  scenario = await openScenario([plain], { simulator: { world } });
-  await runNight(scenario, FIRST);
-  // Every window but yesterday's is too heavy, down to one day, which is refused.
-  const isYesterday = (period: string): boolean => period === '2026-01-26:2026-01-26';
-  const restore = [
-    scenario.simulator.script({
-      match: reports({ date_period: (period) => daysOf(period) > 1 }),
-      times: Infinity,
-      fault: { kind: 'status', status: 504 },
-    }),
-    scenario.simulator.script({
-      match: reports({ date_period: (period) => daysOf(period) === 1 && !isYesterday(period) }),
-      times: Infinity,
-      fault: { kind: 'status', status: 400 },
-    }),
-  ];
-  const now = after(17);
-  expect((await runNight(scenario, now)).failures.length).toBeGreaterThan(15);
-  for (const each of restore) each();
-  expect((await statusOf(plain, now))?.periods).toMatchObject({
-    expected: 24,
-    loaded: 8,
-    missing: 16,
-  });
-
-  const next = after(18);
-  const filled = await runNight(scenario, next);
-  expect(filled.slices[0]?.periods).toMatchObject({ missing: 16, new: 1 });
-  const found = await statusOf(plain, next);
-  expect(found?.periods).toMatchObject({ expected: 25, loaded: 25, missing: 0 });
-  expect(Date.parse(found?.next_refresh_at ?? '')).toBeGreaterThan(next.getTime());
-  const { stored, truth } = await storedAndTrue(scenario, plain, '2026-01-03:2026-01-27', next);
-  expect(stored.length).toBe(truth.length);
 });
 
 test.each([

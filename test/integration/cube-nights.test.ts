@@ -141,60 +141,6 @@ test('a metric that is added is loaded for every period, one that is removed lea
   ]);
 });
 
-test('after the densest metrics of an age are removed, the rest of that age is loaded each night like any other', async () => {
-  const dense = cubeOf(
-    { cohort_size: ['d7'], retained_users: ['d7'], paying_users: ['d7'] },
-    recent,
-  );
-  scenario = await openScenario([dense], { simulator });
-  await runNight(scenario, nightAt(1));
-  const sparse = cubeOf({ paying_users: ['d7'] }, recent);
-  for (const night of [2, 3]) {
-    const { failures, slices } = await runNight(scenario, nightAt(night), { slices: [sparse] });
-    expect([failures, slices[0]?.windows.failed]).toEqual([[], 0]);
-  }
-  const stored = `select sum(rows) - (select count_if("value" <> 0) from curve) as others from ripen.periods`;
-  expect(await column(scenario, stored)).toEqual(['0']);
-});
-
-test('a metric that is removed while a changed meaning is being built leaves no row in the table that is swapped in', async () => {
-  const [base, ios] = [
-    { retained_users: ['d0', 'd7'] },
-    { ...recent, parameters: { os_name__in: 'ios' } },
-  ];
-  scenario = await openScenario([cubeOf(base, recent)], { simulator });
-  await runNight(scenario, nightAt(1));
-  const match = reports({ date_period: holds('2026-05-21') });
-  const restore = scenario.simulator.script({
-    match,
-    times: Infinity,
-    fault: { kind: 'status', status: 400 },
-  });
-  await runNight(scenario, nightAt(2), { slices: [cubeOf({ ...base, cohort_size: ['d7'] }, ios)] });
-  restore();
-  const metrics = 'select distinct metric from ripen_internal.building_curve order by 1';
-  expect(await column(scenario, metrics)).toEqual([
-    'cohort_size_d7',
-    'retained_users_d0',
-    'retained_users_d7',
-  ]);
-  expect((await runNight(scenario, nightAt(3), { slices: [cubeOf(base, ios)] })).failures).toEqual(
-    [],
-  );
-  const live = await column(scenario, 'select distinct metric from curve order by 1');
-  expect(live).toEqual(['retained_users_d0', 'retained_users_d7']);
-});
-
-test('a key written with {age} at its end is the same cohort as one without, before and after it is written so', async () => {
-  const keyed = (key: string): Slice => cubeOf({ [key]: ['d0', 'd1'] }, recent);
-  scenario = await openScenario([], { simulator });
-  await runNight(scenario, nightAt(1), { slices: [keyed('all_revenue_total')] });
-  await runNight(scenario, nightAt(2), { slices: [keyed('all_revenue_total_{age}')] });
-  expect(await column(scenario, 'select distinct cohort from curve')).toEqual([
-    'all_revenue_total',
-  ]);
-});
-
 test('a batch of metrics that the service refuses fails alone: the other metrics of the same days are loaded, and it is due the next night', async () => {
   const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { maxUrlBytes: 1000 });
   scenario = await openScenario([small], { simulator });
@@ -280,21 +226,6 @@ test('under `mature`, a curve is final only once all days of its month are: May 
   expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, false]));
   expect((await runNight(scenario, nightAt(16))).failures).toEqual([]);
   expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, age < 30]));
-});
-
-test('the status of a cube whose table still has another date dimension, or wide form, shows no curve', async () => {
-  const byDay = cubeOf({ all_revenue_total: ['d0', 'd7'] }, recent);
-  const byWeek = { ...byDay, dimensions: ['week', 'app_token'], grain: 'week' } as const;
-  const { cube: _cube, ...wideByDay } = byDay;
-  for (const [stored, stated] of [
-    [byDay, byWeek],
-    [wideByDay, byDay],
-  ] as const) {
-    scenario = await openScenario([stored], { simulator });
-    await runNight(scenario, nightAt(1));
-    const report = await status({ ...scenario.config, slices: [stated] }, { asOf: nightAt(1) });
-    expect(report.slices).toMatchObject([{ name: 'curve', curves: [] }]);
-  }
 });
 
 test('a replay into an empty warehouse brings back every cell of the archived nights, each from its newest answer', async () => {

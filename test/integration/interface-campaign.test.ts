@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import type { Link, Partner } from '../../src/model/link.ts';
 import {
   type Connection,
-  failureFrom,
   json,
   markedToken,
   type Reply,
@@ -198,52 +197,3 @@ test('of 30 lists asked for at once no more are in flight than the limit of the 
   expect(server.peak()).toBeLessThanOrEqual(4);
   expect(server.peak()).toBeGreaterThan(1);
 });
-
-/** The interface shows no status of the campaign API. Status, failure, calls of a list or an update, and of a creation. */
-const statuses = [
-  [202, 'SOURCE_UNAVAILABLE', 6],
-  [400, 'SOURCE_REFUSED', 1],
-  [401, 'CREDENTIALS_REFUSED', 1],
-  [403, 'ACCESS_FORBIDDEN', 1],
-  [404, 'SOURCE_MISSING', 1],
-  [409, 'SOURCE_REFUSED', 1],
-  [422, 'SOURCE_REFUSED', 1],
-  [429, 'SOURCE_OVERLOADED', 12],
-  [500, 'SOURCE_UNAVAILABLE', 6],
-  [504, 'SOURCE_TOO_HEAVY', 3],
-] as const;
-
-test.each(statuses)(
-  '%i of the campaign API is %s after %i calls of a list or an update, and a creation that may have been carried out is not repeated',
-  async (status, code, calls) => {
-    const answering = (): Promise<void> => serve(() => ({ status, body: '{"error":"said so"}' }));
-    await answering();
-    const listing = await failureFrom(partners());
-    expect([listing.code, listing.facts['status'], server.received.length]).toEqual([
-      code,
-      status,
-      calls,
-    ]);
-    expect(listing.message).toContain('said so');
-
-    await answering();
-    const { service, signal } = connection;
-    const update = await failureFrom(
-      service.updateLink(APP, 'abc123', { costDataEnabled: true }, signal),
-    );
-    expect([update.code, server.received.length]).toEqual([code, calls]);
-
-    await answering();
-    const creation = await failureFrom(
-      connection.service.createLink(APP, 'N', null, connection.signal),
-    );
-    // Only what may have been carried out is of unknown outcome.
-    const isUnknown = status < 400 || status >= 500;
-    expect(creation.code).toBe(isUnknown ? 'SOURCE_UNAVAILABLE' : code);
-    const creations = status === 429 ? calls : 1;
-    expect([creation.facts['outcome'] === 'unknown', server.received.length]).toEqual([
-      isUnknown,
-      creations,
-    ]);
-  },
-);

@@ -63,16 +63,6 @@ test('links create run 2 times creates 1 link and shows it; an archived one of t
   expect([named().length, requested.counts.create_link]).toEqual([2, 1]);
 });
 
-test('links create prints a table without control characters, also while a run holds the warehouse', async () => {
-  const { shell, app } = await opened();
-  const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
-  const held = await openWarehouse(scenario.config.warehouse, request);
-  await ran(shell, 'create', '--app', app, '--name', 'Held');
-  await held.close();
-  expect(shell.printed.at(-1)).toMatch(/^field {2,}value\ntoken {2,}\S+\nname {2,}Held\n/);
-  expect(shell.printed.at(-1)).toMatch(/The warehouse has it after the next crawl of the app\.$/);
-});
-
 test('links list and partners print JSON under the names the service has for fields, ids as text', async () => {
   const { shell, app } = await opened();
   const { links, world } = scenario.simulator;

@@ -209,26 +209,6 @@ function listing(pages: readonly (readonly Partner[])[]): Service {
   };
 }
 
-test('120 partners over 3 pages are stored as listed; the same list again makes no new version', async () => {
-  scene = await openLinksScene({ world: { partners: 120 } });
-  await refreshPartners(scene.run(firstNight));
-  expect(scene.events).toContainEqual({ type: 'partners_loaded', rows: 120 });
-  const listed = scene.simulator.world.partners
-    .map((partner) => ({
-      partner_id: String(partner.id),
-      display_name: partner.display_name,
-      supports_cost_data: partner.supports_cost_data,
-      is_listed: true,
-    }))
-    .toSorted((one, other) => (one.partner_id < other.partner_id ? -1 : 1));
-  expect(await current()).toEqual(listed);
-  const once = await history();
-  expect(once).toHaveLength(120);
-  await refreshPartners(scene.run(firstNight));
-  await refreshPartners(scene.run(secondNight));
-  expect(await history()).toEqual(once);
-});
-
 /** The whole of a night: the service's list, then what rows carry. */
 async function refreshed(asOf: string, service: Service): Promise<void> {
   await refreshPartners({ ...scene.run(asOf), service });
@@ -284,19 +264,4 @@ test('a renamed partner gets a second version, one that is listed no more stays 
     ['3', first, second],
     ['3', second, null],
   ]);
-});
-
-test('a failed second page leaves the partners as they were', async () => {
-  scene = await openLinksScene({ world: { partners: 60 } });
-  await refreshPartners(scene.run(firstNight));
-  const before = await history();
-  scene.simulator.script({
-    match: ({ query }) => query.has('after'),
-    times: 1,
-    fault: { kind: 'status', status: 400 },
-  });
-  await expect(refreshPartners(scene.run(secondNight))).rejects.toMatchObject({
-    code: 'SOURCE_REFUSED',
-  });
-  expect(await history()).toEqual(before);
 });

@@ -98,22 +98,3 @@ test('under every: 7d an app is crawled the night its rows name a new link, no o
     statusText(report, null, { details: false, maturation: false, backtest: false }),
   ).toContain('links of 3 apps last crawled 2026-06-03 02:30 UTC, the first (');
 });
-
-test('a crawl that fails in the night a new link is named is made up by the next night', async () => {
-  const { simulator } = scenario;
-  const link = newcomer(scenario);
-  simulator.links.remove(link.token);
-  await scenario.night(night(2), weekly);
-  const { token } = simulator.links.add(link.appToken, link.parentToken, { name: link.label });
-  simulator.script({
-    match: ({ path }) => path.includes(link.appToken),
-    times: 1,
-    fault: { kind: 'status', status: 400 },
-  });
-  const failed = await scenario.night(night(3), weekly);
-  expect(failed.failures.map(({ code }) => code)).toEqual(['SOURCE_REFUSED']);
-  expect((await scenario.night(night(4), weekly)).failures).toEqual([]);
-  expect(
-    await query(scenario, `select token from main.links where token = '${token}'`),
-  ).toHaveLength(1);
-});

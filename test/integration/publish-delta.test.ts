@@ -69,21 +69,6 @@ test('every table holds every row of the warehouse, and the catalog the same', a
   }
 });
 
-test('a projected view shows what is known of a period now, even if nothing was loaded', async () => {
-  const view = 'network_daily_projected';
-  await sample.warehouse.alter(`create view main.${view} as
-    select period as day, metric, basis from ripen_internal.maturing where slice = 'network_daily'`);
-  await sample.publish([target()]);
-  const before = await readDelta(at(view));
-  await sample.warehouse.run(
-    `update ripen.periods set state = 'open' where start_day = '2026-01-07'`,
-  );
-  await sample.publish([target()]);
-  const after = await readDelta(at(view));
-  expect(after).toEqual(sortedRows(await rowsOf(sample.warehouse, `select * from ${view}`)));
-  expect(after).not.toEqual(before);
-});
-
 test('a night of one restated day of 14, and one that came again unchanged, writes one file of the slice', async () => {
   await sample.publish([target()]);
   await restate(sample.warehouse, '2026-01-07', 5);
@@ -211,19 +196,4 @@ test('a table whose name engines refuse is mapped from the night on that says so
   expect(await readDelta(at())).toEqual(await held());
   expect(await readDelta(at(), plain.version)).toEqual(plain.rows);
   expect((await readLog(at('apps'))).configuration).not.toHaveProperty('delta.columnMapping.mode');
-});
-
-test('a table that once had hours declares column mapping beside them from the night on that maps its names', async () => {
-  await sample.warehouse.alter('alter table main.network_daily add column hour TIMESTAMP');
-  await sample.warehouse.run('update main.network_daily set hour = day');
-  await sample.publish([target()]);
-  await sample.warehouse.alter('alter table main.network_daily drop column hour');
-  await sample.warehouse.alter(`alter table main.network_daily add column "${ODD}" DECIMAL(18,6)`);
-  await sample.publish([{ ...target(), columnMapping: true }]);
-  const { protocol } = await readLog(at());
-  expect(protocol).toMatchObject({
-    minReaderVersion: 3,
-    readerFeatures: ['timestampNtz', 'columnMapping'],
-  });
-  expect(await readDelta(at())).toEqual(await held());
 });

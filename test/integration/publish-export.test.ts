@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
-import { gunzipSync } from 'node:zlib';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
@@ -136,16 +135,6 @@ describe('a CSV', () => {
       '2026-01-01,"","",-1,-0.500000,,-1.5,{},',
     );
   });
-
-  test.each(['csv', 'ndjson'] as const)(
-    'of rows.%s.gz unpacks to the bytes of the plain file',
-    async (format) => {
-      await exportTo(`rows.${format}`);
-      await exportTo(`rows.${format}.gz`);
-      const plain = await readFile(sample.path(`rows.${format}`));
-      expect(gunzipSync(await readFile(sample.path(`rows.${format}.gz`))).equals(plain)).toBe(true);
-    },
-  );
 });
 
 describe('exporting refuses', () => {

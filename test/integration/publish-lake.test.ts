@@ -6,7 +6,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { lakesDdl } from '../support/lake-ddl.ts';
-import { empty } from '../support/ledger-fixtures.ts';
 import { storeRows } from '../support/ledger-rows.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -121,18 +120,6 @@ describe('a lake', () => {
 });
 
 describe('the next publish', () => {
-  test('removes the file of a week restated to nothing', async () => {
-    await publishLake();
-    await empty(sample.warehouse, '2026-01-12');
-    expect(await publishLake()).toBe(1);
-    expect(parquetIn(join(root, 'network_daily'))).toEqual(
-      WEEKS.slice(0, 2).map((monday) => `${monday}.parquet`),
-    );
-    expect((await readManifest()).files.map(({ path }) => path)).not.toContain(
-      weekFile('2026-01-12'),
-    );
-  });
-
   test('reads the rows of a table that the ledger does not account for', async () => {
     await publishLake();
     await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { publish } from '../../src/publish/publish.ts';
 import { sortedRows } from '../support/delta-reader.ts';
-import { changeRows, empty, reload } from '../support/ledger-fixtures.ts';
+import { changeRows } from '../support/ledger-fixtures.ts';
 import { textWith } from '../support/matching.ts';
 import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
@@ -106,27 +106,6 @@ test.each([
 );
 
 describe('the next publish', () => {
-  test('puts and removes nothing when nothing changed, nor after a reload that brought the same rows', async () => {
-    await publishLake();
-    expect(await writesOf(publishLake)).toEqual([]);
-    await reload(sample.warehouse, '2026-01-02');
-    expect(await writesOf(publishLake)).toEqual([]);
-  });
-
-  test('removes the key of a week restated to nothing before it puts another, and the manifest last', async () => {
-    await publishLake();
-    await empty(sample.warehouse, '2026-01-12');
-    await changeRows(sample.warehouse, 'installs = installs + 1', `day = DATE '2026-01-06'`);
-    const done = await writesOf(publishLake);
-    expect(done).toEqual([
-      'DELETE network_daily/2026-01-12.parquet',
-      'PUT network_daily/2026-01-05.parquet',
-      'PUT ripen_finality/2026.parquet',
-      'PUT _manifest.json',
-    ]);
-    await expectComplete();
-  });
-
   test('makes a deleted key and keys with other content of the same or another size again, and says so', async () => {
     await publishLake();
     const same = 'x'.repeat((await store.objects()).get(weekKey('2026-01-05'))?.length ?? 0);

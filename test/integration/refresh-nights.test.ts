@@ -86,16 +86,6 @@ test('a second sync at the same instant requests nothing, changes nothing, makes
   expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
 });
 
-test('partners and links that are turned on are loaded by a second sync of the same instant, and not by a third', async () => {
-  scenario = await openScenario([daily], { simulator });
-  await runNight(scenario, FIRST);
-  const change = { partners: true, links: { apps: 'all', maxLevel: 1, everyMs: 0 } } as const;
-  const second = await scenario.night(FIRST, change);
-  expect(second.partners.rows).toBeGreaterThan(0);
-  expect(second.links.rows).toBeGreaterThan(0);
-  expect((await scenario.night(FIRST, change)).service.requests).toBe(0);
-});
-
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {
   scenario = await openScenario([daily], { simulator });
   const snapshot = (): Promise<Record<string, unknown>[]> =>
@@ -179,30 +169,6 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   ]);
   const third = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);
   expect(third.stored).toEqual(third.truth);
-});
-
-test('a slice without a date dimension is restated when its totals move, but not when its date period grows from 5 days to 10', async () => {
-  const over = (last: string) =>
-    slice({
-      name: 'whole',
-      dimensions: ['os_name'],
-      metrics: ['installs'],
-      refresh: 'nightly',
-      datePeriod: { first: { day: day('2026-05-01') }, last: { day: day(last) } },
-    });
-  scenario = await openScenario([over('2026-05-05')], { simulator });
-  const restated: (number | undefined)[] = [];
-  for (const night of [6, 7, 20]) {
-    const summary = await runNight(scenario, new Date(Date.UTC(2026, 4, night, 2, 30)));
-    restated.push(summary.slices[0]?.restated_periods);
-  }
-  const grown = await runNight(scenario, new Date('2026-05-22T02:30:00Z'), {
-    slices: [over('2026-05-10')],
-  });
-  expect([...restated, grown.slices[0]?.restated_periods]).toEqual([0, 1, 1, 0]);
-  expect(
-    scenario.events.flatMap((event) => (event.type === 'warning' ? [event.code] : [])),
-  ).toEqual([]);
 });
 
 const DAY_MS = 86_400_000;
@@ -328,21 +294,6 @@ test('a service with Sunday weeks is refused by default: nothing is loaded, and 
   expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
   expect(await column(scenario, 'select count(*) from weekly')).toEqual(['0']);
   expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['0']);
-});
-
-test('a service with saturday weeks loads equal to the truth under that week_starts_on', async () => {
-  const datePeriod = { first: { daysAgo: 39 }, last: { daysAgo: 1 } };
-  const aligned = { ...weekly, weekStartsOn: 6, datePeriod } as const;
-  scenario = await openScenario([aligned], {
-    simulator: { world: { ...smallWorld, weekStartsOn: 6 } },
-  });
-  expect(await runNight(scenario, WEDNESDAY)).toMatchObject({ failures: [] });
-  const days = '2026-04-25:2026-06-02';
-  const { stored, truth } = await storedAndTrue(scenario, aligned, days, WEDNESDAY);
-  expect(stored).toEqual(truth);
-  expect(await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods')).toEqual(
-    ['6'],
-  );
 });
 
 const rowsHash = (): Promise<string[]> =>

@@ -1,6 +1,5 @@
 /** `retain`: the one setting that lets go of periods. */
 
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -79,15 +78,6 @@ test('periods leave the warehouse and every copy in the same run', async () => {
   const kept = ['2026-06-03', '2026-06-04', '2026-06-05'];
   expect(await days()).toEqual(kept);
   expect(await copies()).toEqual([kept, kept, kept]);
-});
-
-test('a replay that loads nothing leaves the periods, as it publishes nothing either', async () => {
-  scenario = await openScenario([daily], { simulator: world });
-  await runNight(scenario, new Date('2026-06-05T02:30:00Z'));
-  const slices = [{ ...daily, retainDays: 1 }];
-  mkdirSync(`${scenario.config.warehouse}.archive`);
-  await replayInto(scenario, { slices }, { asOf: new Date('2026-06-05T02:30:00Z') });
-  expect(await days()).toHaveLength(4);
 });
 
 test('a backfill covers only days that have begun and that are kept, says which, and is refused where there is none', async () => {

@@ -93,14 +93,6 @@ describe('a report', () => {
     });
   });
 
-  test('without compression is saved as it came and overwrites what lay there', async () => {
-    await serve((_, count) => json({ rows: count === 1 ? [1, 2, 3] : [] }));
-    await savePage(connection, saveAs);
-    const saved = await savePage(connection, saveAs);
-    expect(saved).toMatchObject({ encoding: 'identity', bytes: 11, plainBytes: 11 });
-    expect(readFileSync(saveAs, 'utf8')).toBe('{"rows":[]}');
-  });
-
   test('that is empty (204) is null', async () => {
     await serve(() => ({ status: 204 }));
     expect(await savePage(connection, saveAs)).toBeNull();
@@ -146,17 +138,6 @@ describe('filters-data', () => {
       });
     },
   );
-
-  test('takes ids of any scalar type as text, keeps unknown fields as JSON and drops items without an id', async () => {
-    const body =
-      '{"apps":[{"id":9007199254740993,"currency":"EUR","platforms":["ios"],"store":9007199254740993},{"id":true,"name":null},{"name":"nameless"}],"more":5}';
-    await serve(() => json({}, { body }));
-    const items = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(items.map(({ id, attributes }) => [id, attributes])).toEqual([
-      ['9007199254740993', '{"currency":"EUR","platforms":["ios"],"store":"9007199254740993"}'],
-      ['true', null],
-    ]);
-  });
 
   test.each([
     ['an error object', '{"error":"catalog is being built"}', 'an error: catalog is being built'],

@@ -15,7 +15,7 @@ import {
 import { verdicts, type PeriodRecord } from '../../src/model/ledger.ts';
 import { dueReason, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
 import { finalAt, isFinal } from '../support/finality.ts';
-import { ageOf, endOf, type Period } from '../../src/model/period.ts';
+import { endOf, type Period } from '../../src/model/period.ts';
 import type { Refresh, Slice } from '../../src/model/slice.ts';
 import type { DueReason } from '../../src/model/window.ts';
 import { property } from '../support/property.ts';
@@ -209,16 +209,4 @@ test(
     );
     expect(having.map((metric) => finalAt(period, metric, slice))).toEqual(expected);
   }),
-);
-
-test(
-  'a period is 1 day old when it is over, and a day older every 24 hours',
-  property(
-    [periods, offsets, fc.nat(800), fc.nat(MS_PER_DAY - 1)],
-    {},
-    (period, offset, days, ms) => {
-      const at = new Date(endOf(period, offset).getTime() + days * MS_PER_DAY + ms);
-      expect(ageOf(period, at, offset)).toBe(days + 1);
-    },
-  ),
 );

@@ -8,7 +8,6 @@ import {
   type Part,
   partFilters,
   partId,
-  splitByPeriods,
   type Window,
 } from '../../src/model/window.ts';
 import { splitParts } from '../../src/plan/split.ts';
@@ -139,28 +138,6 @@ test(
         }).length > 1,
     );
     expect(divideOne(window, 0, known) !== null).toBe(sendable);
-  }),
-);
-
-test(
-  'no part carries an empty value, a comma or a blank at an end, which a list cannot say',
-  property([knownValues, ownFilters, choices], {}, (known, own, picks) => {
-    const divided = divide(windowWith(own), known, picks);
-    const said = divided.parts.flatMap((part) =>
-      Object.values(part).flatMap(({ in: wanted, notIn }) => (wanted ?? []).concat(notIn)),
-    );
-    expect(
-      said.filter((value) => value === '' || value.includes(',') || value !== value.trim()),
-    ).toEqual([]);
-  }),
-);
-
-test(
-  'the halves of a divided window by days keep its parts',
-  property([knownValues, ownFilters, choices], {}, (known, own, picks) => {
-    const divided = divide(windowWith(own), known, picks);
-    const halves = splitByPeriods(divided) ?? [];
-    expect(halves.map(({ parts }) => parts)).toEqual([divided.parts, divided.parts]);
   }),
 );
 

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { addDays, dayAt, daysBetween, type Day } from '../../src/model/calendar.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
-import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
+import { type Slice } from '../../src/model/slice.ts';
 import { type SliceLedger } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
 import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
@@ -92,25 +92,6 @@ test(
       expect(parts.every(({ bucket }) => buckets.get(bucket.start) === bucket.end)).toBe(true);
       expect(parts.length === 1 || daysBetween(requested.start, requested.end) <= most).toBe(true);
     }
-  }),
-);
-
-test(
-  'no window could take one more period from the window before it, as the newest is asked for first',
-  property([moments], runs, ({ of, plan }) => {
-    const most = windowDays(of, plan.table, plan.planAt);
-    const wasteful = plan.windows.slice(1).filter((window, index) => {
-      const before = plan.windows[index];
-      const last = before?.periods.at(-1);
-      if (
-        before === undefined ||
-        last === undefined ||
-        before.requested.end !== window.requested.start
-      )
-        return false;
-      return daysBetween(last.period.requested.start, window.requested.end) <= most;
-    });
-    expect(wasteful).toEqual([]);
   }),
 );
 
@@ -247,24 +228,6 @@ test(
     expect(requested.size).toBe(10);
     expect(Math.max(...requested.values())).toBeLessThanOrEqual(most);
     expect(Math.min(...requested.values())).toBeGreaterThanOrEqual(milestoneAges.length);
-  }),
-);
-
-test(
-  'when the meaning changes, every period is due for that reason, and the new table is live once it is complete',
-  property([slices, nights, nights], runs, (of, series, after) => {
-    const old = live(of, [...series, wholeNight(1500)]);
-    fc.pre(old.ledger.live !== null);
-    const changed: Slice = { ...of, parameters: { ...of.parameters, attribution_type: 'click' } };
-    const fingerprint = fingerprintOf(changed);
-    const first = planAt(changed, old.ledger, old.asOf);
-    expect(
-      new Set(first.windows.flatMap(({ periods }) => periods.map(({ reason }) => reason))),
-    ).toEqual(new Set(first.periods.length === 0 ? [] : ['meaning changed']));
-    const { ledger, asOf } = live(changed, after, old);
-    const done = live(changed, [wholeNight(1)], { ledger, asOf });
-    const isEmpty = planAt(changed, done.ledger, done.asOf).periods.length === 0;
-    expect(done.ledger.live?.fingerprint === fingerprint || isEmpty).toBe(true);
   }),
 );
 

@@ -37,16 +37,6 @@ describe('the unit of files', () => {
   });
 
   test.each([
-    ['week', 10, 'year'],
-    ['week', 30_000, 'week'],
-    ['month', 30_000, 'month'],
-    ['quarter', 100_000, 'quarter'],
-    ['year', 1_000_000, 'year'],
-  ] as const)('of a table by %s with %i rows each is a %s', (grain, rows, unit) => {
-    expect(blockUnit(grain, periodsOf(grain, 8, rows), null)).toBe(unit);
-  });
-
-  test.each([
     ['year', 500, 'year'],
     ['year', 550, 'month'],
     ['month', 6600, 'month'],

@@ -136,41 +136,6 @@ describe('the lane', () => {
   });
 });
 
-describe('the limit', () => {
-  async function filled(pace: Lane, count: number): Promise<Slot[]> {
-    const slots: Slot[] = [];
-    while (slots.length < count) slots.push(await pace.enter(life));
-    return slots;
-  }
-
-  test('is halved once by a round of 40 calls that were all answered 429', async () => {
-    const events: RunEvent[] = [];
-    const pace = lane(40, 50, swiftClock(), events);
-    for (const slot of await filled(pace, 40)) slot.release('overloaded');
-    expect(events).toEqual([{ type: 'concurrency_changed', from: 40, to: 20, because: '429' }]);
-  });
-
-  test('sinks from what was in flight, not from what was allowed, and never below 1', async () => {
-    const pace = lane(40);
-    for (const inFlight of [10, 5, 2, 1, 1]) {
-      for (const slot of await filled(pace, inFlight)) slot.release('overloaded');
-    }
-    expect(pace.limit).toBe(1);
-  });
-
-  test('recovers by one place a round of successes, up to the ceiling', async () => {
-    const pace = lane(8);
-    for (const slot of await filled(pace, 8)) slot.release('overloaded');
-    for (const slot of await filled(pace, 4)) slot.release('answered');
-    expect(pace.limit).toBe(4);
-    for (const slot of await filled(pace, 2)) slot.release('answered');
-    expect(pace.limit).toBe(5);
-    for (let round = 0; round < 20; round += 1)
-      for (const slot of await filled(pace, pace.limit)) slot.release('answered');
-    expect(pace.limit).toBe(8);
-  });
-});
-
 describe('outages', () => {
   /** A lane of 10 that has paused, and what happens there. */
   async function paused() {
@@ -200,28 +165,6 @@ describe('outages', () => {
     probe.release('answered');
     await Promise.all(waiting);
     expect(events).toEqual([{ type: 'breaker_opened', waitMs: 5000 }, { type: 'breaker_closed' }]);
-  });
-
-  test('of calls that began before the pause change nothing, and neither do their answers', async () => {
-    const events: RunEvent[] = [];
-    const calls = lane(10, 50, swiftClock(), events);
-    const early = [await calls.enter(life), await calls.enter(life)];
-    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).release('outage', '503');
-    early[0]?.release('answered');
-    const waiting = calls.enter(life);
-    expect(calls.inFlight).toBe(1);
-    const probe = await waiting;
-    early[1]?.release('outage', 'ECONNRESET');
-    probe.release('answered');
-    expect(events.map(({ type }) => type)).toEqual(['breaker_opened', 'breaker_closed']);
-  });
-
-  test('a probe that ended for a reason of its own is followed by another', async () => {
-    const { calls, events } = await paused();
-    (await calls.enter(life)).release('unclear');
-    expect(events.at(-1)).toMatchObject({ type: 'breaker_opened' });
-    (await calls.enter(life)).release('answered');
-    expect(events.at(-1)).toEqual({ type: 'breaker_closed' });
   });
 
   test('6 failed probes, 5, 10, 20, 40, 60 and 60 s apart, end every call', async () => {

@@ -120,13 +120,6 @@ describe('a slice compared with filters-data', () => {
     ]);
   });
 
-  test.each([
-    [['installs', 'instals'], 'Did you mean installs?'],
-    [['installs', 'os_name2'], '`ripen catalog WORD` searches the metrics.'],
-  ])('of the metrics %j the last is refused, and the advice helps: %s', (metrics, hint) => {
-    expect(found({ metrics })).toMatchObject([{ severity: 'error', hint }]);
-  });
-
   test('with 1 of the 6 lists of metrics empty an unknown metric is a warning that names the list', () => {
     const without = catalog.filter(({ filter }) => filter !== 'event_metrics');
     const message: unknown = expect.stringContaining('nothing at all under event_metrics');
@@ -134,20 +127,6 @@ describe('a slice compared with filters-data', () => {
       { severity: 'warning', code: null, hint: 'Did you mean installs?', message },
     ]);
   });
-
-  test.each([
-    ['contry_code', 'Did you mean country_code?'],
-    ['a_new_one', '`ripen catalog WORD` searches the dimensions.'],
-  ])(
-    'while filters-data lists no dimension, %s is compared with the documented ones: %s',
-    (name, hint) => {
-      const dimensions = ['day', name, 'region'];
-      const findings = found({ dimensions, cohort_maturity: 'mature' }, metricLists);
-      expect(findings).toMatchObject([
-        { severity: 'warning', setting: 'slices[0].dimensions[1]', hint },
-      ]);
-    },
-  );
 
   test.each([
     [{ sdk_versoin__in: ['1'] }, 'warning', 'Did you mean sdk_version?'],

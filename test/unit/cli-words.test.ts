@@ -10,7 +10,6 @@ import { verbs } from '../../src/commands/words.ts';
 import { Failure } from '../../src/errors.ts';
 import { LOCK_WAIT_MS } from '../../src/model/duration.ts';
 import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
-import { nightsBefore } from '../../src/verbs/tour.ts';
 import { carriedOut, recordedShell } from './cli-recorded-shell.ts';
 
 const VERSION = '1.2.3';
@@ -66,12 +65,6 @@ describe('help', () => {
   test('offers no way to give a token', async () => {
     for (const words of commands)
       expect(await printed(...words, '--help')).not.toMatch(/--\S*(token|secret|password)/);
-  });
-
-  test('-h is --help, of ripen itself and of every command', async () => {
-    for (const words of [[], ...commands]) {
-      expect(await printed(...words, '-h')).toBe(await printed(...words, '--help'));
-    }
   });
 
   test.each([[[]], [['links']], [['spend']]])(
@@ -211,19 +204,6 @@ describe('the command line', () => {
     expect(await refused(...argv)).toMatchObject({ code: 'USAGE_INVALID', message });
   });
 
-  test.each([
-    [['--dry-run=true']],
-    [['--dry-run', 'true', '--dry-run']],
-    [['--file=-dry-run=yes']],
-    [['--file=--dry-run=yes']],
-  ])('what is clear is taken as it stands, such as %j', async (stated) => {
-    const named = stated.some((word) => word.startsWith('--file'))
-      ? stated
-      : ['--file', 'b', ...stated];
-    const requested = await parseCommandLine(['spend', 'send', ...named], VERSION);
-    expect(requested.kind).toBe('act');
-  });
-
   test('the value of an unknown option is never repeated', async () => {
     const failure = await refused('sync', '--token', 'abcdef-secret');
     expect(`${failure.message} ${failure.hint}`).not.toContain('abcdef-secret');
@@ -301,18 +281,5 @@ describe('an instant on the command line', () => {
     expect(() => checkForced(dayRange('0026-01-01', '2026-01-03'))).toThrow(
       'began on 0026-01-01, before 1970-01-01',
     );
-  });
-});
-
-describe('the nights of the tour', () => {
-  test.each([
-    ['2026-02-14T12:00:00Z', '2026-02-13T02:30:00.000Z', '2026-02-14T02:30:00.000Z'],
-    ['2026-02-14T02:30:30Z', '2026-02-12T02:30:00.000Z', '2026-02-13T02:30:00.000Z'],
-    ['2026-03-01T00:00:00Z', '2026-02-27T02:30:00.000Z', '2026-02-28T02:30:00.000Z'],
-  ])('at %s are, if there are 2, %s and %s', (now, first, second) => {
-    expect(nightsBefore(new Date(now), 2).map((night) => night.toISOString())).toStrictEqual([
-      first,
-      second,
-    ]);
   });
 });

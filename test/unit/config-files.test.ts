@@ -125,17 +125,6 @@ describe('secrets', () => {
 });
 
 describe('a configuration', () => {
-  test('is frozen to its depth', () => {
-    const config = configOf(
-      'service: simulator\nlinks: { apps: [abc123def456] }\npublish: [{ duckdb: a }]\nslices: [{ name: a, dimensions: [day], metrics: [b], date_period: "today:today", horizons: { b: 1d } }]',
-    );
-    const isFrozen = (value: unknown): boolean =>
-      typeof value !== 'object' ||
-      value === null ||
-      (Object.isFrozen(value) && Object.values(value).every(isFrozen));
-    expect(isFrozen(config)).toBe(true);
-  });
-
   test('resolves paths against its own directory, addresses not at all', () => {
     const config = configOf(
       'service: simulator\nwarehouse: ../w.duckdb\npublish: [{ parquet: /lake }, { parquet: "s3://bucket/a" }, { duckdb: d, mode: 0600 }]',
@@ -150,39 +139,6 @@ describe('a configuration', () => {
         { kind: 'duckdb', path: '/etc/ripen/d', mode: 0o600 },
       ],
     });
-  });
-
-  test('has every default of a service that states only what it must', () => {
-    const text = `service: { base_url: http://127.0.0.1:8080/x/, reports_url: "http://[::1]:1", token: t }`;
-    expect(configOf(text, '/somewhere/ripen.yaml')).toMatchObject({
-      service: {
-        baseUrl: 'http://127.0.0.1:8080/x',
-        reportsUrl: 'http://[::1]:1',
-        costUrl: null,
-        caFile: null,
-        maxConcurrency: 50,
-        maxStartsPerSecond: 50,
-        campaignConcurrency: 8,
-        requestTimeoutMs: 1_000_000,
-        maxResponseBytes: 2 * 1024 ** 3,
-      },
-      warehouse: '/somewhere/data/warehouse.duckdb',
-      publish: [],
-      archiveMs: null,
-      controlMs: 400 * 86_400_000,
-      partners: true,
-      links: null,
-      slices: [],
-    });
-  });
-
-  test.each([
-    ['500MB', 500_000_000],
-    ['1.5KiB', 1536],
-    [4096, 4096],
-  ])('caps answers at %s, which is %i bytes', (size, bytes) => {
-    const { service } = configOf(`service: { ${HTTP}, token: t, max_response_bytes: ${size} }`);
-    expect(service).toMatchObject({ maxResponseBytes: bytes });
   });
 });
 
@@ -264,19 +220,6 @@ slices: [{ name: a, <<: *daily }]`;
       config.slices.filter(({ parameters }) => parameters['network__not_in'] === 'Organic'),
     ).toHaveLength(3);
     expect(resolvedText(inspectText(text, source)).split('\n').length).toBeGreaterThan(300);
-  });
-
-  test('config/demo.yaml simulates, writes to ./data and declares a daily and a monthly slice', async () => {
-    const config = await readConfig({ file: 'config/demo.yaml', directory: ROOT, environment: {} });
-    const paths = [config.warehouse, ...config.publish.map(({ path }) => path)];
-    expect(paths).toEqual(
-      ['warehouse.duckdb', 'analytics.duckdb', 'tables'].map((name) => join(ROOT, 'data', name)),
-    );
-    expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
-      ['network_daily', 'day'],
-      ['campaign_monthly', 'month'],
-    ]);
-    expect(config.service).toMatchObject({ kind: 'simulator', seed: 42 });
   });
 });
 

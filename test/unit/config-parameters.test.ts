@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
@@ -8,7 +7,6 @@ import { leftToService } from '../../src/config/report-settings.ts';
 import { dimensionFilters, dimensions, metricFilters } from '../../src/model/dimension.ts';
 import { metricsOf } from '../../src/model/metric.ts';
 import type { DateBound, Slice } from '../../src/model/slice.ts';
-import { property } from '../support/property.ts';
 
 const REQUIRED = {
   name: 'daily',
@@ -51,33 +49,6 @@ describe('report parameters', () => {
     ]);
   });
 
-  test.each([
-    ['cohort_maturity', 'mature', 'mature'],
-    ['cohort_maturity', 'a-new-one', 'a-new-one'],
-    ['utc_offset', '-03:30', '-03:30'],
-    ['attribution_type', 'a-new-one', 'a-new-one'],
-    ['attribution_source', 'a-new-one', 'a-new-one'],
-    ['reattributed', 'a-new-one', 'a-new-one'],
-    ['reattributed', false, 'false'],
-    ['iap_revenue_mode', 'GROSS_70', 'GROSS_70'],
-    ['ad_revenue_sources', ['one', 'two'], 'one,two'],
-    ['os_names', ['ios', 'a-new-one'], 'ios,a-new-one'],
-    ['ad_spend_mode', 'a-new-one', 'a-new-one'],
-    ['sandbox', true, 'true'],
-    ['sort', ['-installs', 'day'], '-installs,day'],
-    ['index', ['app', 'country'], 'app,country'],
-    ['period_over_period', 'previous_week', 'previous_week'],
-    ['currency', 'USD', 'USD'],
-    ['limit', 1000, '1000'],
-  ])(
-    '%s set to %j goes on the wire as %j, from a slice and from the defaults',
-    (name, value, wire) => {
-      expect(sliceOf({ [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
-      expect(sliceOf({}, { [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
-      expect(leftToService(sliceOf({ [name]: value }))).not.toContain(name);
-    },
-  );
-
   test('a dimension, filter, index and sort key that no document lists are sent as written; a text that is no list may hold a comma', () => {
     const { dimensions: names, parameters } = sliceOf({
       dimensions: ['day', 'sdk_version', 'a dimension/with: signs'],
@@ -108,13 +79,6 @@ describe('report parameters', () => {
       country_code__not_in: 'x',
       dulci_purchase_d7_s2s__ne: '1.5',
     });
-  });
-
-  test('extra parameters are passed on as text', () => {
-    const { parameters } = sliceOf({
-      extra_parameters: { one: 1, flag: true, list: ['a', 2], text: 'x,y' },
-    });
-    expect(parameters).toMatchObject({ one: '1', flag: 'true', list: 'a,2', text: 'x,y' });
   });
 
   test('null leaves a parameter out, whatever the defaults say; the others are sorted by name', () => {
@@ -269,53 +233,4 @@ describe('a slice', () => {
       metrics.map((id) => [id, 'DOUBLE']),
     );
   });
-});
-
-const word = fc.stringMatching(/^[A-Za-z0-9_:.#$%&*{}'"|>!@ -]{1,12}$/);
-
-/** What stands for itself in a value is written `$$`. */
-function withDollarsDoubled(slice: object): object {
-  const printed: unknown = JSON.parse(JSON.stringify(slice).replaceAll('$', '$$$$'));
-  return z.record(z.string(), z.unknown()).parse(printed);
-}
-
-const wordList = fc.array(word, { minLength: 1, maxLength: 4 });
-/** In lists of names braces expand. */
-const nameList = wordList.map((words) => words.map((each) => each.replaceAll(/[{}]/g, 'x')));
-
-describe('print, then parse', () => {
-  const slices = fc.record(
-    {
-      dimensions: fc.uniqueArray(fc.constantFrom(...dimensions), { minLength: 1, maxLength: 6 }),
-      os_names: nameList,
-      sort: nameList.map((names) => names.map((name) => `-${name.trim() || 'x'}`)),
-      currency: word,
-      sandbox: fc.boolean(),
-      limit: fc.integer({ min: 1, max: 1e9 }),
-      cohort_maturity: fc.constantFrom('mature', 'immature'),
-      filters: fc.dictionary(
-        fc
-          .tuple(fc.constantFrom(...dimensions), fc.constantFrom('in', 'not_in'))
-          .map((parts) => parts.join('__')),
-        wordList,
-      ),
-      extra_parameters: fc.dictionary(fc.stringMatching(/^x[a-z_]{0,8}[a-z]$/), word),
-    },
-    { requiredKeys: ['dimensions'] },
-  );
-
-  test(
-    'any valid slice keeps its dimensions and parameters',
-    property([slices], { numRuns: 200, seed: 20_260_101 }, (slice) => {
-      const printed = withDollarsDoubled(slice);
-      const { dimensions: _, filters = {}, extra_parameters: extra = {}, ...named } = slice;
-      const stated = Object.entries({ ...named, ...filters, ...extra }).map(([name, value]) => [
-        name,
-        String(value),
-      ]);
-      const built = sliceOf(printed);
-      expect(built.parameters).toEqual({ ...ALWAYS_SENT, ...Object.fromEntries(stated) });
-      expect(built.dimensions).toEqual(slice.dimensions);
-    }),
-  );
 });

@@ -122,18 +122,6 @@ describe('problems', () => {
     expect(problemsWith(line)).toEqual([]);
   });
 
-  test('the failure counts its problems and exits as a usage error', () => {
-    const parse = () =>
-      parseConfig('service: 1\nx: 1', { file: 'ripen.yaml', directory: '/work', environment: {} });
-    expect(parse).toThrow(
-      expect.objectContaining({
-        code: 'CONFIG_INVALID',
-        kind: 'usage',
-        facts: { file: 'ripen.yaml', problems: 2 },
-      }),
-    );
-  });
-
   test.each([
     ['service: simulatr', '1:10', 'did you mean simulator?'],
     ['slices: []', '1:1', 'service: is missing; must be simulator or a mapping'],
@@ -405,27 +393,6 @@ describe('problems', () => {
       expect(problemsWith(`slices:\n${other} }`)).toEqual([]);
     },
   );
-
-  test('a slice name stated twice is told at the second, even beside an unknown key', () => {
-    const problems = problemsWith(`slices:\n${SLICE}, oops: 1 }\n${SLICE}}`);
-    expect(problems).toHaveLength(2);
-    expect(problems[1]).toContain('ripen.yaml:4:13: slices[1].name: "daily" repeats a slice name');
-  });
-
-  test('a required key that was misspelt is one problem, not two', () => {
-    const problems = problemsWith(
-      'slices:\n  - { name: a, dimensions: [day], metrcs: [b], date_period: "today:today" }',
-    );
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain('ripen.yaml:3:35: slices[0].metrcs: is not a known key');
-  });
-
-  test('the file is named relative to the working directory, and in full outside it', () => {
-    const parse = (file: string) => () =>
-      parseConfig('service: 1', { file, directory: '/work', environment: {} });
-    expect(parse('conf/a.yaml')).toThrow(/^conf\/a\.yaml:1:10: /);
-    expect(parse('/etc/a.yaml')).toThrow(/^\/etc\/a\.yaml:1:10: /);
-  });
 });
 
 const isMapping = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -91,10 +91,6 @@ describe('variables', () => {
     expect(config.partners).toBe(false);
   });
 
-  test('a value from the environment stays text where text is wanted, whatever it spells', () => {
-    expect(parse('service: simulator\nname: "${N}"', { N: '123' }).name).toBe('123');
-  });
-
   test('what does not spell a number is refused where one is wanted, and so is a number written as text', () => {
     expect(() => parse('service: { simulator: { seed: "${SEED}" } }', { SEED: '0x7' })).toThrow(
       /seed: is text; must be/,
@@ -114,24 +110,6 @@ describe('variables', () => {
 });
 
 describe('YAML', () => {
-  test('JSON is read as it is', () => {
-    expect(
-      parse('{"service": {"simulator": {"seed": 3}}, "partners": false}').service,
-    ).toMatchObject({ seed: 3 });
-  });
-
-  test('an anchor can be used again', () => {
-    const config = parse(
-      withSlice(
-        '    os_names: &os [ios, android]\n    filters: { os_name__in: *os, platform__in: *os }',
-      ),
-    );
-    expect(config.slices[0]?.parameters).toMatchObject({
-      os_name__in: 'ios,android',
-      platform__in: 'ios,android',
-    });
-  });
-
   test.each(['', '%YAML 1.1\n---\n'])(
     'NO is a country, and nothing else is a word for false, behind %j',
     (directive) => {
@@ -318,12 +296,6 @@ describe('braces', () => {
       /:7:\d+: not YAML: braces must stand in quotes here/,
     );
   });
-
-  test('an error names the name that they made, and the place of the text they stand in', () => {
-    expect(() => parse(withMetrics('["a_d{0,1}", "{a_d1,b,_load_id}"]'))).toThrow(
-      /^ripen\.yaml:6:27: slices\[0\]\.metrics\[4\]: "_load_id" is a column ripen adds itself[^\n]*\nripen\.yaml:6:27: slices\[0\]\.metrics\[2\]: "a_d1" repeats a metric \(names are compared without case\); remove one$/,
-    );
-  });
 });
 
 describe('lists within lists', () => {
@@ -335,15 +307,6 @@ describe('lists within lists', () => {
       ['revenue_d0', 'revenue_d7', 'installs'],
       ['revenue_d0', 'revenue_d7', 'cost_d0', 'cost_d1'],
     ]);
-  });
-
-  test('are refused when they are a part of themselves or nest without end', () => {
-    expect(() => parse(withMetrics('&a [installs, *a]'))).toThrow(
-      /:6:28: slices\[0\]\.metrics\[1\]: is an alias of a value that contains it/,
-    );
-    expect(() => parse(withMetrics(`${'['.repeat(60)}a${']'.repeat(60)}`))).toThrow(
-      /nested more than 50 levels deep/,
-    );
   });
 });
 
@@ -382,24 +345,5 @@ x-unused: { of: [no, { consequence: "\${NONE}" }] }`);
         ],
       },
     ]);
-  });
-
-  test('what is wrong in them is told once, where it stands', () => {
-    const slices =
-      'slices:\n  - { name: a, <<: *daily, metrics: [*money] }\n  - { name: b, <<: *daily, metrics: [*money] }';
-    const wrong = base
-      .replace('app]', 'App, app]')
-      .replace('revenue_d{0,7}', 'revenue_d{7,7}')
-      .replace('21d', '21');
-    expect(() => parse(`${wrong}${slices}`)).toThrow(
-      /^ripen\.yaml:3:18: slices\[0\]\.metrics\[1\]: "revenue_d7" repeats a metric[^\n]*\nripen\.yaml:5:26: slices\[0\]\.dimensions\[2\]: "app" repeats a dimension[^\n]*\nripen\.yaml:7:32: slices\[0\]\.horizons\.a_\*: is a number[^\n]*$/,
-    );
-  });
-
-  test('the account may have a name', () => {
-    expect(parse('service: simulator\nname: studio').name).toBe('studio');
-    expect(() => parse('service: simulator\nname: [studio]')).toThrow(
-      /:2:7: name: is a list; must be text/,
-    );
   });
 });

@@ -233,35 +233,6 @@ describe('who listens', () => {
       '2026-02-14T02:30:00Z slice_0: 9 windows loaded, 164,106 rows, 2 periods restated',
     );
   });
-
-  test('without a terminal a slice is one line, however its windows are split and regrouped while it loads', () => {
-    const shell = recordedShell();
-    const progress = openProgress(text, shell);
-    const { window_loaded: loaded, window_split: split, windows_regrouped: regrouped } = events;
-    progress.emit({ ...events.slice_planned, windows: 4 });
-    progress.emit({ ...regrouped, from: 3, into: 2 });
-    progress.emit({ ...split, by: 'values', into: 5 });
-    progress.emit({ ...split, by: 'days', into: 2 });
-    for (let count = 0; count < 2; count += 1) progress.emit(loaded);
-    progress.emit({ ...regrouped, from: 1, into: 3 });
-    for (let count = 0; count < 4; count += 1) progress.emit(loaded);
-    progress.close();
-    expect(shell.told.map((line) => line.slice(21))).toStrictEqual([
-      'network_daily: 6 windows loaded, 109,404 rows, 2 periods restated',
-    ]);
-  });
-
-  test('without a terminal a failure of 3 windows is one line, and the slice says how many failed', () => {
-    const shell = recordedShell();
-    const progress = openProgress(text, shell);
-    progress.emit(events.slice_planned);
-    for (const days of ['a', 'b', 'c']) progress.emit({ ...events.failed, window: days });
-    progress.close();
-    expect(shell.told.map((line) => line.slice(21))).toStrictEqual([
-      'failed: network_daily a: SOURCE_TIMEOUT: no answer in 1000 s',
-      'network_daily: 0 windows loaded, 3 failed, 0 rows',
-    ]);
-  });
 });
 
 describe('the status line of a terminal', () => {
@@ -328,16 +299,5 @@ describe('the status line of a terminal', () => {
       'stopping once the current work has ended; press Ctrl-C again to end at once',
     ]);
     progress.close();
-  });
-
-  test('the elapsed time moves on while nothing happens, and closing erases the line', () => {
-    const { shell, progress, pass } = opened();
-    for (let second = 0; second < 12; second += 1) pass(1000);
-    expect(shell.painted.at(-1)).toContain('ripen 1');
-    progress.close();
-    const { length } = shell.painted;
-    expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
-    pass(5000);
-    expect(shell.painted).toHaveLength(length);
   });
 });

@@ -60,21 +60,6 @@ describe('the factor to the final total', () => {
   test('is none where no period is final', () => {
     expect(now(published.slice(1).map(cohortOf)).size).toBe(0);
   });
-
-  test('skips ages that runs missed: of 10 periods, 1 was read at age 5.5 too, or each of two only every other day', () => {
-    const all = Array.from({ length: 10 }, (_, at) => cohortOf(published[0] ?? [], at));
-    const expected = now(all);
-    const odd = new Map([...(all[3]?.readings ?? [])].concat([[5.5, 1]]).sort(([a], [b]) => a - b));
-    const late = now(
-      all.map((cohort) => (cohort.lastDay === 3 ? { ...cohort, readings: odd } : cohort)),
-    );
-    for (const [age, { value }] of expected) expect(late.get(age)?.value).toBeCloseTo(value, 9);
-    const halved = changed(all, ({ lastDay, readings }) => ({
-      readings: new Map([...readings].filter(([age]) => (age + lastDay) % 2 === 0)),
-    }));
-    const factors = now(halved);
-    for (const [age, { value }] of expected) expect(factors.get(age)?.value).toBeCloseTo(value, 9);
-  });
 });
 
 test('quantiles lie between neighbours: 1, 2, 3, 10 have the quartiles 1.75, 2.5 and 4.75', () => {
@@ -191,15 +176,6 @@ describe('the backtest', () => {
     expect(first?.coverage).toBeLessThan(0.6);
     expect(first?.reach).toBeNull();
   });
-
-  test('leaves a value that only trembles as it is', () => {
-    const still = changed(scattered(100, 0.1, 6), ({ lastDay, finals: [final] }) => {
-      return { readings: new Map([[1, (final?.value ?? 1000) * (0.99 + 0.02 * (lastDay % 2))]]) };
-    });
-    const [score] = scores(still);
-    expect(score?.basis).toBe('as is');
-    expect(score?.reach).toBeCloseTo(1.01, 2);
-  });
 });
 
 describe('a projection', () => {
@@ -223,10 +199,6 @@ describe('a projection', () => {
     expect(early).toMatchObject({ basis: 'ladder', age_days: 3 });
     expect(early?.factor).toBeCloseTo(((late?.factor ?? 0) * 800) / 300, 9);
     expect((early?.factor ?? 0) * 300).toBeCloseTo(1000, -2);
-  });
-
-  test('of a period loaded after its newest total takes the age of the load', () => {
-    expect(project({ readings: new Map([[1, 300]]) }, 3)).toMatchObject({ age_days: 3 });
   });
 
   test('says why there is none: no total, none yet when it was loaded, an age without history', () => {
@@ -298,9 +270,5 @@ describe('the horizon that the history supports', () => {
       final_moved: 2,
     });
     expect(horizonEvidence(changing(40, 4, 1, 6), 7).supported_days).toBe(5);
-  });
-
-  test('is none for totals that move every night', () => {
-    expect(horizonEvidence(changing(200, 60), 7).supported_days).toBeNull();
   });
 });

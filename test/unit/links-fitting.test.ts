@@ -304,13 +304,6 @@ describe('versions', () => {
     expect(await tokenOf(stated, 'undated')).toBe('alive');
   });
 
-  test('of two living links the one of exactly the reported name counts', async () => {
-    await version('net', ['N'], '2026-01-01');
-    await version('exact', ['N', 'Summer (123)'], '2026-01-01');
-    await version('loose', ['N', 'Summer'], '2026-01-01');
-    expect(await tokenOf({ day: '2026-03-10', ...stated })).toBe('exact');
-  });
-
   test('a link renamed from exactly the reported name has the partner of its newer version from then on, and in that month', async () => {
     await version('net', ['N'], '2026-01-01');
     await version('one', ['N', 'Summer (123)'], '2026-01-01', '2026-03-02 02:30');
@@ -332,23 +325,6 @@ describe('versions', () => {
       expect(await named(name)).toBe(expected);
     }
   });
-
-  test('two links that had one name in the same month leave its row unmatched', async () => {
-    await version('c', ['Old'], '2026-03-10', '2026-03-20');
-    expect(await tokenOf({ month: '2026-03-01', network: 'Old' }, 'm')).toBe(null);
-  });
-});
-
-test('below max_level 2 nothing was crawled, so a named ad group belongs to its campaign', async () => {
-  await crawled(2);
-  await version('sale', ['N', 'Sale'], '2026-01-01');
-  await version('net', ['N'], '2026-01-01');
-  expect(
-    await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Sale', adgroup: 'Women' }),
-  ).toBe('sale');
-  expect(
-    await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Other', adgroup: 'Women' }),
-  ).toBe(null);
 });
 
 test('a slice named like the view of another keeps its table, and views follow a changed table', async () => {
