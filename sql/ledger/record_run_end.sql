@@ -1,5 +1,5 @@
--- Records how a run ended.
--- $1 run_id, $2 when, $3 status, $4 exit code (null: stopped by a signal), $5 the summary (JSON)
+-- Records what a run has done, and how it ended.
+-- $1 run_id, $2 when, $3 status, $4 exit code (null: stopped by a signal), $5 the summary (JSON); before its end $2 and $4 are null
 -- Returns nothing.
 update ripen.runs
 set

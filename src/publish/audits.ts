@@ -11,7 +11,7 @@ import type { Audit, Config } from '../config/config.ts';
 import { Failure, textOf } from '../errors.ts';
 import { warningEvent, type Emit } from '../events.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
-import { count, jsonOf } from '../warehouse/sql.ts';
+import { count, jsonOf, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { copyDatabase, sliceRelations } from './formats/snapshot.ts';
 
@@ -27,8 +27,7 @@ export interface AuditResult {
 }
 
 const LIMIT_MS = 60_000;
-/** Rows of an audit that are shown. */
-const SHOWN = 5;
+const MAX_SHOWN_ROWS = 5;
 
 const opening = { mode: 'read', lockWaitMs: 0, emit: () => {}, isConfined: true } as const;
 
@@ -88,7 +87,7 @@ const ROW = '"row,"';
 // As text, because JSON has neither NaN nor infinity.
 const countedRows = (
   sql: string,
-): string => `select count(*) as rows, coalesce(to_json(list(${ROW} order by "number,") filter ("number," <= ${SHOWN})), '[]')::varchar as first
+): string => `select count(*) as rows, coalesce(to_json(list(${ROW} order by "number,") filter ("number," <= ${MAX_SHOWN_ROWS})), '[]')::varchar as first
 from (select ${ROW}, row_number() over () as "number," from (select columns(*)::varchar from (
 ${sql.replace(/[;\s]+$/, '')}
 )) as ${ROW})`;
@@ -113,7 +112,7 @@ async function meaningOf(
       ? configured.find((id) => id.toLowerCase() === missing)
       : undefined;
     if (!isNamed && lacking === undefined) continue;
-    const columns = await night.rows(LIVE_COLUMNS, [name], columnRow);
+    const columns = await night.rows(statement('publish/live_columns'), [name], columnRow);
     const isLoaded = columns.length > 0;
     if (isNamed && !isLoaded) return { rows: 0, reason: `slice ${name} is not loaded yet` };
     if (lacking !== undefined && isLoaded && !columns.includes(lacking.toLowerCase()))
@@ -130,14 +129,8 @@ async function meaningOf(
   return { rows: null, reason: `${words} (line ${Number(line) - LINES_BEFORE}${inLine})` };
 }
 
-const LIVE_COLUMNS = `select c.column_name as name
-from ripen.slice_tables as t
-join duckdb_columns() as c on c.schema_name = 'main' and c.table_name = t.slice
-where t.slice = $1 and t.state = 'live'`;
-
 export const isFailedAudit = ({ rows }: AuditResult): boolean => rows !== 0;
 
-/** What an audit returned, as one sentence. */
 export function auditText({ name, rows, first, reason }: AuditResult): string {
   if (rows === null) return `The audit ${name} could not be answered: ${reason}.`;
   if (rows === 0)

@@ -13,7 +13,6 @@ const MAX_TIMES_OFF = 8;
 
 const MONDAY = 1;
 
-/** From the longest. */
 const daysIn: Readonly<Record<Bucket, number>> = {
   year: 365,
   quarter: 91,
@@ -24,12 +23,10 @@ const daysIn: Readonly<Record<Bucket, number>> = {
 const units = ['year', 'month', 'week', 'day'] as const;
 
 export interface PeriodRows {
-  /** First day of the period. */
   readonly start: Day;
   readonly rows: number;
 }
 
-/** A run of periods. */
 export interface Block {
   /** Also its file's, such as `2026-01` for a month. */
   readonly name: string;

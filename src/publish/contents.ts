@@ -36,7 +36,6 @@ export interface StoredBlocks {
 
 export interface PlannedBlock extends BlockContent {
   readonly name: string;
-  /** The condition for its rows; null for all. */
   readonly condition: string | null;
   /** Per metric of an exact type the sum as decimal text; null if all values are NULL. */
   readonly sums: Readonly<Record<string, string | null>>;
@@ -49,7 +48,6 @@ export interface TablePlan {
   readonly keep: ReadonlyMap<string, BlockContent>;
 }
 
-/** How the rows of a table become files. */
 export interface FileLayout {
   readonly columns: readonly { readonly name: string; readonly cell: string }[];
   /** The form of the files, as options of COPY. */
@@ -65,7 +63,6 @@ export interface WrittenBlock {
   readonly stored: StoredFile;
 }
 
-/** Returns the number of rows of a block. */
 export const rowsIn = ({ content }: Pick<BlockContent, 'content'>): number =>
   Number(content.split('-')[0]);
 

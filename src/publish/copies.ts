@@ -9,7 +9,6 @@ import { snapshotCopy } from './formats/snapshot.ts';
 import { publisherOf } from './places/database.ts';
 import type { Copy, CopyOrigin, Publisher } from './target.ts';
 
-/** Returns the copy at a target. */
 export function copyAt(target: PublishTarget): Copy {
   if (target.kind === 'duckdb') return snapshotCopy(target);
   if (target.kind === 'delta') return deltaCopy(target);

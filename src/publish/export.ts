@@ -34,11 +34,9 @@ export interface ExportOptions {
   readonly to?: Day | null;
   /** A path, or `-` for `stream`. */
   readonly output: string;
-  /** Receives the rows if `output` is `-`. */
   readonly stream?: Writable;
   /** Default: that of the output's extension. */
   readonly format?: ExportFormat | null;
-  /** Exports the final view. */
   readonly finalOnly?: boolean;
   /** Keeps CSV texts as they are, for joins (default: formulas of spreadsheets get an apostrophe in front). */
   readonly asIs?: boolean;

@@ -100,6 +100,5 @@ export async function publishAudited(
   return publish(config, warehouse, { emit, signal });
 }
 
-/** Returns an instant to the minute. */
 const textOf = (ms: number): string =>
   `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

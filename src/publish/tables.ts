@@ -36,7 +36,6 @@ const beside = ['maturation', 'projected'];
 
 /** The columns have the types of the files. */
 export interface LakeTable extends Relation {
-  /** The finest date dimension of a slice. */
   readonly grain: DateDimension | null;
   /** The column whose periods divide the table into files. Null: one file. */
   readonly dividedBy: string | null;

@@ -24,7 +24,6 @@ export interface PublishNumber {
   readonly atMs: number;
 }
 
-/** Which warehouse publishes. */
 export interface Publisher {
   readonly path: string;
   /** Null if the warehouse does not exist yet. */
@@ -33,9 +32,7 @@ export interface Publisher {
   readonly publishes: readonly PublishNumber[];
 }
 
-/** What a copy states of itself. */
 export interface CopyOrigin {
-  /** The id of its warehouse. */
   readonly warehouse: string;
   readonly publish: PublishNumber | null;
 }
@@ -55,7 +52,9 @@ export interface Publishing {
 }
 
 /** A table or view as its readers see it. */
-export type DescribedTable = Omit<Relation, 'isTable'>;
+export interface DescribedTable extends Omit<Relation, 'isTable'> {
+  readonly rows?: string;
+}
 
 /** Tables that engines read in place. */
 export interface Lake {
@@ -68,7 +67,6 @@ export interface Lake {
   readonly tables: readonly LakeTable[];
 }
 
-/** A copy at a target. */
 export interface Copy {
   readonly form: 'file' | 'folder' | 'bucket';
   /** What is written for it: endings of its path. */
@@ -80,7 +78,6 @@ export interface Copy {
    * `STORAGE_FAILED` for what must not be replaced.
    */
   owner(own: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
-  /** Makes the copy equal to the warehouse. */
   publish(publishing: Publishing): Promise<CopyReport>;
   /** Returns what readers find in it: tables of a lake, and tables and views of a DuckDB file by schema. */
   describe(

@@ -10,7 +10,7 @@ import type { ServiceStatistics } from '../service/service.ts';
 import { assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
+import { recordRun, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, checkForced, chosenSlices } from './circumstances.ts';
 import { fail, type Run, type RunOptions, runRequest, saveWarnings } from './run.ts';
 import { RunRecord, type SyncSummary } from './summary.ts';
@@ -86,7 +86,7 @@ export async function executeRun(
         const saveSummary = async (): Promise<void> => {
           await saveWarnings(run);
           const summary = record.summary(start, new Date(), false, statistics());
-          await recordSummary(warehouse, runId, scrubbedJson(summary));
+          await recordRun(warehouse, runId, scrubbedJson(summary));
         };
         await saveSummary();
         await publish(publishing, saveSummary);
@@ -100,7 +100,7 @@ export async function executeRun(
       await saveWarnings(run);
       const exitCode = isInterrupted ? null : exitCodeOf(record.failures);
       const end = { finishedAt, status: finalSummary().status, exitCode };
-      await finishRun(warehouse, runId, end, scrubbedJson(finalSummary()));
+      await recordRun(warehouse, runId, scrubbedJson(finalSummary()), end);
     } catch (error) {
       const failure = asFailure(error);
       // A disk or database that failed the run also fails its ledger entry; that failure is already reported.

@@ -10,7 +10,6 @@ import { asScript, identifier, insertRows, literal, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface Declaration {
-  /** Unique in the warehouse. */
   readonly name: string;
   /** Null if it is about several. */
   readonly slice: string | null;
@@ -18,7 +17,6 @@ export interface Declaration {
   readonly inputs: readonly string[];
   /** The tables and views that they change, with their schema and without quotes. */
   readonly relations: readonly string[];
-  /** Statements that can be repeated. */
   readonly statements: () => Promise<readonly string[]>;
 }
 

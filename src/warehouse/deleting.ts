@@ -13,7 +13,6 @@ export interface TableOfSlice {
   /** A table may have been removed by hand. */
   readonly isThere: boolean;
   readonly grain: DateDimension | null;
-  /** How many of its periods are to be deleted, and how many rows they have. */
   readonly periods: number;
   readonly rows: number;
   /** The day before which its rows are to be deleted. Null for all rows. */

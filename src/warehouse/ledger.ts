@@ -40,7 +40,6 @@ const columnsOfFields = Object.keys(
 /** `z.record` looks at every value, which took most of a plan's time (measured). */
 const rowShape = z.custom<Readonly<Record<string, unknown>>>((row) => Object(row) === row);
 
-/** A JSON list of rows of `ripen.periods`. */
 export const periodsShape = jsonOf(z.array(rowShape)).transform((rows) => {
   // Most instants are those of other rows.
   const instants = new Map<string, Date>();
@@ -109,7 +108,6 @@ export const readSliceLedger = cachedReads(
   },
 );
 
-/** Returns a period as a row of `ripen.periods`. */
 export function periodRow(table: TableKey, period: PeriodRecord): Record<string, unknown> {
   const { bucket, requested } = period;
   const fields: Readonly<Record<string, unknown>> = { ...period };

@@ -58,7 +58,6 @@ const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
 /** A thread takes half a megabyte per metric for sums, however few the rows (measured): with more, a second would not fit. */
 const MAX_SHARED_METRICS = 200;
 
-/** Uses as many threads as a batch is worth. */
 export async function setThreadsFor(
   warehouse: Warehouse,
   bytes: number,

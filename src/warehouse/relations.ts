@@ -17,7 +17,6 @@ export interface Relation {
   readonly name: string;
   readonly isTable: boolean;
   readonly comment: string | null;
-  /** In the relation's own order. */
   readonly columns: readonly RelationColumn[];
 }
 

@@ -8,7 +8,7 @@ import { scrub } from '../config/secret.ts';
 import type { RunEvent } from '../events.ts';
 import { addDays, day } from '../model/calendar.ts';
 import { version } from '../config/version.ts';
-import { count, insertRows, statement, timestamp } from './sql.ts';
+import { insertRows, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface RunStart {
@@ -18,7 +18,7 @@ export interface RunStart {
   readonly startedAt: Date;
 }
 
-/** Records a run, which stays `running` until `finishRun`, even if it is killed. */
+/** Records a run, which stays `running` until `recordRun` has its end, even if it is killed. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
   const { runId, command, planAt, startedAt } = run;
   const [asOf, begun] = [timestamp(planAt), timestamp(startedAt)];
@@ -28,36 +28,28 @@ export async function startRun(warehouse: Warehouse, run: RunStart): Promise<voi
 
 /** Returns whether a sync for this instant has succeeded before, and listed partners are stored. */
 export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise<boolean> {
-  const [succeeded] = await warehouse.rows(
-    `select count(*) as runs from ripen.runs where command = 'sync' and status = 'succeeded' and as_of = $1::timestamp
-     and exists (from main.partners where is_listed)`,
-    [timestamp(planAt)],
-    z.object({ runs: count }),
-  );
-  return succeeded !== undefined && succeeded.runs > 0;
+  const at = [timestamp(planAt)];
+  return (await warehouse.rows(statement('links/runs_with_partners'), at, z.unknown())).length > 0;
 }
 
-/** Records how a run ended. The exit code is null if a signal stopped it: the process returns the signal's. */
-export async function finishRun(
-  warehouse: Warehouse,
-  runId: string,
-  end: { readonly finishedAt: Date; readonly status: string; readonly exitCode: number | null },
-  summary: string,
-): Promise<void> {
-  const ended = [runId, timestamp(end.finishedAt), end.status, end.exitCode, summary];
-  await warehouse.run(statement('ledger/record_run_end'), ended);
-}
-
-/** Records a run's summary, as JSON, before publishing, so that the published ledger includes it. */
-export async function recordSummary(
+/** Records a run's summary, as JSON, and its end; before publishing none, so that the published ledger has the summary. */
+export async function recordRun(
   warehouse: Warehouse,
   runId: string,
   summary: string,
+  end?: {
+    readonly finishedAt: Date;
+    readonly status: string;
+    /** Null if a signal stopped it: the process returns the signal's. */
+    readonly exitCode: number | null;
+  },
 ): Promise<void> {
-  await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
+  const { finishedAt, status = 'running', exitCode = null } = end ?? {};
+  const endedAt = finishedAt === undefined ? null : timestamp(finishedAt);
+  const values = [runId, endedAt, status, exitCode, summary];
+  await warehouse.run(statement('ledger/record_run_end'), values);
 }
 
-/** A warning of a run, and when it was found. */
 export interface SeenWarning extends RunEvent<'warning'> {
   readonly seenAt: Date;
 }
@@ -71,15 +63,8 @@ export async function recordWarnings(
   const rows = warnings.map(({ slice, window, code, message, seenAt }) => {
     const [start_day = null, last = null] = window?.split(':') ?? [];
     const end_day = last === null ? null : addDays(day(last), 1);
-    return {
-      run_id: runId,
-      slice,
-      start_day,
-      end_day,
-      code,
-      message: scrub(message),
-      seen_at: seenAt,
-    };
+    const words = { code, message: scrub(message) };
+    return { run_id: runId, slice, start_day, end_day, ...words, seen_at: seenAt };
   });
   await insertRows(warehouse, 'ripen.warnings', rows);
 }

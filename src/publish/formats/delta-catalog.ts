@@ -11,8 +11,9 @@ import { identifier, literal } from '../../warehouse/sql.ts';
 import { withDatabase } from '../places/database.ts';
 import { replaceFile } from '../places/replacement.ts';
 import { fileText, type LakeTable } from '../tables.ts';
+import type { DescribedTable } from '../target.ts';
 import { type EngineLake, engineText, queryWords } from '../words/engine-text.ts';
-import { sliceViews, type LakeView } from '../words/slice-views.ts';
+import { sliceViews } from '../words/slice-views.ts';
 import { columnsIn, isInstant } from './delta-form.ts';
 import type { DeltaTable } from './delta-log.ts';
 
@@ -27,7 +28,7 @@ const lake: EngineLake = {
   tables: [],
 };
 
-export const catalogViews = (table: LakeTable): LakeView[] =>
+export const catalogViews = (table: LakeTable): DescribedTable[] =>
   sliceViews(table, queryWords('duckdb', lake));
 
 const digestRow = z.object({ digest: z.string() });
@@ -41,7 +42,7 @@ export async function replaceCatalog(
   const path = join(root, CATALOG);
   // DuckDB binds every view to its files, so they must be in place.
   const views = [
-    ...tables.map(({ table, now }): LakeView => ({ ...table, rows: rowsOf(table, now, root) })),
+    ...tables.map(({ table, now }) => ({ ...table, rows: rowsOf(table, now, root) })),
     ...tables.flatMap(({ table }) => catalogViews(table)),
   ];
   const statements = views.map((view) => engineText('duckdb', 'views', lake, view)).join('\n');
@@ -65,7 +66,6 @@ export async function replaceCatalog(
   return true;
 }
 
-/** Returns the query of a table's files. */
 function rowsOf({ name: folder, columns }: LakeTable, now: DeltaTable, root: string): string {
   const files = [...now.files.keys()].map((path) =>
     fileText(join(root, folder, decodeURIComponent(path))),

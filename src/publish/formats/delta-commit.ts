@@ -194,7 +194,6 @@ const CHECKPOINT_COLUMNS = `{
     protocol: 'STRUCT(minReaderVersion INTEGER, minWriterVersion INTEGER, readerFeatures VARCHAR[], writerFeatures VARCHAR[])'
 }`;
 
-/** Drafts a checkpoint; returns the path to place. */
 async function draftCheckpoint(
   { store, warehouse, version }: PublishContext,
   name: string,

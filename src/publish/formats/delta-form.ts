@@ -66,7 +66,6 @@ export function formOf(
   const { [UNIT]: storedUnit, ...configuration } = before?.configuration ?? {};
   const hasLocalTimes = [...types.values()].includes('timestamp_ntz');
   return {
-    /** The unit of the stored blocks. */
     unit: buckets.find((bucket) => bucket === storedUnit) ?? null,
     /** Equal to the stored one if nothing changed. */
     metaDataFor: (unit: Bucket | null): MetaData => ({

@@ -77,7 +77,6 @@ export interface DeltaTable {
   readonly protocol: Protocol;
   readonly metaData: MetaData;
   readonly files: ReadonlyMap<string, Add>;
-  /** Removed files by path. */
   readonly tombstones: ReadonlyMap<string, z.infer<typeof remove>>;
   /** By program. */
   readonly txns: ReadonlyMap<string, z.infer<typeof txn>>;

@@ -24,7 +24,6 @@ import { checkpointPath, commitPath, HINT, LOG, logFiles } from './delta-log.ts'
 import type { Action, Add } from './delta-log.ts';
 import { MANIFEST, otherKind } from './parquet.ts';
 
-/** Returns the copy in a folder or bucket of Delta tables. */
 export function deltaCopy(target: TargetOf<'delta'>): Copy {
   const { path: root, keepMs, store = null } = target;
   const catalog = join(root, CATALOG);

@@ -30,7 +30,6 @@ const lakeFile = z.object({
   /** A zod record would drop `__proto__`. */
   sums: z.custom<PlannedBlock['sums']>((value) => z.object().safeParse(value).success),
   bytes: z.number(),
-  /** The unit of the table's blocks. */
   unit: z.enum(buckets).nullable(),
   content: z.string(),
   stamp: z.string(),
@@ -55,7 +54,6 @@ const BLOCK_FILE = /^([^/]+)\/(\d{4}(?:-\d\d){0,2}|data)\.parquet$/;
 const pathOf = ({ name, dividedBy }: LakeTable, block: string): string =>
   `${name}/${dividedBy === null ? 'data' : block}.parquet`;
 
-/** Returns the copy in a folder or bucket of plain files. */
 export function parquetCopy(target: TargetOf<'parquet'>): Copy {
   const { path: root, store = null } = target;
   return {

@@ -28,7 +28,6 @@ const ledgerRelations = [
   'runs',
 ];
 
-/** What a slice has in a snapshot. */
 export const sliceRelations = ['', '_final', '_cohorts', '_links', '_maturation', '_projected'];
 
 /** Dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
@@ -43,7 +42,6 @@ fs.copyFile(from, to, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE
 });
 `;
 
-/** Returns the copy in a DuckDB file. */
 export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
   const { path, mode } = target;
   return {

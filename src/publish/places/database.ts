@@ -21,7 +21,6 @@ export type Database = Pick<Warehouse, 'rows' | 'run'>;
 /** The warehouse is open at the same time, with its own limit. */
 const MEMORY_LIMIT = '256MB';
 
-/** Lends a database to `work`. Throws DuckDB's own errors. */
 export async function withDatabase<T>(
   path: string,
   access: 'READ_ONLY' | 'READ_WRITE',

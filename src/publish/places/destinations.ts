@@ -38,21 +38,17 @@ async function destinationsOf({ warehouse, publish }: Destinations): Promise<Des
     const real = await resolved(path);
     return endings.map((ending) => `${real}${ending}`);
   };
+  const written = await withEndings(warehouse, ofWarehouse);
   const destinations: Destination[] = [
-    {
-      what: 'warehouse',
-      path: warehouse,
-      form: 'file',
-      written: await withEndings(warehouse, ofWarehouse),
-    },
+    { what: 'warehouse', path: warehouse, form: 'file', written },
   ];
   for (const target of publish) {
     const { kind: what, path } = target;
-    const { form, written } = copyAt(target);
+    const { form, written: endings } = copyAt(target);
     const { endpoint, bucket, prefix } = ('store' in target ? target.store : null) ?? {};
     // A bucket's name is unique across the regions of a store, but not across stores.
     const place = join(`s3://${endpoint ?? ''}`, bucket ?? '', prefix ?? '');
-    const paths = form === 'bucket' ? [place] : await withEndings(path, written);
+    const paths = form === 'bucket' ? [place] : await withEndings(path, endings);
     destinations.push({ what, path, form, written: paths });
   }
   return destinations;
@@ -75,7 +71,6 @@ export async function unwritablePlaces(destinations: Destinations): Promise<Fail
   return [...places.flatMap(misnamed), ...overlaps, ...obstacles.flat()];
 }
 
-/** Throws the first of `unwritablePlaces` with the messages of all. */
 export async function assertWritable(destinations: Destinations): Promise<void> {
   throwAll(await unwritablePlaces(destinations));
 }

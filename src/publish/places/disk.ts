@@ -42,7 +42,6 @@ export async function withStore<T>(
 /** The disk writes some files while it makes others durable. */
 const AT_ONCE = 4;
 
-/** Opens tables in a directory. Writes through no link inside it. */
 function openDiskStore(root: string, mode: number): LakeStore {
   const begun = new Set<string>();
   // Another process may publish to the same path.

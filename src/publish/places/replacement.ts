@@ -73,7 +73,6 @@ export async function outputAt(
   });
 }
 
-/** Writes a text to an output that a user named. Throws as `outputAt` does. */
 export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
   const { path, isStream } = await outputAt(named);
   if (isStream) return writeFile(path, text);

@@ -19,13 +19,11 @@ export interface LakeStore {
   readonly atOnce: number;
   /** Every file below a folder, by path; all files for the empty text. */
   list(folder: string): Promise<ReadonlyMap<string, StoredFile>>;
-  /** Returns null if the file does not exist. */
   read(path: string): Promise<string | null>;
   /** A local path where DuckDB finds the content of a file. */
   fetch(path: string): Promise<string>;
   /** A local path to write the next content of a file to. */
   draft(path: string): Promise<string>;
-  /** Puts a file's draft in its place, over any other content. */
   place(path: string): Promise<StoredFile>;
   /** Puts a file's draft in its place. Returns false and changes nothing if other content is there. */
   placeNew(path: string): Promise<boolean>;

@@ -16,11 +16,6 @@ export async function describedLakes(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<EngineLake[]> {
-  if (!engines.includes(engine)) {
-    throw new Failure('USAGE_INVALID', `The engine ${engine} is not known.`, {
-      hint: `Name one of ${engines.join(', ')}.`,
-    });
-  }
   const schemas = new Set<string>();
   const lakes: EngineLake[] = [];
   const refusals: string[] = [];
@@ -39,8 +34,7 @@ export async function describedLakes(
   });
 }
 
-/** Names that DuckDB uses for schemas or databases of its own. */
-const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'system', 'temp']);
+const takenByDuckdb = ['information_schema', 'memory', 'pg_catalog', 'system', 'temp'];
 
 /** Returns a schema name from a lake's path that needs no quotes in any engine. Adds it to `taken`. */
 export function schemaName(root: string, taken: Set<string>): string {
@@ -49,7 +43,7 @@ export function schemaName(root: string, taken: Set<string>): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]+/g, '_')
     .replace(/_+$/, '');
-  const isTaken = /^(\d|$)/.test(word) || takenByDuckdb.has(word);
+  const isTaken = /^(\d|$)/.test(word) || takenByDuckdb.includes(word);
   const plain = isTaken ? `lake_${word}`.replace(/_$/, '') : word;
   let name = plain;
   for (let count = 2; taken.has(name); count += 1) name = `${plain}_${count}`;
@@ -71,7 +65,6 @@ export function lakeDdl(engine: Engine, lake: EngineLake): string {
   return `${texts.join('\n\n')}\n`;
 }
 
-/** What one configuration publishes. */
 export interface AccountLakes extends Pick<Config, 'name' | 'file' | 'warehouse'> {
   readonly lakes: readonly EngineLake[];
 }
@@ -84,22 +77,21 @@ const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the 
  * warehouse or place with another.
  */
 export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): string {
-  const [only, ...others] = configured;
-  if (others.length === 0)
-    return (only?.lakes ?? []).map((lake) => lakeDdl(engine, lake)).join('\n');
+  if (configured.length < 2)
+    return configured.flatMap(({ lakes }) => lakes.map((lake) => lakeDdl(engine, lake))).join('\n');
   const unclear = (reason: string, hint: string): Failure =>
     new Failure('USAGE_INVALID', `The accounts could not be read as one: ${reason}.`, { hint });
   const schemas = new Set<string>();
-  const accounts = configured.map(({ name: account, file, warehouse, lakes }) => {
+  const accounts = configured.map(({ name, file, warehouse, lakes }) => {
     const lake = lakes.find(({ files }) => files === 'Delta tables');
-    if (account === undefined)
+    if (name === undefined)
       throw unclear(`${file} has no name`, 'Set name: in each configuration.');
     if (lake === undefined)
       throw unclear(`${file} publishes no Delta tables`, 'Add a delta target to publish.');
-    return { account, warehouse, lake: { ...lake, schema: schemaName(lake.root, schemas) } };
+    return { name, warehouse, lake: { ...lake, schema: schemaName(lake.root, schemas) } };
   });
-  const identities = accounts.flatMap(({ account, warehouse, lake }) => [
-    `the name ${account}`,
+  const identities = accounts.flatMap(({ name, warehouse, lake }) => [
+    `the name ${name}`,
     `the warehouse ${warehouse}`,
     `the place of Delta tables ${lake.root}`,
   ]);
@@ -109,23 +101,23 @@ export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): s
   const [first] = accounts;
   if (first === undefined) return '';
   const union = { ...first.lake, schema: schemaName('accounts', schemas), night: null };
-  const names = accounts.map(({ account }) => account).join(', ');
+  const names = accounts.map(({ name }) => name).join(', ');
   const heading = [
     `-- The accounts ${names} as one, in the schema ${union.schema}: views with a column account.`,
   ];
   const views: string[] = [];
-  const sliceTables = accounts.map(({ lake }) => lake.tables.filter(isOfSlice));
-  for (const slice of new Set(sliceTables.flat().map(({ name }) => name))) {
-    const tables = sliceTables.map((ofAccount) => ofAccount.find(({ name }) => name === slice));
-    const [model] = tables;
-    const other = accounts.find((_, index) => shapeOf(tables[index]) !== shapeOf(model));
+  const tables = accounts.map(({ lake }) => lake.tables.filter(isOfSlice));
+  for (const slice of new Set(tables.flat().map(({ name }) => name))) {
+    const shapes = tables.map((ofAccount) => shapeOf(ofAccount.find(({ name }) => name === slice)));
+    const model = tables[0]?.find(({ name }) => name === slice);
+    const other = accounts.find((_, index) => shapes[index] !== shapes[0]);
     if (model === undefined || other !== undefined) {
-      const both = `${first.account} and ${(other ?? first).account}`;
+      const both = `${first.name} and ${(other ?? first).name}`;
       heading.push(`-- ${slice} has no view: its columns or their types differ between ${both}`);
       continue;
     }
     for (const relation of [model, ...sliceViews(model, queryWords(engine, union))]) {
-      const rows = accounts.map(({ account, lake }) => {
+      const rows = accounts.map(({ name: account, lake }) => {
         // The accounts' views already show one night.
         const place = relation === model ? lake : { ...lake, night: null };
         const { from, column, text } = queryWords(engine, place);

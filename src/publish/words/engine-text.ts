@@ -1,5 +1,5 @@
 /**
- * Fills in an engine's template in `sql/engines`. Pure.
+ * Fills in an engine's template in `sql/engines`.
  *
  * Lines such as `-- Delta tables:` divide a template; what is before them is for the lake. `{word}` is a value, escaped for its
  * quotes. A line after `[word]` is repeated for each value of that word, with commas between unless it ends in a semicolon, or
@@ -19,12 +19,6 @@ export interface EngineLake extends Lake {
 
 type Escape = (text: string) => string;
 
-interface Quoting {
-  readonly quote: '"' | '`';
-  readonly name: Escape;
-  readonly text: Escape;
-}
-
 const doubling =
   (quote: string): Escape =>
   (text) =>
@@ -34,11 +28,12 @@ const backslashing =
   (text) =>
     text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`).replaceAll('\n', '\\n');
 
-const ansi: Quoting = { quote: '"', name: doubling('"'), text: doubling("'") };
-const hive: Quoting = { quote: '`', name: doubling('`'), text: backslashing("'") };
-const escaping: Quoting = { quote: '`', name: backslashing('`'), text: backslashing("'") };
+/** The quote of names, and how names and texts are escaped. */
+const ansi = { quote: '"', name: doubling('"'), text: doubling("'") };
+const hive = { quote: '`', name: doubling('`'), text: backslashing("'") };
+const escaping = { quote: '`', name: backslashing('`'), text: backslashing("'") };
 
-const quotings: Readonly<Record<Engine, Quoting>> = {
+const quotings: Readonly<Record<Engine, typeof ansi>> = {
   clickhouse: escaping,
   trino: ansi,
   spark: hive,
@@ -57,7 +52,6 @@ function templateOf(engine: Engine, part: Part): string | null {
   return at < 0 ? null : (parts[at + 1] ?? null);
 }
 
-/** Returns why an engine cannot read a lake. */
 export function ddlRefusal(
   engine: Engine,
   { root, store, files }: Pick<Lake, 'root' | 'store' | 'files'>,
@@ -77,6 +71,8 @@ function typeIn(engine: Engine, type: string): string {
   return listed?.replace('{digits}', digits) ?? type.toLowerCase();
 }
 
+export type QueryWords = ReturnType<typeof queryWords>;
+
 /** Returns how an engine writes queries over the tables of a lake, each at the lake's night. */
 export function queryWords(engine: Engine, lake: EngineLake) {
   const { quote, name, text } = quotings[engine];
@@ -93,12 +89,12 @@ type Values = Readonly<Record<string, string>>;
 
 const none = { name: '', comment: null, columns: [] };
 
-/** Returns an engine's statements for a table, or a view with its query `rows`; for `lake` those before all tables. */
+/** Returns an engine's statements for a table or view; for `lake` those before all tables. */
 export function engineText(
   engine: Engine,
   part: Part,
   { root, store, files, night, schema }: EngineLake,
-  { name: table, comment, columns, rows = '' }: DescribedTable & { readonly rows?: string } = none,
+  { name: table, comment, columns, rows = '' }: DescribedTable = none,
 ): string {
   // Athena quotes like Hive in statements about tables, and like Trino in queries.
   const { quote, name, text } = engine === 'athena' && part === files ? hive : quotings[engine];
@@ -117,7 +113,9 @@ export function engineText(
     path: text(root.replace(/^s3:/, '')),
     address: store === null ? '' : text(httpAddress(store)),
     pattern: fileText(root).slice(1, -1),
-    structure: text(shown.map((each) => `${quote}${each.name}${quote} ${each.type}`).join(', ')),
+    structure: text(
+      shown.map((column) => `${quote}${column.name}${quote} ${column.type}`).join(', '),
+    ),
     night: String(night),
     region: text(store?.region ?? ''),
     host: text(endpoint?.host ?? ''),

@@ -1,17 +1,10 @@
-/** The views of a slice in a lake, in SQL that all engines share. Pure. */
+/** The views of a slice in a lake, in SQL that all engines share. */
 
 import { FINALITY, type LakeTable } from '../tables.ts';
 import type { DescribedTable } from '../target.ts';
-import type { queryWords } from './engine-text.ts';
+import type { QueryWords } from './engine-text.ts';
 
-/** A view over tables of the lake, with its comments. */
-export interface LakeView extends DescribedTable {
-  readonly rows: string;
-}
-
-type QueryWords = ReturnType<typeof queryWords>;
-
-export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
+export function sliceViews(table: LakeTable, words: QueryWords): DescribedTable[] {
   const { name, columns, metrics, cohorts, isCube } = table;
   if (metrics.length === 0) return [];
   const note = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
@@ -21,8 +14,6 @@ export function sliceViews(table: LakeTable, words: QueryWords): LakeView[] {
   const long = { ...cohorts, name: `${name}_cohorts`, rows: cohortRows(table, cohorts, words) };
   return [final, long];
 }
-
-const listed = (lines: readonly string[]): string => lines.join(',\n    ');
 
 const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
   `from ${from(FINALITY)} where ${column('slice')} = ${text(name)}`;
@@ -54,7 +45,7 @@ function finalRows(
     ...(grain === null ? [] : [samePeriod(grain, words)]),
   ];
   return `select
-    ${listed(cells)}
+    ${cells.join(',\n    ')}
 from ${from(name)} as s
 ${join} (
     select
@@ -89,7 +80,7 @@ function cohortRows(
     (each) => `${computed[each.name] ?? `s.${column(each.name)}`} as ${column(each.name)}`,
   );
   return `select
-    ${listed(columns.map((each) => column(each.name)))}
+    ${columns.map(({ name: id }) => column(id)).join(',\n    ')}
 from (
     select
         ${shown.join(',\n        ')}

@@ -1,5 +1,5 @@
 /**
- * The rows of a slice, each with its link and its partner, as SQL. Pure.
+ * The rows of a slice, each with its link and its partner, as SQL.
  *
  * A row belongs to the deepest link whose path has exactly the row's labels, on the levels that the slice has, if the row names
  * nothing below it or the crawl went no deeper. Labels must be equal, with one exception: if the row states the network's id of
@@ -22,12 +22,10 @@ interface Level {
 }
 
 /** From the network down. */
-const levels: readonly Level[] = [
-  { level: 1, dimension: 'network', label: 'network_name', id: null },
-  { level: 2, dimension: 'campaign', label: 'campaign_name', id: 'campaign_id_network' },
-  { level: 3, dimension: 'adgroup', label: 'adgroup_name', id: 'adgroup_id_network' },
-  { level: 4, dimension: 'creative', label: 'creative_name', id: 'creative_id_network' },
-];
+const levels = ['network', 'campaign', 'adgroup', 'creative'].map((dimension, at): Level => {
+  const id = at === 0 ? null : `${dimension}_id_network`;
+  return { level: at + 1, dimension, label: `${dimension}_name`, id };
+});
 
 /** How reports state that a level has no name (observed: organic, unusual values). */
 const NAMELESS = `('', 'unknown')`;
@@ -66,12 +64,10 @@ function fittingLabels({ dimension, id }: Level): string {
         end`;
 }
 
-function sameLabels(slice: StoredSlice): string {
-  const conditions = [...keysOf(slice).keys()].map(
-    (name) => `k.${name} is not distinct from s.${name}`,
-  );
-  return conditions.join('\n    and ');
-}
+const sameLabels = (slice: StoredSlice): string =>
+  [...keysOf(slice).keys()]
+    .map((name) => `k.${name} is not distinct from s.${name}`)
+    .join('\n    and ');
 
 /** Rows `s`, each joined with at most one `settled` or `chosen` link. */
 function rowsWithLink(slice: StoredSlice): string {
@@ -177,7 +173,6 @@ chosen as (
 )`;
 }
 
-/** Returns a query for a slice's columns, then the joined ones. */
 export function linkedRows(slice: StoredSlice): string {
   const columns = slice.columns.map((name) => `s.${identifier(name)}`);
   const hasLinks = namesLinks(slice);
@@ -214,10 +209,8 @@ where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')}
 
 /** Returns a query for the link versions of one level that fit a key, valid in the slice's UTC offset. */
 function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
-  const [above, below] = [
-    own.filter((other) => other.level <= level),
-    own.filter((other) => other.level > level),
-  ];
+  const above = own.filter((other) => other.level <= level);
+  const below = own.filter((other) => other.level > level);
   // Compares with a few whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`.
   // Unnests in subqueries: DuckDB before 1.4.2 fails to order a join of the links with lists unnested beside the keys.
   const labels = above.reduce(

@@ -17,7 +17,6 @@ type LostApp = z.infer<typeof lostRow>;
 /** By token: the name, and the newest load before the app was lost. */
 export type LostApps = Map<string, LostApp>;
 
-/** Reads the lost apps from the history of the catalog. */
 export async function readLostApps(warehouse: Warehouse): Promise<LostApps> {
   const rows = await warehouse.rows(statement('catalog/lost_apps'), [], lostRow);
   return new Map(rows.map((row) => [row.app_token, row]));
@@ -36,7 +35,6 @@ export const lostIn = (lost: LostApps, slice: Slice): LostApp[] =>
       slice.parameters['app_token__not_in']?.split(',').includes(token) !== true,
   );
 
-/** The newest load whose final periods are protected. */
 export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
   const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
   return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));

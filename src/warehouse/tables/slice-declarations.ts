@@ -12,7 +12,7 @@ import type { Warehouse } from '../warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
 
-/** Replaces changed or lost views, comments and `ripen.slice_metrics`. Runs inside the caller's transaction. */
+/** Replaces changed or lost views, comments and metrics on record. Runs inside the caller's transaction. */
 export async function describeTables(
   warehouse: Warehouse,
   targets: readonly Target[],
@@ -35,10 +35,7 @@ function declarationOf(target: Target): Declaration {
     const isCube = columns.value !== undefined;
     const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
     const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
-    statements.push(
-      isCube ? finalRows(target) : finalView(target),
-      ...commentOn('view', final, `${text} ${shown}`, comments),
-    );
+    statements.push(finalView(target), ...commentOn('view', final, `${text} ${shown}`, comments));
     // A cube already has the form of the view `_cohorts` itself.
     const view = isCube ? null : cohortsView(target);
     const key = slice.dimensions.join(', ');
@@ -67,25 +64,6 @@ const isFinal = (seconds: string, metric: string): string =>
 
 const finalSeconds = ({ slice }: Target, horizonMs: number | null): string | null =>
   horizonMs === null ? null : String((horizonMs + slice.settleMs) / 1000);
-
-function finalRows(target: Target): string {
-  const { table, columns } = target;
-  const ripe = columns.metrics.flatMap(({ id, horizonMs }) => {
-    const seconds = finalSeconds(target, horizonMs);
-    return seconds === null ? [] : [`(${literal(id)}, ${seconds})`];
-  });
-  const names = tableColumns(columns).map(({ name }) => `s.${identifier(name)}`);
-  const view = `create or replace view ${viewName(target, 'final')} as
-select
-    ${names.join(',\n    ')}
-from ${table} as s`;
-  if (ripe.length === 0) return `${view}\nwhere false`;
-  return `${view}
-join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
-join ripen.periods as p
-    on ${periodOf(target)} and p.age = s.age
-where ${isFinal('h.seconds', 's.metric')}`;
-}
 
 function columnComments(target: Target): Map<string, string> {
   const { slice, catalog, columns } = target;
@@ -139,21 +117,34 @@ function summingText({ id, additive }: Metric): string {
   return `must not be summed: over rows it is ${factor}ratio(${identifier(ratio.numerator)}, ${identifier(ratio.denominator)})`;
 }
 
+/** A cube shows its final rows alone; of any other slice, cells that are not final are NULL. */
 function finalView(target: Target): string {
-  const { slice, table, columns } = target;
-  const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
-  const cells = columns.metrics.map(({ id, horizonMs }) => {
-    const column = identifier(id);
-    const seconds = finalSeconds(target, horizonMs);
-    const condition = seconds === null ? 'false' : isFinal(seconds, literal(id));
-    return `case when ${condition} then s.${column} end as ${column}`;
+  const { table, columns } = target;
+  const isCube = columns.value !== undefined;
+  const horizons = new Map(
+    columns.metrics.map(({ id, horizonMs }) => [id, finalSeconds(target, horizonMs)] as const),
+  );
+  const cells = tableColumns(columns).map(({ name }) => {
+    const column = `s.${identifier(name)}`;
+    const seconds = isCube ? undefined : horizons.get(name);
+    if (seconds === undefined) return column;
+    const condition = seconds === null ? 'false' : isFinal(seconds, literal(name));
+    return `case when ${condition} then ${column} end as ${identifier(name)}`;
   });
-  return `create or replace view ${viewName(target, 'final')} as
+  const view = `create or replace view ${viewName(target, 'final')} as
 select
-    ${[...dimensions, ...cells, 's.attr_dependency', 's."_extra"', 's."_load_id"'].join(',\n    ')}
-from ${table} as s
-left join ripen.periods as p
-    on ${periodOf(target)}`;
+    ${cells.join(',\n    ')}
+from ${table} as s`;
+  if (!isCube) return `${view}\nleft join ripen.periods as p\n    on ${periodOf(target)}`;
+  const ripe = [...horizons].flatMap(([id, seconds]) =>
+    seconds === null ? [] : [`(${literal(id)}, ${seconds})`],
+  );
+  if (ripe.length === 0) return `${view}\nwhere false`;
+  return `${view}
+join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
+join ripen.periods as p
+    on ${periodOf(target)} and p.age = s.age
+where ${isFinal('h.seconds', 's.metric')}`;
 }
 
 /** The join of a row `s` with its period `p`. */

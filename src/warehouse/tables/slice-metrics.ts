@@ -45,7 +45,6 @@ export async function recordMetrics(
   await recordStates(warehouse, ripening);
 }
 
-/** The rows of `ripen.slice_metrics`. */
 function metricRows({ slice, columns: { metrics } }: Target) {
   const cohorts = new Map(cohortCells(metrics).map((cell) => [cell.id, cell]));
   const ageOf = ageIn(slice);
@@ -84,7 +83,6 @@ export function cohortCells(metrics: readonly Metric[]) {
   });
 }
 
-/** A row of `ripen.slice_metrics`. */
 const recordedMetric = z.looseObject({
   metric: z.string(),
   kind: z.string(),
@@ -134,10 +132,9 @@ export async function recordPostponed(
   planned: readonly { readonly target: Target; readonly windows: readonly Window[] }[],
   planAt: Date,
 ): Promise<void> {
-  const sql =
-    'select slice, fingerprint, start_day, age from ripen.periods where next_refresh_at <= $1::timestamp';
   const byTable = new Map<string, Set<string>>();
-  for (const row of await warehouse.rows(sql, [timestamp(planAt)], overdueRow)) {
+  const at = [timestamp(planAt)];
+  for (const row of await warehouse.rows(statement('ledger/overdue_periods'), at, overdueRow)) {
     const key = `${row.slice} ${row.fingerprint}`;
     byTable.set(key, (byTable.get(key) ?? new Set()).add(`${row.start_day} ${row.age}`));
   }

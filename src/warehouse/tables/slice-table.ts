@@ -82,12 +82,8 @@ export async function prepareTables(
       await warehouse.alter(`drop table if exists ${buildingTable(name)}`);
       await deleteLedgerEntries(warehouse, name, fingerprint);
     }
-    if (missing.length > 0)
-      await makeTables(
-        warehouse,
-        missing.map(({ made }) => made),
-        runId,
-      );
+    const targets = missing.map(({ made }) => made);
+    if (targets.length > 0) await makeTables(warehouse, targets, runId);
   });
   for (const { made } of existing)
     if (made.slice.cube !== undefined) await removeMetrics(warehouse, made, runId);
@@ -267,7 +263,7 @@ export async function refusalOf(
   return new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 
-/** The view `_projected` may name columns that the table no longer has. The run makes it again at its end. */
+/** It may name columns that the table no longer has. The run makes it again at its end. */
 const dropProjected = ({ name }: Slice): string =>
   `drop view if exists main.${identifier(`${name}_projected`)}`;
 

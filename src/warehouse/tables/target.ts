@@ -118,11 +118,9 @@ export function castExactly(value: string, from: string, to: string): string {
   return `cast(${text} as ${to})`;
 }
 
-/** The metrics whose values add up over rows, in configured order. */
 export const additiveOf = (columns: Pick<Columns, 'metrics'>): Metric[] =>
   columns.metrics.filter(({ additive }) => additive);
 
-/** Returns the condition for the rows of some days. */
 export function insideDays(grain: DateDimension | null, days: DayInterval): string {
   if (grain === null) return 'true';
   const column = identifier(grain);
