@@ -55,14 +55,13 @@ export const catalog = online(async (config, options, { word, section }: Argumen
 
 export const partners = online(async (config, options, _args: GlobalArguments) => {
   const list = await listPartners(config, options);
-  const rows = list.map(({ id, displayName, supportsCostData }) => {
-    return [id, displayName, yesNo(supportsCostData)];
-  });
+  const rows = list.map((partner) => [
+    partner.id,
+    partner.displayName,
+    yesNo(partner.supportsCostData),
+  ]);
   const columns = columnsOf('#id', '~partner', 'cost data');
-  return {
-    json: { partners: list.map(snakeCased) },
-    text: listText('partner', { columns, rows }),
-  };
+  return { json: { partners: list.map(snakeCased) }, text: listText('partner', { columns, rows }) };
 });
 
 export const linksList = online(
@@ -85,10 +84,8 @@ export const linksCreate = online(
   async (config, options, { app, name, parent }: Arguments<'links create'>) => {
     const { link, isCreated } = await createLink(config, { ...options, app, name, parent });
     const note = isCreated ? '' : '\nIt already exists: nothing was sent.';
-    return {
-      json: { link: snakeCased(link), created: isCreated },
-      text: `${linkText(link)}${note}`,
-    };
+    const json = { link: snakeCased(link), created: isCreated };
+    return { json, text: `${linkText(link)}${note}` };
   },
 );
 

@@ -53,13 +53,9 @@ export async function parseCommandLine(
     return help.kind === 'text' ? { ...help, kind: 'missing' } : help;
   }
   const isCompletion = argv.includes('--get-yargs-completions');
-  if (isCompletion && argv.at(-2) === '--slice') {
-    // Loaded only here, as all other completions need no configuration.
-    return {
-      kind: 'act',
-      act: async (shell) => (await import('./verb.ts')).completeSlices(argv, shell),
-    };
-  }
+  // Loaded only here, as all other completions need no configuration.
+  const complete: Act = async (shell) => (await import('./verb.ts')).completeSlices(argv, shell);
+  if (isCompletion && argv.at(-2) === '--slice') return { kind: 'act', act: complete };
   const chosen: Chosen = { form: requestedForm(argv), act: null, options: {} };
   let output = '';
   try {
@@ -159,27 +155,20 @@ function command<N extends VerbName>(
 ): Command {
   const { describe, example, positional, options } = verbs[name];
   const word = name.split(' ').at(-1) ?? name;
+  const usage = positional === undefined ? word : `${word} [${positional}]`;
+  const named = Object.keys(options).filter((option) => option !== positional);
   const build = (cli: Cli) =>
     cli
       .options<(typeof verbs)[N]['options']>(options)
       .group(positional ?? [], 'Positionals:')
-      .group(
-        Object.keys(options).filter((option) => option !== positional),
-        'Options:',
-      )
+      .group(named, 'Options:')
       .group(Object.keys(globalOptions), shared)
       .epilogue(`Example: ripen ${example}`);
   const declare = (cli: Cli, chosen: Chosen): void => {
-    cli.command(
-      positional === undefined ? word : `${word} [${positional}]`,
-      describe,
-      build,
-      (args) => {
-        chosen.options = options;
-        chosen.act = async (shell) =>
-          present(await (await load())(args, shell), chosen.form, shell);
-      },
-    );
+    cli.command(usage, describe, build, (args) => {
+      chosen.options = options;
+      chosen.act = async (shell) => present(await (await load())(args, shell), chosen.form, shell);
+    });
   };
   return { name, declare };
 }

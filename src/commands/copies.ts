@@ -33,15 +33,10 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
   }
   return withConfig({ ...all, config: file }, shell, true, async (config, options) => {
     if (ddl !== undefined) {
-      const others = files.map(async (each) =>
-        readConfig({ ...placeOf({ config: each }, shell), offline: true }),
+      const others = await Promise.all(
+        files.map(async (config) => readConfig({ ...placeOf({ config }, shell), offline: true })),
       );
-      const text = await lakeDdl(config, {
-        ...options,
-        engine: ddl,
-        others: await Promise.all(others),
-      });
-      return described(null, text);
+      return described(null, await lakeDdl(config, { ...options, engine: ddl, others }));
     }
     if (dbt === undefined) {
       const done = await publishCopies(config, options);
@@ -50,10 +45,8 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
     }
     const sources = await dbtSources(config, options);
     if (dbt === '' || dbt === '-') return described(null, sources);
-    const path = resolve(
-      shell.directory,
-      /\.ya?ml$/.test(dbt) ? dbt : join(dbt, 'ripen_sources.yml'),
-    );
+    const file = /\.ya?ml$/.test(dbt) ? dbt : join(dbt, 'ripen_sources.yml');
+    const path = resolve(shell.directory, file);
     await assertOutput(config, path);
     await writeNamed(path, sources, shell, true);
     return described(path, sources);
@@ -90,20 +83,11 @@ function described(path: string | null, text: string): CommandOutcome {
 /** Reports nothing if the rows go to stdout. */
 export const exportRows = offline(async (config, options, args: Arguments<'export'>, shell) => {
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
-  const days = {
-    from: parseOption(dayOf, args.from, '--from'),
-    to: parseOption(dayOf, args.to, '--to'),
-  };
+  const chosen = { slice, table, asIs, finalOnly };
+  const from = parseOption(dayOf, args.from, '--from');
+  const to = parseOption(dayOf, args.to, '--to');
   const written = { output, format, stream: shell.stdout, mode: namedMode(shell) };
-  const exported = await writeRows(config, {
-    ...options,
-    ...days,
-    ...written,
-    slice,
-    table,
-    asIs,
-    finalOnly,
-  });
+  const exported = await writeRows(config, { ...options, ...chosen, ...written, from, to });
   if (output === '-') return {};
   const text = `${exported.slice}: ${countText(exported.rows, 'row')} written to ${exported.output}`;
   return { json: { exported }, text };
@@ -141,17 +125,13 @@ const countsOf = ({ periods, rows }: Loss): string =>
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
   const copies = publish.map((target) => {
     const { keepMs } = copyAt(target);
-    if (keepMs === 0) return `It is deleted from ${target.path}, too.`;
-    return `It is deleted from ${target.path}, too; older versions there answer for ${elapsedText(keepMs)} more.`;
+    const versions = `; older versions there answer for ${elapsedText(keepMs)} more`;
+    return `It is deleted from ${target.path}, too${keepMs === 0 ? '' : versions}.`;
   });
-  return [
-    `This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`,
-    ...(loss.answers === 0
-      ? []
-      : [`This also deletes ${countText(loss.answers, 'archived answer')}, each as a whole.`]),
-    ...copies,
-    ...(loss.is_configured ? [again(loss)] : []),
-  ].join(' ');
+  const lines = [`This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`];
+  if (loss.answers > 0)
+    lines.push(`This also deletes ${countText(loss.answers, 'archived answer')}, each as a whole.`);
+  return [...lines, ...copies, ...(loss.is_configured ? [again(loss)] : [])].join(' ');
 }
 
 const nameOf = ({ slice, before }: Loss): string =>

@@ -61,12 +61,13 @@ function nightText(night: SyncSummary): string {
       `${name} ${reasonsText(periods)}: ${countText(rows.loaded, 'row')}, ${restated} restated`,
   );
   const failed = night.failures.filter(({ code }) => code !== 'AUDIT_HELD').length;
-  const ends = [
-    ...(night.published.length === 0 ? [] : ['published']),
-    ...(isHeld(night) ? ['held by an audit'] : []),
-    ...(failed === 0 ? [] : [countText(failed, 'failure')]),
-  ];
-  return `${night.as_of.slice(0, 10)}  ${[...slices, ...ends].join('; ')}`;
+  const parts = [
+    ...slices,
+    night.published.length === 0 ? '' : 'published',
+    isHeld(night) ? 'held by an audit' : '',
+    failed === 0 ? '' : countText(failed, 'failure'),
+  ].filter((part) => part !== '');
+  return `${night.as_of.slice(0, 10)}  ${parts.join('; ')}`;
 }
 
 const section = (heading: string, ...texts: readonly string[]): string =>
@@ -80,23 +81,15 @@ function tourText(
   const sections = told.map(({ summary, status: after, newestDays }) => {
     const { title, lines } = newsText(after);
     const isCorrected = after.news.items.some(({ kind }) => kind === 'final total moved');
-    const story = isHeld(summary)
-      ? ': held back by an audit'
-      : isCorrected
-        ? ': final values changed at the service'
-        : '';
-    return section(
-      `The night of ${summary.as_of.slice(0, 10)}${story}`,
-      [
-        title,
-        ...lines.map((line) =>
-          indented(wrapped(line, columns - 2 * INDENT).replaceAll('\n', `\n${' '.repeat(INDENT)}`)),
-        ),
-      ].join('\n'),
-      ...(newestDays === null
-        ? []
-        : [`What readers of ${newestDays.copy} see:\n${answerText(newestDays)}`]),
+    let story = isCorrected ? ': final values changed at the service' : '';
+    if (isHeld(summary)) story = ': held back by an audit';
+    const news = lines.map((line) =>
+      indented(wrapped(line, columns - 2 * INDENT).replaceAll('\n', `\n${' '.repeat(INDENT)}`)),
     );
+    const texts = [[title, ...news].join('\n')];
+    if (newestDays !== null)
+      texts.push(`What readers of ${newestDays.copy} see:\n${answerText(newestDays)}`);
+    return section(`The night of ${summary.as_of.slice(0, 10)}${story}`, ...texts);
   });
   if (told.length === 0)
     sections.push(`${config.warehouse} holds every night already; delete it to start over.\n`);
@@ -129,11 +122,10 @@ function lessonOf({ maturation, backtest }: SliceStatus): string[] {
   if (score === undefined) return [];
   const { metric, age_days: age } = score;
   const growth = maturation.find((each) => each.metric === metric && each.age_days === age);
-  const [share, missed, asIs] = [
-    growth?.share_median,
-    score.median_abs_error,
-    score.median_abs_error_as_is,
-  ].map((part) => percentText(part ?? 0, 1));
+  const { median_abs_error: error, median_abs_error_as_is: errorAsIs } = score;
+  const [share, missed, asIs] = [growth?.share_median, error, errorAsIs].map((part) =>
+    percentText(part ?? 0, 1),
+  );
   return [
     `At an age of ${countText(age, 'day')}, half of the days had ${share} of their final ${metric} or less. Projections were off by ${missed} (median), the value as it was by ${asIs}.`,
   ];

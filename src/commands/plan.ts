@@ -27,13 +27,11 @@ export function planText(
   terminal: number | null = null,
 ): string {
   const { slices, as_of: asOf, rows_expected: rows, saved_rows: saved } = report;
-  const isUnknown = (slice: PlannedSlice): boolean =>
-    slice.requests > 0 && slice.rows_expected === null;
-  const unknown = slices.filter(isUnknown).length;
+  const unknown = slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null);
   const parts = [
     countText(report.requests, 'request'),
     ...(rows > 0 ? [`about ${countText(rows, 'row')}`] : []),
-    ...(unknown > 0 ? [`and ${countText(unknown, 'slice')} of unknown size`] : []),
+    ...(unknown.length > 0 ? [`and ${countText(unknown.length, 'slice')} of unknown size`] : []),
   ];
   const table = {
     columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'),
@@ -66,9 +64,9 @@ function starLines({ name, stars = [] }: PlannedSlice): string[] {
   return stars.flatMap(({ pattern, metrics, new_metrics: added }) => {
     if (added.length === 0) return [];
     const isAllNew = added.length === metrics.length;
-    const stood = countText(metrics.length, isAllNew ? 'new metric' : 'metric');
+    const counted = countText(metrics.length, isAllNew ? 'new metric' : 'metric');
     const news = isAllNew ? '' : `; new: ${namesText(added)}`;
-    return [`  ${name}: ${pattern} stands for ${stood}: ${namesText(metrics)}${news}`];
+    return [`  ${name}: ${pattern} stands for ${counted}: ${namesText(metrics)}${news}`];
   });
 }
 
@@ -95,27 +93,17 @@ function detailsText(slice: PlannedSlice): string {
   // The windows of a slice that was never loaded are sized by its first answers; those of the plan mean little.
   if (isNeverLoaded(slice)) return `${head}, ${whyText(slice)}; the first answers size the rest`;
   const hasBatches = windows.some(({ metrics }) => metrics !== undefined);
-  const columns = columnsOf(
-    'window',
-    hasBatches ? '#periods × metrics' : '#periods',
-    '#requests',
-    '#rows',
-    'why',
-  );
-  const rows = windows.map(
-    ({ first_day: first, last_day: last, periods, metrics = 0, ...window }) => [
-      daysText(first, last),
-      hasBatches ? `${groupedText(periods)} × ${groupedText(metrics)}` : groupedText(periods),
-      groupedText(window.requests),
-      expectedText(window.rows_expected),
-      reasonsText(window.reasons),
-    ],
-  );
+  const extent = hasBatches ? '#periods × metrics' : '#periods';
+  const columns = columnsOf('window', extent, '#requests', '#rows', 'why');
+  const rows = windows.map(({ periods, metrics = 0, ...window }) => [
+    daysText(window.first_day, window.last_day),
+    `${groupedText(periods)}${hasBatches ? ` × ${groupedText(metrics)}` : ''}`,
+    groupedText(window.requests),
+    expectedText(window.rows_expected),
+    reasonsText(window.reasons),
+  ]);
+  const lines = [tableText({ columns, rows })];
   const unfinal = countText(slice.unfinal_periods, 'period');
-  const rest = `${unfinal} not final, ${groupedText(saved)} of them not due`;
-  return [
-    head,
-    indented(tableText({ columns, rows })),
-    ...(saved === 0 ? [] : [indented(rest)]),
-  ].join('\n');
+  if (saved > 0) lines.push(`${unfinal} not final, ${groupedText(saved)} of them not due`);
+  return [head, ...lines.map(indented)].join('\n');
 }

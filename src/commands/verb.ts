@@ -19,16 +19,11 @@ type VerbArguments = Pick<GlobalArguments, 'config' | 'asOf' | 'log' | 'quiet' |
 
 type VerbOptions = Required<Circumstances>;
 
-type Act<A> = (
-  config: Config,
-  options: VerbOptions,
-  args: A,
-  shell: Shell,
-) => Promise<CommandOutcome>;
-
 const configured =
   (isOffline: boolean) =>
-  <A extends VerbArguments>(act: Act<A>) =>
+  <A extends VerbArguments>(
+    act: (config: Config, options: VerbOptions, args: A, shell: Shell) => Promise<CommandOutcome>,
+  ) =>
   async (args: A, shell: Shell): Promise<CommandOutcome> =>
     withConfig(args, shell, isOffline, async (config, options) =>
       act(config, options, args, shell),
@@ -94,12 +89,10 @@ export async function writeNamed(
 
 /** Completes names after `--slice`, if the configuration can be read. */
 export async function completeSlices(words: readonly string[], shell: Shell): Promise<number> {
-  const { directory, environment } = shell;
-  const [prefix, file] = [words.at(-1) ?? '', words[words.indexOf('--config') + 1]];
-  const place = words.includes('--config') && file !== undefined ? { file } : {};
-  const config = await readConfig({ directory, environment, offline: true, ...place }).catch(
-    () => null,
-  );
+  const at = words.indexOf('--config');
+  const place = placeOf({ config: at === -1 ? undefined : words[at + 1] }, shell);
+  const config = await readConfig({ ...place, offline: true }).catch(() => null);
+  const prefix = words.at(-1) ?? '';
   for (const { name } of config?.slices ?? []) if (name.startsWith(prefix)) shell.print(name);
   return 0;
 }

@@ -249,6 +249,9 @@ describe('failures that say the same', () => {
     expect(groupedFailures([timeOut, changed(other)])).toMatchObject([
       { slice: null, window: null, count: 2 },
     ]);
+    const copies = ['a', 'b', 'b'].map((target) => Object.assign({}, timeOut, { target }));
+    expect(groupedFailures(copies)[0]?.target).toBeUndefined();
+    expect(groupedFailures(copies.slice(1))[0]?.target).toBe('b');
   });
 });
 

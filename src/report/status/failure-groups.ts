@@ -19,7 +19,7 @@ export function alike<T>(items: readonly T[], textOf: (item: T) => string): [T, 
   return [...groups.values()];
 }
 
-/** Merges failures of one code, hint and cause. The slice or window is null if it differs within the group. */
+/** Merges failures of one code, hint and cause. Their slice, window or target is left out if it differs within the group. */
 export function groupedFailures<F extends RunFailure>(
   failures: readonly F[],
 ): (F & { readonly count: number })[] {
@@ -44,6 +44,7 @@ export function groupedFailures<F extends RunFailure>(
     return Object.assign({}, first, {
       slice: slices.size > 1 ? null : slice,
       window: group.every((failure) => failure.window === window) ? window : null,
+      ...(group.every((failure) => failure.target === first.target) ? {} : { target: undefined }),
       message: text,
       count: group.reduce((sum, failure) => sum + (failure.count ?? 1), 0),
     });
