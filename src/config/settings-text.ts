@@ -160,7 +160,8 @@ export class SettingsText {
 
   #readMapping(node: yaml.YAMLMap, path: SettingPath): Readonly<Record<string, unknown>> {
     const mapping: Record<string, unknown> = {};
-    for (const { pair, isMerged } of this.#pairsOf(node, path)) {
+    const own = new Set(node.items);
+    for (const pair of this.#pairsOf(node, path)) {
       const { key, value } = pair;
       const name = yaml.isScalar(key) ? (key.source ?? String(key.value)) : null;
       if (name === null || name === '__proto__') {
@@ -171,7 +172,7 @@ export class SettingsText {
       }
       const isStated = Object.hasOwn(mapping, name);
       // A top-level key `x-…` only holds anchors. A merge only adds keys.
-      if ((path.length === 0 && name.startsWith('x-')) || (isStated && isMerged)) continue;
+      if ((path.length === 0 && name.startsWith('x-')) || (isStated && !own.has(pair))) continue;
       const place = [...path, name];
       if (yaml.isScalar(key) && key.range) this.#offsets.key.set(placeName(place), key.range[0]);
       if (isStated) {
@@ -185,19 +186,10 @@ export class SettingsText {
   }
 
   /** Own pairs first. */
-  #pairsOf(
-    { items }: yaml.YAMLMap,
-    path: SettingPath,
-  ): { readonly pair: yaml.Pair; readonly isMerged: boolean }[] {
+  #pairsOf({ items }: yaml.YAMLMap, path: SettingPath): yaml.Pair[] {
     const isMerge = ({ key }: yaml.Pair): boolean => yaml.isScalar(key) && key.value === '<<';
-    return [
-      ...items.filter((pair) => !isMerge(pair)).map((pair) => ({ pair, isMerged: false })),
-      ...items
-        .filter(isMerge)
-        .flatMap(({ value }) =>
-          this.#mergedPairs(value, path).map((pair) => ({ pair, isMerged: true })),
-        ),
-    ];
+    const merged = items.filter(isMerge).flatMap(({ value }) => this.#mergedPairs(value, path));
+    return items.filter((pair) => !isMerge(pair)).concat(merged);
   }
 
   #mergedPairs(value: unknown, path: SettingPath): yaml.Pair[] {
@@ -215,7 +207,7 @@ export class SettingsText {
     if (this.#open.has(node)) return refuse(OWN_PART);
     this.#open.add(node);
     const pairs = yaml.isMap(node)
-      ? this.#pairsOf(node, path).map(({ pair }) => pair)
+      ? this.#pairsOf(node, path)
       : node.items.flatMap((item) => this.#mergedPairs(item, path));
     this.#open.delete(node);
     return pairs;

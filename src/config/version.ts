@@ -2,12 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 
-const manifest = new URL('../../package.json', import.meta.url);
+const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+const [, number] = /"version": "([^"]+)"/.exec(manifest) ?? [];
+if (number === undefined) throw new Error('The package of this program was not found beside it.');
 
-export const version: string = versionIn(readFileSync(manifest, 'utf8'));
-
-function versionIn(text: string): string {
-  const [, number] = /"version": "([^"]+)"/.exec(text) ?? [];
-  if (number === undefined) throw new Error('The package of this program was not found beside it.');
-  return number;
-}
+export const version = number;

@@ -38,13 +38,12 @@ export function recordOf(
 }
 
 export function trustedAt(fetched: FetchedPeriod): Date | null {
-  const isSound =
-    isWhole(fetched) &&
-    fetched.rejected === 0 &&
-    fetched.verdict !== 'unproven' &&
-    !isDoubtfullyEmpty(fetched);
-  return isSound ? computedAt(fetched.fetchedAt, fetched.computedAt) : null;
+  const isTrusted = isWhole(fetched) && isSound(fetched);
+  return isTrusted ? computedAt(fetched.fetchedAt, fetched.computedAt) : null;
 }
+
+const isSound = (fetched: FetchedPeriod): boolean =>
+  fetched.rejected === 0 && fetched.verdict !== 'unproven' && !isDoubtfullyEmpty(fetched);
 
 export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
   return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
@@ -164,13 +163,7 @@ export function nextRefreshAt(
   const endAt = endOf(fetched, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;
   const isIncomplete = metrics.some(({ id }) => !fetched.metrics.includes(id));
-  if (
-    isIncomplete ||
-    fetched.rejected > 0 ||
-    fetched.verdict === 'unproven' ||
-    isDoubtfullyEmpty(fetched)
-  )
-    return fetchedAt;
+  if (isIncomplete || !isSound(fetched)) return fetchedAt;
   const looks = [
     ...settlingMs(endAt, metrics, slice),
     ...retriesMs(endAt, metrics, slice, fetched),

@@ -290,18 +290,13 @@ export function valuesOf(part: Part, dimension: string): ValueSet {
 }
 
 export function ownValues(
-  slice: Pick<Slice, 'parameters'>,
+  { parameters }: Pick<Slice, 'parameters'>,
   dimension: string,
+  filter: 'in' | 'not_in' = 'in',
 ): readonly string[] | undefined {
-  const values = ownText(slice, `${dimension}__in`);
-  return values === undefined ? undefined : listOf(values);
+  const name = `${dimension}__${filter}`;
+  return Object.hasOwn(parameters, name) ? parameters[name]?.split(',') : undefined;
 }
-
-const listOf = (text: string | undefined): readonly string[] =>
-  text === undefined ? [] : text.split(',');
-
-const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): string | undefined =>
-  Object.hasOwn(parameters, name) ? parameters[name] : undefined;
 
 /** Keeps the effect of the slice's own filters. */
 export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
@@ -311,10 +306,10 @@ export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Recor
     const included = values.in?.filter((value) => filtered?.includes(value) ?? true);
     if (included !== undefined && included.length > 0)
       filters[`${dimension}__in`] = included.join(',');
-    const excluded = [
-      ...new Set([...listOf(ownText(slice, `${dimension}__not_in`)), ...values.notIn]),
-    ];
-    if (excluded.length > 0) filters[`${dimension}__not_in`] = excluded.join(',');
+    const excluded = new Set(
+      ownValues(slice, dimension, 'not_in')?.concat(values.notIn) ?? values.notIn,
+    );
+    if (excluded.size > 0) filters[`${dimension}__not_in`] = [...excluded].join(',');
   }
   return filters;
 }

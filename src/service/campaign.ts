@@ -13,7 +13,7 @@ import {
 } from '../model/link.ts';
 import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
-import { type ListPage, pages, listPaging } from './paging.ts';
+import { type ListPage, pages } from './paging.ts';
 import type { Service } from './service.ts';
 import { policies, Setback } from './setback.ts';
 
@@ -194,6 +194,9 @@ const statedLink = z
       impressionUrl,
     }),
   );
+
+/** The `cursor` of v2 is the position of the page itself and names no next one. */
+const listPaging = z.object({ next: z.unknown(), cursors: z.unknown() }).partial().nullish();
 
 function pageOf<T extends z.ZodType>(item: T) {
   return z

@@ -16,12 +16,9 @@ import { firstWords, originWords } from './error-words.ts';
 /** Half a million items of the default page size: more than any account has, so the pages are a loop. */
 export const MAX_PAGES = 10_000;
 
-/** Only the fields of a list that name its next page: the `cursor` of v2 is the position of the page itself. */
-export const listPaging = z.object({ next: z.unknown(), cursors: z.unknown() }).partial().nullish();
-
 export interface ListPage<T> {
   readonly items: readonly T[];
-  readonly paging: z.output<typeof listPaging>;
+  readonly paging: unknown;
   /** That answered, if not the requested one. The next page is relative to it. */
   readonly target?: string;
 }

@@ -1,6 +1,6 @@
 /** Atoms: the smallest pieces of traffic, each in one hour (UTC) of one lane. `measures.ts` says how much a report shows. */
 
-import { choose, fraction, mix } from './hash.ts';
+import { choose, fraction, HOURS_PER_DAY, mix, MS_PER_HOUR } from './hash.ts';
 import type { TrafficLane } from './lanes.ts';
 
 export interface Atom {
@@ -27,7 +27,6 @@ export interface Traffic {
 /** When, in milliseconds since 1970, by the number of the day. */
 export type Incidents = ReadonlyMap<number, number>;
 
-const HOURS_PER_DAY = 24;
 const MAX_ATOMS_PER_LANE = 4;
 const SHARE_ACTIVE = 0.97;
 const SHARE_ACTIVE_SANDBOX = 0.1;
@@ -43,7 +42,6 @@ const VANISHING_HOURS = 120;
 /** Of a late day these appear late, and of a corrected one these vanish. */
 const SHARE_OF_LATE_DAY = 0.8;
 const SHARE_CORRECTED = 0.1;
-const MS_PER_HOUR = 3_600_000;
 
 /** Of a UTC day (in days since 1970). */
 export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {

@@ -1,4 +1,7 @@
-/** Integer mixing, the same on every machine. Nothing in the world is random: every quantity hashes what it belongs to. */
+/** Hours, and integer mixing, the same on every machine. Nothing in the world is random: every quantity hashes what it belongs to. */
+
+export const HOURS_PER_DAY = 24;
+export const MS_PER_HOUR = 3_600_000;
 
 const GOLDEN_RATIO = 0x9e3779b9;
 const TWO_TO_32 = 4_294_967_296;

@@ -5,7 +5,7 @@
  */
 
 import type { Atom } from './atoms.ts';
-import { choose, fraction, hashText, mix } from './hash.ts';
+import { choose, fraction, hashText, HOURS_PER_DAY, mix } from './hash.ts';
 import { parameterValues } from './parameters.ts';
 
 export interface Moment {
@@ -23,8 +23,6 @@ export type Measure = (atom: Atom, at: Moment) => number;
 
 /** `chance`, in [0, 1), differs by atom and measure. */
 type Final = (atom: Atom, chance: number) => number;
-
-export const HOURS_PER_DAY = 24;
 
 interface Pace {
   /** How often it was reported by `nowHour`. */

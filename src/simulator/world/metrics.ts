@@ -1,5 +1,6 @@
 /** The metrics of reports and filters-data, after the service's own catalog and service-interface: Metrics. */
 
+import { HOURS_PER_DAY } from './hash.ts';
 import * as of from './measures.ts';
 import {
   apart,
@@ -21,8 +22,8 @@ interface CohortPeriod extends of.AgeRange {
 function periods(letter: string, last: number, days: number): CohortPeriod[] {
   return Array.from({ length: last + 1 }, (_, age) => ({
     id: `${letter}${age}`,
-    fromHour: age * days * of.HOURS_PER_DAY,
-    untilHour: (age + 1) * days * of.HOURS_PER_DAY,
+    fromHour: age * days * HOURS_PER_DAY,
+    untilHour: (age + 1) * days * HOURS_PER_DAY,
   }));
 }
 
@@ -136,7 +137,7 @@ function cohortLines(period: CohortPeriod): MetricLine[] {
   const adTotal = of.cohortAdRevenue(period.untilHour);
   const allTotal = of.sumOf(revenueTotal, adTotal);
   /** Withheld from mature cohorts until every member has reached the end of the period. */
-  const cumulative = { completeAfterDays: period.untilHour / of.HOURS_PER_DAY };
+  const cumulative = { completeAfterDays: period.untilHour / HOURS_PER_DAY };
   return [
     ['retained_users', 'Retained users', 'Retention', counted(retained)],
     ['cohort_size', 'Cohort size', 'Retention', counted(size)],

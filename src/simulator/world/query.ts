@@ -9,6 +9,7 @@ import {
   metricFilters,
   textDimensions,
 } from '../../model/dimension.ts';
+import { MS_PER_HOUR } from './hash.ts';
 import type { Moment } from './measures.ts';
 import { inUnits, type WorldMetric, type WorldMetrics } from './metric.ts';
 import { currencies, invalid, parameterValues as values, unsupported } from './parameters.ts';
@@ -81,8 +82,6 @@ export interface ReportQuery extends Omit<Parameters, 'metrics' | 'sort'> {
 
 export const isDimension = (name: string): boolean =>
   [...dateDimensions, ...textDimensions].some((known) => known === name);
-
-const MS_PER_HOUR = 3_600_000;
 
 export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
   const parsed = parameters.safeParse(Object.fromEntries(query));

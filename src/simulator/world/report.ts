@@ -14,6 +14,7 @@ import {
 } from '../../model/calendar.ts';
 import { type DateDimension, dateDimensions, isDateDimension } from '../../model/dimension.ts';
 import { type Atom, atomsOn, type Traffic } from './atoms.ts';
+import { HOURS_PER_DAY, MS_PER_HOUR } from './hash.ts';
 import type { TrafficLane } from './lanes.ts';
 import { inUnits, type WorldMetric } from './metric.ts';
 import type { ReportQuery } from './query.ts';
@@ -39,9 +40,6 @@ export interface Wording {
   /** Null for no value, which passes no filter. */
   readonly shownText: (dimension: string, text: string) => string | null;
 }
-
-const MS_PER_HOUR = 3_600_000;
-const HOURS_PER_DAY = 24;
 
 const FIRST_DAY = day('2022-01-01');
 
