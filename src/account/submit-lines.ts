@@ -180,13 +180,9 @@ async function submitLine(
   const nothing = { line, status: null, reason: null, error: null };
   try {
     const answer = await service.submitSpend(line.values, signal);
-    if (answer.outcome === 'accepted') return { ...nothing, outcome: 'accepted' };
-    const { reason } = answer;
-    if (answer.outcome === 'unknown')
-      return { ...nothing, outcome: 'unknown', reason, error: answer.failure ?? null };
-    const { status } = answer;
-    if (line.outcome_before !== 'unknown')
-      return { ...nothing, outcome: 'rejected', status, reason };
+    const { outcome, status = null, reason = null, failure = null } = answer;
+    if (outcome !== 'rejected' || line.outcome_before !== 'unknown')
+      return { line, outcome, status, reason, error: failure };
     const doubt = `sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`;
     return { ...nothing, outcome: 'unknown', status, reason: doubt };
   } catch (error) {

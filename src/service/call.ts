@@ -37,12 +37,9 @@ export interface ChannelSettings {
   readonly refused: AbortController;
 }
 
-interface Sending {
-  readonly method?: WireRequest['method'];
+/** `triesWhenSlow`: 3 by default. */
+interface Sending extends Partial<Pick<WireRequest, 'method' | 'body' | 'triesWhenSlow'>> {
   readonly contentType?: string;
-  readonly body?: string;
-  /** Most tries if the service is too slow (default: 3). */
-  readonly triesWhenSlow?: number;
 }
 
 export interface Wire {

@@ -25,16 +25,14 @@ export type SpendLine = Readonly<
   Record<'cost_type' | 'cost_currency' | 'cost_id' | 'cost_amount' | 'tag', string>
 >;
 
-/** `unknown` if the request may have been received and no answer states its effect. */
-export type SpendOutcome =
-  | { readonly outcome: 'accepted' }
-  | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
-  | {
-      readonly outcome: 'unknown';
-      readonly reason: string;
-      /** The failure that every other line would meet, too. */
-      readonly failure?: Failure;
-    };
+export interface SpendOutcome {
+  /** `unknown` if the request may have been received and no answer states its effect. */
+  readonly outcome: 'accepted' | 'rejected' | 'unknown';
+  readonly status?: number;
+  readonly reason?: string;
+  /** The failure that every other line would meet, too. */
+  readonly failure?: Failure;
+}
 
 export interface ServiceStatistics {
   /** Retries included. */

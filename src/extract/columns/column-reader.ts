@@ -46,7 +46,7 @@ export function openColumnReader(): ColumnReader {
     thread.ref();
     try {
       const reply = await replyOf(thread, request);
-      if (reply.result !== null) return reply.result;
+      if (!('message' in reply)) return reply;
       const { message, syscall } = reply;
       // An error that passes between threads loses the name of its system call.
       throw Object.assign(new Error(message), syscall === null ? {} : { syscall });

@@ -9,11 +9,8 @@ import { readSaved } from './slice-reading.ts';
 const postReply = (reply: Reply): void => parentPort?.postMessage(reply, []);
 
 parentPort?.on('message', (request: ReadRequest) => {
-  void readSaved(request).then(
-    (result) => postReply({ result }),
-    (error: unknown) => {
-      const syscall = error instanceof Error && 'syscall' in error ? String(error.syscall) : null;
-      postReply({ result: null, message: textOf(error), syscall });
-    },
-  );
+  void readSaved(request).then(postReply, (error: unknown) => {
+    const syscall = error instanceof Error && 'syscall' in error ? String(error.syscall) : null;
+    postReply({ message: textOf(error), syscall });
+  });
 });

@@ -72,6 +72,4 @@ export interface ReadRequest {
 export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
 /** With its system call if the file system failed. */
-export type Reply =
-  | { readonly result: ColumnsRead }
-  | { readonly result: null; readonly message: string; readonly syscall: string | null };
+export type Reply = ColumnsRead | { readonly message: string; readonly syscall: string | null };
