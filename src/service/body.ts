@@ -20,13 +20,11 @@ export interface SavedBody {
   readonly path: string;
   readonly encoding: 'gzip' | 'identity';
   readonly bytes: number;
-  /** Bytes after decompression. */
   readonly plainBytes: number;
 }
 
-/** Only the owner may read reports. */
 const FILE_MODE = 0o600;
-/** Bytes written at once: a trip to the thread pool for every chunk of a socket takes longer than the writing. */
+/** A trip to the thread pool for every chunk of a socket takes longer than the writing. */
 const WRITE_BYTES = 256 * 1024;
 /** Also quoted from. */
 const END_BYTES = 4096;
@@ -122,7 +120,7 @@ const oversized = (maxBytes: number): Failure =>
     },
   );
 
-/** Larger than zlib's 16 KiB, for fewer trips to the thread pool. */
+/** Fewer trips to the thread pool than with zlib's 16 KiB. */
 const CHUNK_BYTES = 64 * 1024;
 
 /** Throws a `garbled` setback if it was not requested. */
@@ -181,9 +179,9 @@ export async function readStart(
 const garbled = (status: number, because: string, what: string, cause?: unknown): Setback =>
   new Setback('garbled', because, `was answered ${status} with ${what}`, { status, cause });
 
-/** Lists of some hundred items take kilobytes, the largest catalogs a few megabytes. */
+/** The largest catalogs take a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-/** Levels searched for an error: the document and its `data`. */
+/** The document and its `data`. */
 const ENVELOPE_LEVELS = 2;
 
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text itself decides. */

@@ -37,7 +37,6 @@ export interface ChannelSettings {
   readonly refused: AbortController;
 }
 
-/** `triesWhenSlow`: 3 by default. */
 interface Sending extends Partial<Pick<WireRequest, 'method' | 'body' | 'triesWhenSlow'>> {
   readonly contentType?: string;
 }
@@ -57,7 +56,6 @@ export interface Wire {
 /** Called once per try, so it must start from the beginning. */
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
-/** One API of the service. */
 export class Channel {
   readonly origin: string;
   readonly #wire: Wire;

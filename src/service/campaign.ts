@@ -18,7 +18,7 @@ import type { Service } from './service.ts';
 import { policies, Setback } from './setback.ts';
 
 const NETWORK_LEVEL = 1;
-/** The form of tokens is not documented: any text that a path holds unescaped, except names of folders. */
+/** Not documented: any text that a path holds unescaped, except names of folders. */
 const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
 
 export function campaignApi(

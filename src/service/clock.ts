@@ -1,4 +1,4 @@
-/** Time and randomness of the wire, so that a test runs through an hour in a millisecond, and how long to wait. */
+/** Time and randomness of the wire, so that a test runs through an hour in a millisecond. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -7,7 +7,6 @@ export interface Clock {
   now(): number;
   /** Rejects with the signal's reason if it aborts before the time has passed. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Uniform in [0, 1), to spread waits. */
   random(): number;
 }
 
@@ -46,7 +45,6 @@ export function retryAfterMs(header: string | null, answeredAt: number): number 
 }
 
 interface Backoff {
-  /** 1 after the first try. */
   readonly tries: number;
   readonly requestedMs: number | null;
   /** If the service is overloaded, half of the wait is fixed, else all of it is random. */

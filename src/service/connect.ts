@@ -1,4 +1,4 @@
-/** Opens the wire: the one place that puts connections, proxies, headers, lanes and channels together. */
+/** The one place that puts connections, proxies, headers, lanes and channels together. */
 
 import type { HttpService } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';
@@ -14,9 +14,9 @@ import { requestReport } from './report.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 
-/** The limit of ad spend is not documented. A few calls at once are enough for a file of thousands of lines. */
+/** Not documented. Enough for a file of thousands of lines. */
 const COST_CONCURRENCY = 4;
-/** Calls other than reports and filters-data are small: an answer that takes longer will not arrive. */
+/** A small call that takes longer will not be answered. */
 const SMALL_CALL_MS = 120_000;
 
 /** Sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
@@ -86,7 +86,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
 type Headers = Readonly<Record<string, Secret | string>>;
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
 
-/** By lower-case name. Later layers win. */
+/** Later layers win. */
 function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
   const headers: Record<string, string> = {
     'user-agent': `ripen/${version}`,

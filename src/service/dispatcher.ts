@@ -1,4 +1,4 @@
-/** The connection pool: the only place that configures undici. */
+/** The only place that configures undici. */
 
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
@@ -14,7 +14,6 @@ const KEEP_ALIVE_MS = 20_000;
 
 interface DispatcherLimits {
   readonly connections: number;
-  /** The longest deadline of a call. */
   readonly timeoutMs: number;
   readonly caFile: string | null;
   readonly proxy: Proxy | null;

@@ -33,10 +33,9 @@ export function serviceWords(body: string): string {
 const FAILED_STATUS = /^(?:error|failed|failure|rejected|[45]\d\d)$/i;
 const ERROR_WORD =
   /^[^\p{L}\p{N}{[]*(?:errors?|fail(?:s|ed|ure)?|invalid|denied|rejected|unauthori[sz]ed|forbidden|exception)(?!\p{L})/iu;
-/** Levels searched for an error: a document, its `data`, a list in it, and the items of the list. */
+/** A document, its `data`, a list in it, and the items of the list. */
 const LEVELS = 4;
 
-/** Whatever its status. */
 export function statedError(body: string): string | null {
   const document = parsed(body) ?? body;
   if (typeof document === 'string')

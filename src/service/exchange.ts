@@ -12,7 +12,7 @@ export interface WireAnswer {
   readonly status: number;
   /** By lower-case name, the first value. */
   header(name: string): string | null;
-  /** The body as received, still encoded. Can be read once. */
+  /** Still encoded. Can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
@@ -105,10 +105,10 @@ function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Se
   );
 }
 
-/** Codes that only a connection attempt has: nothing was sent. */
+/** Nothing was sent. */
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-/** undici's message if a proxy does not open a tunnel. Its code has many other meanings. */
+/** Its code has many other meanings. */
 const PROXY_REFUSAL = /^Proxy response \((\d+)\)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
 /** Of sockets, the HTTP parser and decoders. Any other error is our own mistake. */
@@ -168,9 +168,8 @@ export interface WireRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Of headers and body. */
   readonly deadlineMs: number;
-  /** Most tries if the service is too slow; 1 if the caller can request less instead. */
+  /** 1 if the caller can request less instead. */
   readonly triesWhenSlow: number;
 }
 
@@ -202,9 +201,8 @@ export interface WireTally {
   requests: number;
   answered: number;
   retries: number;
-  /** Bytes of bodies, as received. */
   bytes: number;
-  /** Milliseconds, to the second: the service's clock minus this machine's, by the newest answer that states it. */
+  /** The service's clock minus this machine's, to the second. */
   skewMs: number | null;
   lastSetback: string | null;
 }

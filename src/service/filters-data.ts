@@ -10,7 +10,6 @@ import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import type { FiltersDataRequest } from './service.ts';
 
-/** With room for the words around them. */
 const MAX_SAID_CHARACTERS = 140;
 
 const text = z.unknown().transform((value) => {

@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts';
 export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
-  /** Frees the slot once. `because` names an outage. */
+  /** Works once. `because` names an outage. */
   release(result: CallResult, because?: string): void;
 }
 
@@ -46,10 +46,9 @@ interface Waiting {
  */
 export class Lane {
   readonly #settings: LaneSettings;
-  /** A Set keeps the order of arrival and deletes from the middle at no cost. */
   readonly #line = new Set<Waiting>();
   #state: 'open' | 'paused' | 'probing' | 'given up' = 'open';
-  /** Fractional between whole numbers: a round of successes adds one, not a single call. */
+  /** A round of successes adds one, not a single call. */
   #limit: number;
   #inFlight = 0;
   #peak = 0;

@@ -1,4 +1,4 @@
-/** Posts that a run has ended: one short call, whose failure the caller reports. */
+/** Posts that a run has ended. */
 
 import type { Notify } from '../config/config.ts';
 import { openDispatcher } from './dispatcher.ts';

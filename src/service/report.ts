@@ -22,12 +22,11 @@ export interface ReportRequest {
 export interface SavedReport {
   /** Empty if there was no content (204). */
   readonly pages: readonly SavedBody[];
-  /** As a clause. */
   readonly unfollowed: string | null;
   readonly requests: number;
 }
 
-/** How often a further page without content or rows is requested again. */
+/** Of a further page without content or rows. */
 const MAX_REPEATS = 2;
 
 /** 504, 524 and the deadline are not retried: the caller requests less. */

@@ -20,7 +20,6 @@ export interface LinkChange {
   readonly costDataEnabled?: boolean;
 }
 
-/** As the texts to send. */
 export type SpendLine = Readonly<
   Record<'cost_type' | 'cost_currency' | 'cost_id' | 'cost_amount' | 'tag', string>
 >;
@@ -38,7 +37,6 @@ export interface ServiceStatistics {
   /** Retries included. */
   readonly requests: number;
   readonly retries: number;
-  /** Of reports and filters-data. */
   readonly peakConcurrency: number;
   /** Before decoding. */
   readonly bytes: number;

@@ -1,7 +1,7 @@
 /**
  * What may happen instead of an answer. A new status or retry rule is a row of `policies` (service-interface: Errors). 422 and
- * 410 are the usual siblings of 400 and 404. 408, 307 and 308 mean: send the same request again (RFC 9110). A proxy reports
- * 499 if its client did not wait, a content network 524 if the server behind it took too long.
+ * 410 are the usual siblings of 400 and 404. 408 means: repeat the request, 307 and 308: send it elsewhere (RFC 9110). A proxy
+ * reports 499 if its client did not wait, a content network 524 if the server behind it took too long.
  */
 
 import type { FailureCode, Facts } from '../errors.ts';
@@ -25,7 +25,6 @@ const MAX_ATTEMPTS = 6;
 /** Each lowers the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
 const MAX_429_ATTEMPTS = 12;
 
-/** A refusal, which no other try can change. */
 const refusal = (
   code: FailureCode,
   statuses: readonly number[],
@@ -134,7 +133,7 @@ export type SetbackKind = keyof typeof policies;
 
 const isKind = (name: string): name is SetbackKind => Object.hasOwn(policies, name);
 
-/** Of a status other than 200, 201 and 204, by its class if it is not listed. */
+/** By its class if a status is not listed. */
 export function kindOf(status: number): SetbackKind {
   const kinds = Object.keys(policies).filter(isKind);
   const listed = kinds.find((kind) => policies[kind].statuses.includes(status));
