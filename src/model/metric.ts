@@ -16,6 +16,7 @@ import {
 } from './column-type.ts';
 import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, isMoney, type MetricKind } from './metric-forms.ts';
+import { namesText } from './measure.ts';
 import type { Slice } from './slice.ts';
 
 type Additivity = 'stated' | 'documented' | 'seen' | 'assumed';
@@ -125,8 +126,6 @@ export function metricsOf(
   });
 }
 
-const MAX_NAMES = 3;
-
 export function unknownFormsText(
   metrics: readonly Metric[],
   { lifetimeMs }: Pick<Slice, 'lifetimeMs'>,
@@ -135,9 +134,8 @@ export function unknownFormsText(
     .filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null)
     .map(({ id }) => id);
   if (ids.length === 0) return null;
-  const more = ids.length > MAX_NAMES ? ` and ${ids.length - MAX_NAMES} more` : '';
   const has = ids.length === 1 ? 'has' : 'have';
-  return `${ids.slice(0, MAX_NAMES).join(', ')}${more} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
+  return `${namesText(ids, 3)} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
 }
 
 /** `*` stands for any text, `?` for one character. */
