@@ -101,6 +101,8 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const settingAt = (key: string, item?: string): FindingPlace =>
     at(settingPath(checked, key, item));
   const findings: Finding[] = [];
+  const warn = (message: string, hint: string | null, place: FindingPlace): void =>
+    void findings.push(finding('warning', message, hint, place));
 
   if (cube === undefined) {
     for (const name of slice.metrics)
@@ -125,7 +127,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
       const meant = nearest(text, values);
       const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
       const hint = meant === null ? null : `Did you mean ${meant}?`;
-      findings.push(finding('warning', message, hint, settingAt(key, text)));
+      warn(message, hint, settingAt(key, text));
     }
   }
 
@@ -135,7 +137,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     const message = `attribution_types is sent beside attribution_type=${older}; which of them counts is not documented`;
     const place = at(settingPath(checked, 'attribution_types'), 'key');
     const hint = 'Set attribution_type: null to send the list alone.';
-    findings.push(finding('warning', message, hint, place));
+    warn(message, hint, place);
   }
 
   const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
@@ -143,7 +145,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     const message = `the date period covers no day as of ${dayAt(planAt, utcOffset)} in ${utcOffset}`;
     const hint =
       'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.';
-    findings.push(finding('warning', message, hint, settingAt('date_period')));
+    warn(message, hint, settingAt('date_period'));
   }
 
   const keptMs = (retainDays ?? Infinity) * MS_PER_DAY;
@@ -155,7 +157,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     const names = namesText(late.map(({ id }) => id));
     const message = `periods are removed after ${retainDays} days, but ${names} may change for ${longest}; they never become final`;
     const hint = `Raise retain above ${longest}, or lower the horizon.`;
-    findings.push(finding('warning', message, hint, settingAt('retain')));
+    warn(message, hint, settingAt('retain'));
   }
 
   const omitted = leftToService(slice);

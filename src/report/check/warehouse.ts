@@ -11,7 +11,6 @@ import type { Config } from '../../config/config.ts';
 import { asFailure } from '../../errors.ts';
 import { timeoutSignal } from '../../model/duration.ts';
 import { isMetricItem } from '../../model/metric.ts';
-import type { Slice } from '../../model/slice.ts';
 import { auditProblems } from '../../publish/audits.ts';
 import { assertOwnTarget, copyAt } from '../../publish/copies.ts';
 import { publisherOf } from '../../publish/places/database.ts';
@@ -32,12 +31,11 @@ const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
-export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
-  const unwritable = await unwritablePlaces(config);
-  const ofWarehouse = await warehouseFindings(config, checking);
-  const space = await spaceFinding(config);
-  return [...unwritable.map((failure) => findingOf(failure)), ...ofWarehouse, space];
-}
+export const placeFindings = async (config: Config, checking: Checking): Promise<Finding[]> => [
+  ...(await unwritablePlaces(config)).map((failure) => findingOf(failure)),
+  ...(await warehouseFindings(config, checking)),
+  await spaceFinding(config),
+];
 
 async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
   let folder = dirname(warehouse);
@@ -68,7 +66,7 @@ order by started_at desc
 limit 1`;
 
 export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
-  const { warehouse: path, slices, publish } = config;
+  const { warehouse: path, publish } = config;
   const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
@@ -81,16 +79,15 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       });
       return [finding('works', `the first sync creates ${path}`), ...occupants, ...audited];
     }
-    const read = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => ({
-      findings: [
-        ...(await unconfiguredFindings(warehouse, slices)),
-        ...(await occupantFindings(publish, await publisherOf(warehouse, path), signal)),
-      ],
-      metrics: await storedMetrics(warehouse),
-    }));
-    const changes = await changeFindings(config, checking, read.metrics);
-    const audited = await auditFindings(config, checking);
-    return [finding('works', 'warehouse readable'), ...read.findings, ...changes, ...audited];
+    const findings = [finding('works', 'warehouse readable')];
+    const metrics = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
+      findings.push(...(await unconfiguredFindings(config, warehouse)));
+      const publisher = await publisherOf(warehouse, path);
+      findings.push(...(await occupantFindings(publish, publisher, signal)));
+      return storedMetrics(warehouse);
+    });
+    findings.push(...(await changeFindings(config, checking, metrics)));
+    return [...findings, ...(await auditFindings(config, checking))];
   } catch (thrown) {
     signal.throwIfAborted();
     const { code, message } = asFailure(thrown);
@@ -145,20 +142,15 @@ async function occupantFindings(
 
 const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
 
-async function unconfiguredFindings(
-  warehouse: Warehouse,
-  slices: readonly Slice[],
-): Promise<Finding[]> {
-  const configured = new Set(slices.map(({ name }) => name));
+async function unconfiguredFindings(config: Config, warehouse: Warehouse): Promise<Finding[]> {
   const stored = await warehouse.rows(statement('ledger/stored_slices'), [], storedRow);
-  return stored
-    .filter(({ slice }) => !configured.has(slice))
-    .map(({ slice, periods, rows }) => {
-      const amount = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
-      const message = `it is not configured, but the warehouse keeps its table: ${amount}`;
-      const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
-      return finding('warning', message, hint, { slice });
-    });
+  return stored.flatMap(({ slice, periods, rows }) => {
+    if (config.slices.some(({ name }) => name === slice)) return [];
+    const amount = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
+    const message = `it is not configured, but the warehouse keeps its table: ${amount}`;
+    const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
+    return finding('warning', message, hint, { slice });
+  });
 }
 
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
@@ -175,13 +167,15 @@ export async function storedMetricsAt(path: string): Promise<{
   });
 }
 
-async function storedMetrics(
-  warehouse: Warehouse,
-): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+async function storedMetrics(warehouse: Warehouse): Promise<Map<string, ReadonlySet<string>>> {
   const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
   const rows = await warehouse.rows(sql, [], metricsRow);
   return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
 }
+
+const CHANGED =
+  'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
+const SERVED = 'beside the table that is served until they are complete';
 
 /** Finds what the next sync requests again, or why it would refuse a slice. */
 async function changeFindings(
@@ -204,21 +198,16 @@ async function changeFindings(
       const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
       const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
       const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
-      if (again.some(({ reasons }) => 'meaning changed' in reasons)) {
-        const changed =
-          'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
-        const served = 'beside the table that is served until they are complete';
-        findings.push(finding('warning', `${changed}: ${what}, ${served}`, hint, place));
-      } else {
-        const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
-        const message = `metrics were added (${namesText(added)}): ${what}`;
-        findings.push(finding('note', message, hint, place));
-      }
+      const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
+      findings.push(
+        again.some(({ reasons }) => 'meaning changed' in reasons)
+          ? finding('warning', `${CHANGED}: ${what}, ${SERVED}`, hint, place)
+          : finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place),
+      );
     } catch (thrown) {
       signal.throwIfAborted();
-      findings.push(
-        findingOf(thrown, asFailure(thrown).code === 'CONFIG_INVALID' ? place : undefined),
-      );
+      const isOfSlice = asFailure(thrown).code === 'CONFIG_INVALID';
+      findings.push(findingOf(thrown, isOfSlice ? place : undefined));
     }
   }
   return findings;

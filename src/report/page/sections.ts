@@ -203,11 +203,12 @@ export function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boo
   return html`<section aria-labelledby="slice-${slice.name}">
     <h2 id="slice-${slice.name}">${slice.name}</h2>
     ${sliceFacts(slice, asOf).map(note)} ${moneyIsAbove ? nothing : moneySection(slice, '')}
-    ${finalityMap(slice)} ${isLoaded ? loaded(slice) : nothing} ${folded(dictionaryTable(slice))}
+    ${finalityMap(slice)} ${isLoaded ? loadedFacts(slice) : nothing}
+    ${folded(dictionaryTable(slice))}
   </section> `;
 }
 
-function loaded(slice: SliceStatus): Markup {
+function loadedFacts(slice: SliceStatus): Markup {
   const restated = restatedTable(slice);
   const more = restated.rows.slice(MAX_LISTED);
   return html`${agreementText(slice).map(note)}

@@ -26,12 +26,12 @@ type Finding = Health['findings'][number] & { readonly state: HealthState };
 type Judged = Omit<StatusReport, 'health'>;
 
 /**
- * Judges the newest run and the newest that called the service. `clock` is the failure if stored fetches lie in the future;
+ * Judges the newest run and the newest that called the service. `wrongClock` is the failure if stored fetches lie in the future;
  * `start` is the last run if it did not start.
  */
 export function healthOf(
   report: Judged,
-  clock: Failure | null,
+  wrongClock: Failure | null,
   start: FailedStart | null = null,
 ): Health {
   const { runs, warnings, rejected_rows: rejectedRows, unconfigured } = report;
@@ -74,9 +74,9 @@ export function healthOf(
     }),
   );
   // By a wrong clock nothing can be called late.
-  if (online !== undefined && clock === null) findings.push(...lateFindings(report));
+  if (online !== undefined && wrongClock === null) findings.push(...lateFindings(report));
   for (const { code, message } of warnings) if (code === 'AUDIT_FAILED') add('watch', message);
-  if (clock !== null) add('failed', clock.message, clock.hint);
+  if (wrongClock !== null) add('failed', wrongClock.message, wrongClock.hint);
   const rejected = rejectedRows.reduce((sum, { rows }) => sum + rows, 0);
   if (rejected > 0) {
     const hint = 'See `select * from ripen.rejected_rows` for the rows and the reasons.';

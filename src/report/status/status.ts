@@ -96,8 +96,9 @@ export async function readStatus(
     warnings: await read('status/run_warnings', ofNewest, runWarning),
     rejected_rows: await read('status/run_rejected_rows', ofNewest, rejectedRows),
   };
-  const future = warehouse === null ? null : await futureFetch(warehouse, config.slices, planAt);
-  return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
+  const wrongClock =
+    warehouse === null ? null : await futureFetch(warehouse, config.slices, planAt);
+  return { ...report, health: healthOf(report, wrongClock, readFailedStart(config.warehouse)) };
 }
 
 /** Two weeks of nights: enough to see a pattern. */
