@@ -69,8 +69,6 @@ export interface Lake {
 
 export interface Copy {
   readonly form: 'file' | 'folder' | 'bucket';
-  /** What is written for it: endings of its path. */
-  readonly written: readonly string[];
   /** How long older versions stay readable. */
   readonly keepMs: number;
   /**

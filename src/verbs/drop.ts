@@ -15,7 +15,7 @@ import { assertOwnCopies } from '../publish/copies.ts';
 import { type Publication, publishAudited } from '../publish/publish.ts';
 import { assertWritable } from '../publish/places/destinations.ts';
 import { type Circumstances, onWarehouse, withDefaults } from '../run/circumstances.ts';
-import { deletePeriods, deleteSlice, tablesOfSlice } from '../warehouse/deleting.ts';
+import { deleteSlice, tablesOfSlice } from '../warehouse/deleting.ts';
 import { recordSchemaChanges } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -56,8 +56,7 @@ export async function dropSlice(config: Config, options: DropOptions): Promise<D
     if (isAgreed !== true) return { dropped: null, published: [], failures: [] };
     resolved.signal.throwIfAborted();
     await warehouse.transact(async () => {
-      if (before === null) await deleteSlice(warehouse, slice, tables);
-      else await deletePeriods(warehouse, slice, before, tables);
+      await deleteSlice(warehouse, slice, before, tables);
       // The ledger keeps the fact that something was deleted, but not the data.
       const change = before === null ? 'slice dropped' : `periods before ${before} dropped`;
       const lost = `${loss.periods} periods, ${loss.rows} rows`;

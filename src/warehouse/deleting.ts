@@ -55,40 +55,37 @@ const ledgerRow = z.object({
 });
 const viewRow = z.object({ view_name: z.string() });
 
-/** Removes a slice's tables, its views and all its ledger entries. Inside the caller's transaction. */
+/**
+ * Removes a slice's tables, views and ledger entries; with `before` the rows and entries of its periods that ended by that day.
+ * Inside the caller's transaction.
+ */
 export async function deleteSlice(
   warehouse: Warehouse,
   slice: string,
+  before: Day | null,
   tables: readonly TableOfSlice[],
 ): Promise<void> {
-  for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow))
-    await warehouse.alter(`drop view main.${identifier(view)}`);
-  for (const { name } of tables) await warehouse.alter(`drop table if exists ${name}`);
-  await warehouse.run(statement('drop/delete_control_totals'), [slice, null]);
-  await warehouse.run(statement('drop/delete_control_readings'), [slice, null]);
-  for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow))
-    await warehouse.run(`delete from ${ledger.table_name} where slice = $1`, [slice]);
-  await warehouse.run(statement('drop/delete_schema_changes'), [slice]);
-}
-
-/** Removes the rows and ledger entries of the periods that ended by a day. Inside the caller's transaction. */
-export async function deletePeriods(
-  warehouse: Warehouse,
-  slice: string,
-  before: Day,
-  tables: readonly TableOfSlice[],
-): Promise<void> {
-  for (const table of tables.filter(({ isThere }) => isThere))
-    await warehouse.run(`delete from ${table.name} where ${isDeleted(table)}`);
+  if (before === null) {
+    const views = await warehouse.rows(statement('drop/views'), [slice], viewRow);
+    for (const { view_name: view } of views)
+      await warehouse.alter(`drop view main.${identifier(view)}`);
+    for (const { name } of tables) await warehouse.alter(`drop table if exists ${name}`);
+  } else {
+    for (const table of tables.filter(({ isThere }) => isThere))
+      await warehouse.run(`delete from ${table.name} where ${isDeleted(table)}`);
+  }
   const endDay = tables[0]?.endDay ?? before;
   await warehouse.run(statement('drop/delete_control_totals'), [slice, endDay]);
   await warehouse.run(statement('drop/delete_control_readings'), [slice, endDay]);
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
-    if (ledger.table_name === 'ripen.loads') continue;
     const ofSlice = `delete from ${ledger.table_name} where slice = $1`;
-    if (ledger.has_days) await warehouse.run(`${ofSlice} and end_day <= $2::date`, [slice, before]);
+    if (before === null) await warehouse.run(ofSlice, [slice]);
+    else if (ledger.table_name === 'ripen.loads') continue;
+    else if (ledger.has_days)
+      await warehouse.run(`${ofSlice} and end_day <= $2::date`, [slice, before]);
     else if (ledger.has_period)
       await warehouse.run(`${ofSlice} and period < $2::date`, [slice, endDay]);
   }
-  await warehouse.run(statement('drop/delete_loads'), [slice, before]);
+  if (before === null) await warehouse.run(statement('drop/delete_schema_changes'), [slice]);
+  else await warehouse.run(statement('drop/delete_loads'), [slice, before]);
 }

@@ -30,7 +30,6 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
   const finalityIn = async (lake: LakeStore) => (await listTables(lake, FINALITY)).get(FINALITY);
   return {
     form: store === null ? 'folder' : 'bucket',
-    written: [''],
     keepMs,
     async owner(own, signal) {
       const origin = await withStore(target, null, signal, async (lake) => {

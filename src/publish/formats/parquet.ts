@@ -58,7 +58,6 @@ export function parquetCopy(target: TargetOf<'parquet'>): Copy {
   const { path: root, store = null } = target;
   return {
     form: store === null ? 'folder' : 'bucket',
-    written: [''],
     keepMs: 0,
     owner: async (_, signal) =>
       withStore(target, null, signal, async (lake) => {

@@ -13,7 +13,7 @@ import { Failure, storageFailed } from '../../errors.ts';
 import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
 import { readOrigin, tablesOf, withDatabase, type Database } from '../places/database.ts';
-import { makeDirectory, replaceFile, UNFINISHED } from '../places/replacement.ts';
+import { makeDirectory, replaceFile } from '../places/replacement.ts';
 import { dimensionTables, slicesIn } from '../tables.ts';
 import type { Copy, DescribedTable, TargetOf } from '../target.ts';
 
@@ -46,7 +46,6 @@ export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
   const { path, mode } = target;
   return {
     form: 'file',
-    written: ['', '.wal', '.tmp', UNFINISHED],
     keepMs: 0,
     owner: async (own) => readOrigin(path, own),
     async publish({ warehouse, signal }) {

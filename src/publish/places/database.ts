@@ -9,7 +9,7 @@ import * as z from 'zod';
 
 import { Failure, textOf } from '../../errors.ts';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
-import { count, statement } from '../../warehouse/sql.ts';
+import { jsonOf, statement } from '../../warehouse/sql.ts';
 import { isUnknownToEngine, rowsIn, statementsOn } from '../../warehouse/warehouse.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { dimensionTables, slicesIn } from '../tables.ts';
@@ -47,29 +47,22 @@ export async function withDatabase<T>(
 }
 
 const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
-const identityRow = z.object({ id: z.string() });
-const publishRow = z.object({ number: count, atMs: count });
+const publisherRow = z.object({
+  id: z.string(),
+  publishes: jsonOf(z.array(z.object({ number: z.number(), atMs: z.number() }))),
+});
 
-export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
-  return database.rows(statement('publish/tables'), [], tableRow);
-}
+export const tablesOf = async (database: Database): Promise<z.infer<typeof tableRow>[]> =>
+  database.rows(statement('publish/tables'), [], tableRow);
 
 /** Reads which warehouse a database is, or is a copy of, and its publishes. */
 export async function publisherOf(database: Database, path: string): Promise<Publisher> {
-  const read = async <T>(sql: string, shape: z.ZodType<T>): Promise<T[]> =>
-    database.rows(sql, [], shape).catch((error: unknown) => {
-      if (isUnknownToEngine(error)) return [];
-      throw error;
-    });
-  const [identity] = await read(
-    'select id::varchar as id from ripen_internal.warehouse_identity',
-    identityRow,
-  );
-  const publishes = await read(
-    'select number, epoch_ms(published_at) as "atMs" from ripen_internal.publishes order by number',
-    publishRow,
-  );
-  return { path, id: identity?.id ?? null, publishes };
+  const reading = database.rows(statement('publish/publisher'), [], publisherRow);
+  const [publisher = { id: null, publishes: [] }] = await reading.catch((error: unknown) => {
+    if (isUnknownToEngine(error)) return [];
+    throw error;
+  });
+  return { path, ...publisher };
 }
 
 /** The system does not open the file, whatever its content: permissions, too many open files. */
@@ -110,9 +103,9 @@ export async function readOrigin(path: string, own: Publisher): Promise<CopyOrig
   const { origin, foreign } = ownership;
   if (origin !== null && origin.warehouse !== own.id) return origin;
   if (existsSync(`${path}.wal`)) throw notOwn(path, `a write-ahead log lay at ${path}.wal`);
-  if (foreign.length === 0) return origin;
-  const reason = `it held ${foreign.length} tables that are not ripen's, such as ${foreign[0]}`;
-  throw notOwn(path, reason);
+  const [first] = foreign;
+  if (first === undefined) return origin;
+  throw notOwn(path, `it held ${foreign.length} tables that are not ripen's, such as ${first}`);
 }
 
 /** Reads what a database states of itself, and its tables that ripen did not make. */

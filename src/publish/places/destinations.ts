@@ -8,7 +8,7 @@ import type { Config, PublishTarget } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import { copyAt, throwAll } from '../copies.ts';
 import type { Copy } from '../target.ts';
-import { codeOf, ifThere } from './replacement.ts';
+import { codeOf, ifThere, UNFINISHED } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
@@ -44,10 +44,11 @@ async function destinationsOf({ warehouse, publish }: Destinations): Promise<Des
   ];
   for (const target of publish) {
     const { kind: what, path } = target;
-    const { form, written: endings } = copyAt(target);
+    const { form } = copyAt(target);
     const { endpoint, bucket, prefix } = ('store' in target ? target.store : null) ?? {};
     // A bucket's name is unique across the regions of a store, but not across stores.
     const place = join(`s3://${endpoint ?? ''}`, bucket ?? '', prefix ?? '');
+    const endings = form === 'file' ? ['', '.wal', '.tmp', UNFINISHED] : [''];
     const paths = form === 'bucket' ? [place] : await withEndings(path, endings);
     destinations.push({ what, path, form, written: paths });
   }

@@ -1,7 +1,6 @@
 /**
- * Stores tables in an S3-compatible bucket with the AWS SDK, an optional dependency. A file is written on this machine first,
- * then uploaded by one PUT. The SDK finds the credentials and retries. Plain http is refused except on loopback, whatever the
- * source of the address.
+ * Stores tables in an S3-compatible bucket with the AWS SDK, an optional dependency, which finds the credentials and retries. A
+ * file is written on this machine first, then uploaded by one PUT. Plain http is refused except on loopback.
  */
 
 import { createHash } from 'node:crypto';
@@ -29,7 +28,7 @@ const USUAL_REGION = 'us-east-1';
 const ignore = (): void => {};
 
 const clientSettings = {
-  // Everything it logs is also thrown; without a logger it writes to the console.
+  // What it logs is also thrown; without a logger it writes to the console.
   logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
   maxAttempts: 5,
   // Older and compatible stores do not know the newer checksums; each PUT carries its MD5 instead.
@@ -62,7 +61,6 @@ export async function openS3Store(
   const client = await connectedClient(sdk.S3Client, store);
   const options = { abortSignal: signal };
   const removeDrafts = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
-  // A killed run may have left some.
   await removeDrafts();
   const keyOf = (path: string): string => (prefix === '' ? path : `${prefix}/${path}`);
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
@@ -78,7 +76,7 @@ export async function openS3Store(
   const { secretAccessKey, sessionToken = '' } = await requesting('get credentials', async () =>
     client.config.credentials(),
   );
-  // All output is scrubbed of these values from here on.
+  // Scrubs all output of these values from here on.
   for (const value of [secretAccessKey, sessionToken]) void new Secret(value);
   const bytesOf = async (path: string): Promise<Uint8Array | null> => {
     const Key = keyOf(path);

@@ -34,7 +34,7 @@ export async function describedLakes(
   });
 }
 
-const takenByDuckdb = ['information_schema', 'memory', 'pg_catalog', 'system', 'temp'];
+const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'system', 'temp']);
 
 /** Returns a schema name from a lake's path that needs no quotes in any engine. Adds it to `taken`. */
 export function schemaName(root: string, taken: Set<string>): string {
@@ -43,7 +43,7 @@ export function schemaName(root: string, taken: Set<string>): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]+/g, '_')
     .replace(/_+$/, '');
-  const isTaken = /^(\d|$)/.test(word) || takenByDuckdb.includes(word);
+  const isTaken = /^(\d|$)/.test(word) || takenByDuckdb.has(word);
   const plain = isTaken ? `lake_${word}`.replace(/_$/, '') : word;
   let name = plain;
   for (let count = 2; taken.has(name); count += 1) name = `${plain}_${count}`;

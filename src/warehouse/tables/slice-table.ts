@@ -13,7 +13,7 @@ import { metricsByAge } from '../../model/cube.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { type SliceLedger, tableOf } from '../../model/ledger.ts';
-import { type Metric, metricsOf } from '../../model/metric.ts';
+import { metricsOf } from '../../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../../model/period.ts';
 import { asScript, identifier, insertRows, literal, statement, storedColumnTypes } from '../sql.ts';
 import { readSliceLedger } from '../ledger.ts';
@@ -47,8 +47,8 @@ export async function prepareTables(
   runId: string,
 ): Promise<Map<string, Target | Failure>> {
   const prepared = new Map<string, Target | Failure>();
-  const existing: { readonly made: Target; readonly metrics: readonly Metric[] }[] = [];
-  const missing: typeof existing = [];
+  const existing: Target[] = [];
+  const missing: Target[] = [];
   const abandoned: { readonly name: string; readonly fingerprint: string }[] = [];
   // Awaited together, they are read together.
   const stored = await Promise.all(
@@ -68,10 +68,9 @@ export async function prepareTables(
     const table = tableOf(ledger, fingerprint);
     const state = table?.state ?? (ledger.live === null ? 'live' : 'building');
     const relation = state === 'live' ? liveTable(name) : buildingTable(name);
-    const metrics = metricsOf(slice, catalog, additivity);
-    const columns = columnsOf(slice, metrics, new Map());
-    const made: Target = { slice, fingerprint, state, table: relation, catalog, columns };
-    (table === null ? missing : existing).push({ made, metrics });
+    const columns = columnsOf(slice, metricsOf(slice, catalog, additivity), new Map());
+    const target: Target = { slice, fingerprint, state, table: relation, catalog, columns };
+    (table === null ? missing : existing).push(target);
     // It was built for a meaning that is no longer configured.
     const { building } = ledger;
     if (building !== null && building !== table)
@@ -82,15 +81,15 @@ export async function prepareTables(
       await warehouse.alter(`drop table if exists ${buildingTable(name)}`);
       await deleteLedgerEntries(warehouse, name, fingerprint);
     }
-    const targets = missing.map(({ made }) => made);
-    if (targets.length > 0) await makeTables(warehouse, targets, runId);
+    if (missing.length > 0) await makeTables(warehouse, missing, runId);
   });
-  for (const { made } of existing)
-    if (made.slice.cube !== undefined) await removeMetrics(warehouse, made, runId);
+  for (const target of existing)
+    if (target.slice.cube !== undefined) await removeMetrics(warehouse, target, runId);
   const targets = await Promise.all(
-    [...existing, ...missing].map(async ({ made, metrics }) => {
-      const types = await storedColumnTypes(warehouse, made.table, made.slice.name);
-      return { types, target: { ...made, columns: columnsOf(made.slice, metrics, types) } };
+    [...existing, ...missing].map(async (made) => {
+      const { slice, table, columns } = made;
+      const types = await storedColumnTypes(warehouse, table, slice.name);
+      return { types, target: { ...made, columns: columnsOf(slice, columns.metrics, types) } };
     }),
   );
   const unaltered: Target[] = [];
