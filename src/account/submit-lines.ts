@@ -33,7 +33,7 @@ export interface Submitted {
   readonly accepted: number;
   readonly rejected: readonly RejectedLine[];
   readonly unknown: number;
-  /** Including the caller's signal. */
+  /** What stopped the sending, be it the caller's signal. */
   readonly failure: Failure | null;
 }
 
@@ -44,7 +44,7 @@ export interface SpendContext {
   readonly signal: AbortSignal;
 }
 
-/** Never throws. */
+/** Never throws: the result states what stopped it. */
 export async function submitLines(
   file: string,
   due: readonly DueLine[],

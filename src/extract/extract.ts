@@ -33,7 +33,7 @@ import {
 
 export interface Missed extends PendingWindow {
   readonly failure: Failure;
-  /** Parts (`partId`). Empty if something else failed, as `answers` is then. */
+  /** The parts (`partId`) that were too heavy. Empty if something else failed, as `answers` is then. */
   readonly heavy: ReadonlySet<string>;
 }
 
@@ -46,13 +46,13 @@ export interface Batch {
 interface Extraction {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
-  /** Reads a large one into columns at once. */
+  /** Reads a large page into columns at once. */
   readonly readPage: (window: Window, box: Box, page: SavedBody) => Promise<BodyHead>;
   /** The service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** Before the next window is requested. May change the queue. */
+  /** Called before the next window is requested. May change the queue. */
   readonly onAnswer: (window: Window, bytes: number) => void;
 }
 
@@ -62,7 +62,7 @@ const MAX_BATCH_WINDOWS = 200;
 /** Most answers that wait to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
 
-/** If it is unusable. */
+/** Of a request whose answer is unusable. */
 const MAX_REPEATS = 2;
 
 /** Takes windows off the queue until it is empty and no request is under way. */

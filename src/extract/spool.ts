@@ -21,24 +21,25 @@ export interface Answer extends SavedReport {
 /** Shows whether dividing a window again helps. */
 export interface Round {
   readonly rows: number;
-  /** By disagreeing metric, of sums from totals. */
+  /** How far sums differed from totals, by metric. */
   readonly differences: ReadonlyMap<string, number>;
   /** More rows from an earlier division show that answers are cut. */
   readonly hasGrown: boolean;
-  /** Parts (`partId`). */
+  /** The parts (`partId`) that the division made. */
   readonly halves: readonly string[];
 }
 
+/** Most repeated requests for doubted answers of one window. */
 export const MAX_DOUBTS = 2;
 
 export interface PendingWindow {
   readonly window: Window;
   readonly doubts: number;
-  /** An answer took most rows of a settled period, or had none of one. */
+  /** Whether this answer confirms one that took most rows of a settled period, or had none of one. */
   readonly isConfirmation: boolean;
   /** Before its latest division because it fell short. */
   readonly round: Round | null;
-  /** `completeness: warn` then loads what came. */
+  /** Whether smaller requests cannot help: `completeness: warn` then loads what came. */
   readonly isIndivisible?: boolean;
   /** By `boxId`. */
   readonly answers: ReadonlyMap<string, Answer>;
@@ -51,7 +52,7 @@ export interface Spooled extends Omit<PendingWindow, 'answers'> {
   readonly controlFailure: Failure | null;
 }
 
-/** By which finality is judged. */
+/** The first request, by which finality is judged. */
 export const requestedAtOf = (answers: readonly Answer[]): Date =>
   new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
 

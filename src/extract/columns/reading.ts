@@ -24,28 +24,30 @@ export const ATTR_DEPENDENCY = 'attr_dependency';
 export interface SliceColumns {
   readonly dimensions: readonly string[];
   readonly metrics: readonly { readonly id: string; readonly type: ColumnType }[];
-  /** Their values are left out. */
+  /** Requested keys without a column: their values are left out. */
   readonly dropped?: readonly string[];
 }
 
 export interface BodyHead {
   readonly rows: number;
+  /** Of the first rows. */
   readonly rowsDigest: string;
   readonly members: Members;
-  /** Its rows are then meaningless. */
+  /** Why the body is not one complete report: its rows are then meaningless. */
   readonly because: string | null;
 }
 
 export interface BodyRead extends BodyHead {
+  /** Of some row, and below of every row. */
   readonly keys: readonly string[];
   readonly commonKeys: readonly string[];
   readonly badLabel: { readonly dimension: string; readonly label: string } | null;
-  /** After the point, without trailing zeros; by metric with a fraction. */
+  /** Most digits after the point, without trailing zeros, by metric with a fraction. */
   readonly digits: ReadonlyMap<string, number>;
 }
 
 export interface ColumnsRead {
-  /** In their order. */
+  /** In the order of the request. */
   readonly bodies: readonly BodyRead[];
   /**
    * The narrowest exact types of columns that do not hold all their numbers: their cells are meaningless, and the answer must
@@ -54,9 +56,9 @@ export interface ColumnsRead {
   readonly unfit: ReadonlyMap<string, ColumnType>;
   readonly hasExtra: boolean;
   readonly hasRejected: boolean;
-  /** By their finest dates, if they have any. */
+  /** Whether rows follow their finest dates. */
   readonly isOrdered: boolean;
-  /** In dimensions and `attr_dependency`. */
+  /** Whether rows are known to differ in dimensions and `attr_dependency`. */
   readonly isDistinct: boolean;
 }
 
