@@ -205,7 +205,11 @@ function problemsOf(
   const problems = [...read.mistakes, ...first].map(({ path, at, text }) => {
     return { place: `${file}:${read.placeOf(path, at)}`, key: settingName(path), text };
   });
-  return [...new Map(problems.toReversed().map((each) => [`${each.place} ${each.text}`, each]))]
+  return [
+    ...new Map(
+      problems.toReversed().map((problem) => [`${problem.place} ${problem.text}`, problem]),
+    ),
+  ]
     .map(([, problem]) => problem)
     .toReversed()
     .toSorted((one, other) => one.place.localeCompare(other.place, 'en', { numeric: true }));

@@ -17,7 +17,7 @@ const BITS_PER_DIGIT = 6;
 /** A service may echo a part, in any letter case. Shorter parts occur in words. */
 const ECHO_LENGTH = 8;
 
-const known = new Set<string>();
+const allForms = new Set<string>();
 /** Every part of that length of every form, in lower case. */
 const parts = new Set<string>();
 let pattern: RegExp | null = null;
@@ -27,11 +27,11 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value;
-    const before = known.size;
-    for (const form of formsOf(value)) known.add(form);
-    if (known.size > before) {
+    const count = allForms.size;
+    for (const form of formsOf(value)) allForms.add(form);
+    if (allForms.size > count) {
       // Longest first: if a form inside another were replaced first, the rest of the other would remain.
-      const literals = [...known]
+      const literals = [...allForms]
         .sort((one, other) => other.length - one.length)
         .map((form) => form.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`));
       pattern = new RegExp(literals.join('|'), 'g');
@@ -97,7 +97,7 @@ const MIN_REFUSED_LENGTH = 12;
 
 /** None of them contains another. */
 export function secretForms(): readonly string[] {
-  const forms = [...known].filter(({ length }) => length >= MIN_REFUSED_LENGTH);
+  const forms = [...allForms].filter(({ length }) => length >= MIN_REFUSED_LENGTH);
   return forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
 }
 

@@ -128,8 +128,8 @@ function asOneLoad(ages: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodReco
   const sumOf = (count: (record: PeriodRecord) => number): number =>
     ages.reduce((sum, record) => sum + count(record), 0);
   const earliestOf = (instants: readonly (Date | null)[]): Date | null => {
-    const known = instants.filter((at) => at !== null).map(Number);
-    return known.length === 0 ? null : new Date(Math.min(...known));
+    const milliseconds = instants.filter((at) => at !== null).map(Number);
+    return milliseconds.length === 0 ? null : new Date(Math.min(...milliseconds));
   };
   const trusted = ages.map(({ trustedAt }) => trustedAt);
   const immature = ages.flatMap((record) => record.immature ?? []);
@@ -168,8 +168,8 @@ export function tableOf({ live, building }: SliceLedger, fingerprint: string): S
 
 /** With a fingerprint's own table, which ends up with all periods of the live one. */
 export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodRecord[] {
-  const own = tableOf(ledger, fingerprint);
-  const tables = own === ledger.live ? [ledger.live] : [ledger.live, own];
+  const table = tableOf(ledger, fingerprint);
+  const tables = table === ledger.live ? [ledger.live] : [ledger.live, table];
   return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
 }
 

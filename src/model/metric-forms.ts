@@ -143,7 +143,7 @@ function inForm(
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   // Until an age is over, its total grows every day.
   const comparableDays = days === null ? null : (age?.completeDays ?? 0);
-  const own: DocumentedMetric = {
+  const metric: DocumentedMetric = {
     form,
     kind,
     horizonDays,
@@ -160,13 +160,13 @@ function inForm(
   const parts = names.filter((name) => name !== '').map((name) => documentedMetric(name, null));
   const documented = parts.filter((part) => part !== null);
   if (documented.length < parts.length) return null;
-  const { horizonDays: lastDays, latest } = latestOf(own, documented);
-  const comparable = [own, ...documented].map((part) => part.comparableDays ?? Infinity);
+  const { horizonDays: lastDays, latest } = latestOf(metric, documented);
+  const comparable = [metric, ...documented].map((part) => part.comparableDays ?? Infinity);
   const [flow = null, ...others] = new Set(
     kind === 'computed' ? documented.map((part) => part.flow) : [kindFlows[kind]],
   );
   return {
-    ...own,
+    ...metric,
     horizonDays: lastDays,
     latest,
     comparableDays: finite(Math.max(...comparable)),

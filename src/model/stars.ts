@@ -26,13 +26,13 @@ export function starsOf(
   listed: Iterable<string>,
   loaded: ReadonlySet<string> = new Set(),
 ): Star[] {
-  const stated = [
+  const columnNames = [
     ...dimensions,
     ...metrics.filter((name) => !isStar(name)),
     ...dateDimensions,
     ...ownColumns,
   ];
-  const columns = new Map(stated.map((name) => [name.toLowerCase(), name]));
+  const columns = new Map(columnNames.map((name) => [name.toLowerCase(), name]));
   // The service has no escape for a comma.
   const names = [...listed].filter((name) => !name.includes(','));
   const candidates = new Set([...names.filter((name) => loaded.has(name)), ...names]);

@@ -44,8 +44,8 @@ export function statedError(body: string): string | null {
 }
 
 export function errorWords(document: unknown, levels: number): string | null {
-  const found = errorIn(document, levels);
-  return found === null ? null : firstWords(wordsOf(found), MAX_CHARACTERS);
+  const record = errorIn(document, levels);
+  return record === null ? null : firstWords(wordsOf(record), MAX_CHARACTERS);
 }
 
 /** The document, its `data`, or an item of a list. */
@@ -54,8 +54,8 @@ function errorIn(document: unknown, levels: number): Readonly<Record<string, unk
   if (isRecord(document) && statesError(document)) return document;
   for (const [key, value] of Object.entries(document)) {
     const isWithin = Array.isArray(document) || Array.isArray(value) || key === 'data';
-    const found = isWithin ? errorIn(value, levels - 1) : null;
-    if (found !== null) return found;
+    const record = isWithin ? errorIn(value, levels - 1) : null;
+    if (record !== null) return record;
   }
   return null;
 }

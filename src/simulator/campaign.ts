@@ -66,9 +66,9 @@ function listAnswer<Item>(
   { route, address }: CampaignRequest,
   itemOf: (item: Item) => object,
 ): SimulatedAnswer {
-  const wanted = pageRequestOf(address.searchParams);
-  if (typeof wanted === 'string') return invalid(`${wanted} is not valid`);
-  const page = pageOf(list, wanted);
+  const request = pageRequestOf(address.searchParams);
+  if (typeof request === 'string') return invalid(`${request} is not valid`);
+  const page = pageOf(list, request);
   const linkTo: LinkTo = (parameter, cursor) =>
     `${address.origin}${address.pathname}?${parameter}=${cursor}&limit=${page.limit}`;
   const items = page.items.map(itemOf);

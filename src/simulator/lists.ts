@@ -96,15 +96,15 @@ export function createLinkStore(initial: readonly WorldLink[]) {
   const links = new Map(initial.map((item, position) => [item.token, { position, item }]));
   let nextPosition = initial.length;
 
-  const known = (token: string): Positioned<WorldLink> => {
-    const found = links.get(token);
-    if (found === undefined)
+  const entryOf = (token: string): Positioned<WorldLink> => {
+    const entry = links.get(token);
+    if (entry === undefined)
       throw new RangeError(`The simulator has no link with the token ${token}`);
-    return found;
+    return entry;
   };
 
   function partnerOf(token: string): number | null {
-    const { partnerId, parentToken } = known(token).item;
+    const { partnerId, parentToken } = entryOf(token).item;
     return partnerId ?? (parentToken === null ? null : partnerOf(parentToken));
   }
 
@@ -122,7 +122,7 @@ export function createLinkStore(initial: readonly WorldLink[]) {
     }: Pick<WorldLink, 'appToken' | 'parentToken' | 'label'> & {
       readonly partnerId?: number | null;
     }): WorldLink {
-      const parent = parentToken === null ? null : known(parentToken).item;
+      const parent = parentToken === null ? null : entryOf(parentToken).item;
       const token = `n${nextPosition.toString(36).padStart(6, '0')}`;
       const own = { ...named, token, archived: false, partnerId, costDataEnabled: false };
       const item = linkBelow(parent, own);
@@ -131,7 +131,7 @@ export function createLinkStore(initial: readonly WorldLink[]) {
       return item;
     },
     change(token: string, change: Partial<WorldLink>): WorldLink {
-      const { position, item } = known(token);
+      const { position, item } = entryOf(token);
       const changed = { ...item, ...change };
       links.set(token, { position, item: changed });
       return changed;

@@ -215,8 +215,8 @@ function submitSpend(
   if (body !== '' && contentType !== 'application/x-www-form-urlencoded') {
     return errorAnswer(400, 'error', 'The body is not form-encoded');
   }
-  const stated = new URLSearchParams([...address.searchParams, ...new URLSearchParams(body)]);
-  const fields = spendFields.safeParse(Object.fromEntries(stated));
+  const parameters = new URLSearchParams([...address.searchParams, ...new URLSearchParams(body)]);
+  const fields = spendFields.safeParse(Object.fromEntries(parameters));
   if (!fields.success) return errorAnswer(400, 'error', z.prettifyError(fields.error));
   const { cost_id: costId } = fields.data;
   accepted.set(costId, (accepted.get(costId) ?? 0) + 1);

@@ -121,8 +121,8 @@ function skipText(body: BodyWindow, at: number): number {
 
 function skipEscape(body: BodyWindow, at: number): number {
   const longest = at + MAX_ESCAPE;
-  const found = ESCAPE.exec(String.fromCharCode(...body.bytes.subarray(at, longest)));
-  if (found !== null) return at + found[0].length;
+  const escape = ESCAPE.exec(String.fromCharCode(...body.bytes.subarray(at, longest)));
+  if (escape !== null) return at + escape[0].length;
   return body.stop(longest > body.end ? body.end : at, 'an unknown escape');
 }
 

@@ -73,11 +73,11 @@ type Field = readonly [id: number, value: Value];
 /** The fields must be in ascending order of their ids. */
 function struct(...fields: readonly Field[]): Value {
   const bytes: number[] = [];
-  let before = 0;
+  let lastId = 0;
   for (const [id, value] of fields) {
-    bytes.push(((id - before) << 4) | value.type);
+    bytes.push(((id - lastId) << 4) | value.type);
     for (const byte of value.bytes) bytes.push(byte);
-    before = id;
+    lastId = id;
   }
   return { type: STRUCT, bytes: [...bytes, 0] };
 }
@@ -240,15 +240,15 @@ const bytesOf = (cells: Int32Array): Uint8Array =>
 
 function withoutNulls(cells: Int32Array, nulls: Uint8Array, words: number): Int32Array {
   if (!nulls.includes(1)) return cells;
-  const kept = new Int32Array(cells.length);
+  const present = new Int32Array(cells.length);
   let length = 0;
   for (let row = 0; row < nulls.length; row += 1) {
     if (nulls[row] === 1) continue;
     for (let word = 0; word < words; word += 1)
-      kept[length + word] = cells[row * words + word] ?? 0;
+      present[length + word] = cells[row * words + word] ?? 0;
     length += words;
   }
-  return kept.subarray(0, length);
+  return present.subarray(0, length);
 }
 
 /** Definition levels, 1 for a value and 0 for NULL, after their length: one run of ones, or of bits, the lowest first. */

@@ -82,13 +82,13 @@ export class RowReader {
   takeKeys(): Pick<BodyRead, 'keys' | 'commonKeys'> {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;
-    const found = [...this.#counts].filter(([, count]) => count > 0);
-    const common = found.filter(([, count]) => count === rows);
+    const present = [...this.#counts].filter(([, count]) => count > 0);
+    const common = present.filter(([, count]) => count === rows);
     this.#keys = null;
     this.#alikeRows = 0;
     this.#otherRows = 0;
     this.#counts.clear();
-    return { keys: found.map(([name]) => name), commonKeys: common.map(([name]) => name) };
+    return { keys: present.map(([name]) => name), commonKeys: common.map(([name]) => name) };
   }
 
   #count(name: string, rows: number): void {

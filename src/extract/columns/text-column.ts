@@ -86,8 +86,8 @@ export abstract class DictionaryColumn extends CellColumn {
   /** -1 if the column does not accept it. */
   #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
-    const known = this.dictionary.find(body, at, end, hash);
-    if (known >= 0) return known;
+    const existing = this.dictionary.find(body, at, end, hash);
+    if (existing >= 0) return existing;
     const written = body.bytes.subarray(at, end);
     const value = isUtf8(written) ? this.#parse(written) : null;
     if (value === null) return -1;

@@ -14,12 +14,12 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
     const ending = word ^ each;
     const escape = word ^ Math.imul(BACKSLASH, EACH_BYTE);
     // The lowest remaining top bit marks the first byte that is zero in the first two terms, or below a space in the third.
-    const found =
+    const marks =
       (((ending - EACH_BYTE) & ~ending) |
         ((escape - EACH_BYTE) & ~escape) |
         ((word - Math.imul(0x20, EACH_BYTE)) & ~word)) &
       EACH_TOP_BIT;
-    if (found !== 0) return next + ((31 - Math.clz32(found & -found)) >>> 3);
+    if (marks !== 0) return next + ((31 - Math.clz32(marks & -marks)) >>> 3);
   }
 }
 
@@ -76,15 +76,15 @@ export class TextDictionary {
 
   #isSame(view: DataView, from: number, to: number, entry: number): boolean {
     if (this.#lengths[entry] !== to - from) return false;
-    const known = this.#texts.view;
+    const texts = this.#texts.view;
     const shift = (this.#starts[entry] ?? 0) - from;
     let at = from;
     for (; at + 4 <= to; at += 4) {
-      if (view.getInt32(at, true) !== known.getInt32(at + shift, true)) return false;
+      if (view.getInt32(at, true) !== texts.getInt32(at + shift, true)) return false;
     }
     if (at === to) return true;
     return (
-      ((view.getInt32(at, true) ^ known.getInt32(at + shift, true)) & firstBytes(to - at)) === 0
+      ((view.getInt32(at, true) ^ texts.getInt32(at + shift, true)) & firstBytes(to - at)) === 0
     );
   }
 

@@ -16,8 +16,8 @@ import { currencies, invalid, parameterValues as values, unsupported } from './p
 
 function readAs<T>(read: (text: string) => T | null, message: string): z.ZodType<T, string> {
   return z.string().transform((text, context) => {
-    const found = read(text);
-    if (found !== null) return found;
+    const value = read(text);
+    if (value !== null) return value;
     context.addIssue(message);
     return z.NEVER;
   });

@@ -78,7 +78,7 @@ function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number
   const shift =
     Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
   const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
-  const known = new Map<string, Bucket>();
+  const buckets = new Map<string, Bucket>();
   return remembered((hour) => {
     const time = new Date(hour * MS_PER_HOUR + shift).toISOString();
     const passes = query.dimensionFilters.every(
@@ -91,19 +91,19 @@ function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number
     );
     const key = [...texts.values()].join(' ');
     const lastDay = day(time.slice(0, 10));
-    const bucket = known.get(key) ?? { texts, lastDay, groups: new Map<number, Group>() };
+    const bucket = buckets.get(key) ?? { texts, lastDay, groups: new Map<number, Group>() };
     if (bucket.lastDay < lastDay) bucket.lastDay = lastDay;
-    known.set(key, bucket);
+    buckets.set(key, bucket);
     return bucket;
   });
 }
 
 function remembered<T>(compute: (of: number) => T): (of: number) => T {
-  const known = new Map<number, T>();
+  const results = new Map<number, T>();
   return (of) => {
-    const found = known.get(of) ?? compute(of);
-    known.set(of, found);
-    return found;
+    const result = results.get(of) ?? compute(of);
+    results.set(of, result);
+    return result;
   };
 }
 
@@ -121,7 +121,7 @@ const idsOfNamed: ReadonlyMap<string, readonly string[]> = new Map([
 function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shownText }: Wording) {
   const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
   const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
-  const known = new Map<string, Identity>();
+  const identities = new Map<string, Identity>();
   const textOf = ({ texts }: TrafficLane, dimension: string): string | null => {
     if (dimension === 'currency') return query.currency.name;
     if (dimension === 'currency_code') return query.currency.code;
@@ -143,8 +143,8 @@ function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shown
         : {}),
     };
     const key = JSON.stringify([[...texts.values()], attrDependency]);
-    const identity = known.get(key) ?? { number: known.size, texts, attrDependency };
-    known.set(key, identity);
+    const identity = identities.get(key) ?? { number: identities.size, texts, attrDependency };
+    identities.set(key, identity);
     return identity;
   });
 }
