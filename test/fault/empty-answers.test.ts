@@ -237,7 +237,7 @@ const settled = { start: day('2026-05-10'), end: day('2026-05-14') };
 
 describe('of settled days', () => {
   /** A loaded slice for each test, told apart by a filter that filters nothing. */
-  const slices = Array.from({ length: 6 }, (_, at) => ({
+  const slices = Array.from({ length: 5 }, (_, at) => ({
     ...daily,
     name: `daily_${at}`,
     parameters: { ...daily.parameters, os_name__not_in: `none_${at}` },
@@ -303,17 +303,6 @@ describe('of settled days', () => {
       expect(await contentOf(scenario, rowsOn(inSettled))).toEqual(before);
     },
   );
-
-  test('204 once for a settled window is a hiccup: the second answer is loaded', async () => {
-    const before = await contentOf(scenario, rowsOn(inSettled));
-    const [newest] = await column(scenario, 'select max(load_id) from ripen.loads');
-    const summary = await backfill(nothing, 1);
-    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-    expect((await contentOf(scenario, rowsOn(inSettled))).length).toBe(before.length);
-    expect(await column(scenario, `select distinct _load_id from ${rowsOn(inSettled)}`)).toEqual([
-      String(Number(newest) + 1),
-    ]);
-  });
 
   test('2 settled days of 4 that lose 3 of 4 rows are asked for by themselves and stay; the 2 others are loaded', async () => {
     const bad = ['2026-05-11', '2026-05-13'];

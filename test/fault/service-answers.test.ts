@@ -174,10 +174,10 @@ const refusals: readonly Row[] = [
     always({ status: 400, body: unsupported, gzip: true, headers }),
     fails('SOURCE_REFUSED', 1, 'x loc=metrics'),
   ],
-  ...refusedBy([404, 410], 'SOURCE_MISSING', 'teapot'),
-  ...refusedBy([300, 304, 402, 418, 422, 451], 'SOURCE_REFUSED'),
+  ...refusedBy([404], 'SOURCE_MISSING', 'teapot'),
+  ...refusedBy([304, 422], 'SOURCE_REFUSED'),
   ...refusedBy([403], 'ACCESS_FORBIDDEN'),
-  ...[202, 203, 206, 226, 499, 501, 520, 522, 530, 599].map((status): Row => [
+  ...[202, 206, 501, 599].map((status): Row => [
     `${status}, twice`,
     once(json({}, { status }), json({}, { status })),
     ok(3),
@@ -193,15 +193,12 @@ const chunked = `${HEAD}transfer-encoding: chunked\r\n\r\n`;
 const broken: readonly (readonly [string, Answer])[] = [
   ['reset before any header', { status: 0 }],
   ['reset in mid-body', { headers, body: whole, cutAfter: 700 }],
-  ['reset in mid-body, in gzip', { headers, body: whole, cutAfter: 70, gzip: true }],
   ['cut under 200', { headers, body: whole.slice(0, 690) }],
   ['cut in gzip', zipped(gzipSync(whole).subarray(0, 90))],
-  ['no gzip, though it says so', zipped(whole)],
   [
     'shorter than its length',
     { headers: { ...headers, 'content-length': '99999' }, body: whole, cutAfter: 999 },
   ],
-  ['cut inside a chunk', raw(`${chunked}${whole.length.toString(16)}\r\n${whole.slice(0, 99)}`)],
   ['of chunks without size', raw(`${chunked}zz\r\n${whole}`)],
 ];
 const others: readonly (readonly [string, Answer, string])[] = [
@@ -217,9 +214,7 @@ const others: readonly (readonly [string, Answer, string])[] = [
   ],
   ['no object', typed('text/plain', '[1,2]'), '[1,2]'],
   ['a report called a web page', typed('text/html; charset=json'), 'text/html'],
-  ['a report called bytes', typed('application/octet-stream'), 'application/octet-stream'],
   ['an empty body', typed('application/json', ''), 'an empty body'],
-  ['an empty gzip body', zipped(''), 'an empty body'],
   ['a blank body', typed('application/json', ' \n '), 'an empty body'],
   [
     'an encoding that was not requested',
@@ -245,7 +240,6 @@ const bodies: readonly Row[] = [
     always(raw('SSH-2.0\r\n')),
     fails('SOURCE_UNAVAILABLE', 6, 'does not match the HTTP/1.1 protocol'),
   ],
-  ['a web page once', once(typed('text/html', 'x')), ok(2)],
   ...others.map(([name, answer, says]): Row => [
     name,
     always(answer),
@@ -287,7 +281,6 @@ const [start, rest] = [gzipSync(whole.slice(0, 9)), gzipSync(whole.slice(9))];
 const sound: readonly (readonly [string, Answer])[] = [
   ['as text/plain', typed('text/plain; charset=utf-8')],
   ['without a type', { body: whole }],
-  ['as application/vnd.api+json', typed('application/vnd.api+json')],
   ['in gzip with every header field', zipped(memberWithAllFields(whole))],
   ['in 2 gzip members, byte by byte', zipped(Buffer.concat([start, rest]), { dripMs: 1 })],
   [

@@ -14,7 +14,6 @@ let scenario: Scenario;
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const NEXT = new Date('2026-06-02T02:30:00Z');
-const DAYS = '2026-05-12:2026-05-31';
 
 const daily = slice({
   name: 'daily',
@@ -36,20 +35,6 @@ const tooHeavy = (maxRows: number): (() => void) =>
     times: Infinity,
     fault: { kind: 'too_heavy', maxRows },
   });
-
-test('504 for more than 20 rows splits windows of 7 days, whose sum is the truth', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  // 4 rows a day: 5 days fit.
-  tooHeavy(20);
-  const summary = await runNight(scenario, NOW);
-
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(summary.slices[0]?.windows).toEqual({ planned: 6, loaded: 6, failed: 0 });
-  const split = askedReports(scenario).filter(({ status }) => status === 504);
-  expect(split.map(({ period }) => daysOf(period))).toEqual([7, 7, 6]);
-  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
 
 test('a time-out is taken as too heavy: 7 days that hang are asked for in halves of 4 and 3', async () => {
   const short = slice({ ...daily, datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } } });

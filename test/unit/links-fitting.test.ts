@@ -102,14 +102,7 @@ describe('names', () => {
   /** Each on a day, of the network N. */
   const cases: readonly (readonly [string, Fact, string | null])[] = [
     ['the network alone is its link', {}, 'net'],
-    ['the deepest level with a name is the link', { campaign: 'Sale' }, 'sale'],
     ['an unknown campaign means the network itself', { campaign: 'unknown' }, 'net'],
-    ['all four levels', { campaign: 'Sale', adgroup: 'Women', creative: 'Video' }, 'video'],
-    [
-      'the leaf may be an ad group',
-      { campaign: 'Sale', adgroup: 'Women', creative: 'unknown' },
-      'ad',
-    ],
     ['an empty label is a label where a link has it', { campaign: '' }, 'nameless'],
     ['a label nobody has stays unmatched', { campaign: 'Sales' }, null],
     ['case and blanks count', { campaign: 'sale ' }, null],
@@ -123,11 +116,6 @@ describe('names', () => {
     ['organic rows have no link', { network: 'Organic', campaign: 'unknown' }, null],
     ['an id after the reported name is dropped', { campaign: 'Sale (123)' }, 'sale'],
     [
-      'also when the row confirms it',
-      { campaign: 'Sale (123)', attr_dependency: id('123') },
-      'sale',
-    ],
-    [
       'not when the row has another id',
       { campaign: 'Sale (123)', attr_dependency: id('99') },
       null,
@@ -137,7 +125,6 @@ describe('names', () => {
       { campaign: 'Brand', attr_dependency: id('78') },
       'brand2',
     ],
-    ['an id after the label is not dropped without', { campaign: 'Brand' }, null],
     [
       'an id that is no number is dropped',
       { campaign: 'Sale (c-77)', campaign_id_network: 'c-77' },
@@ -157,7 +144,6 @@ describe('names', () => {
       'brand',
     ],
     ['an id as its own column counts', { campaign: 'Brand', campaign_id_network: '77' }, 'brand'],
-    ['a number in brackets is compared as it is', { campaign: 'Brand (79)' }, null],
     ['another app has other links', { app_token: 'zzz123def456' }, null],
     ['a row without app or network has none', { app_token: null }, null],
   ];
@@ -193,9 +179,7 @@ test.each<readonly [string, Fact, string | null]>([
     { partner_id: '', attr_dependency: '{"partner_id":"9"}' },
     '9',
   ],
-  ['the attached one is empty', { partner_id: null, attr_dependency: '{"partner_id":""}' }, '7'],
   ['the attached one is an empty text in a list', { attr_dependency: '{"partner_id":[""]}' }, '7'],
-  ['nothing says it', { partner_id: null }, '7'],
 ])('the partner of a row is its own, else that of its link: %s', async (_, fact, partner) => {
   await crawled();
   await version('net', ['N'], '2026-01-01');
@@ -227,7 +211,6 @@ describe('versions', () => {
       { day: '2026-03-15', network: 'Old' },
       'a',
     ],
-    ['its new name counts from then on', { day: '2026-04-15', network: 'New' }, 'a'],
     ['another link may take over the name', { day: '2026-05-02', network: 'Old' }, 'b'],
     [
       'before the first crawl the nearest version counts',
@@ -239,7 +222,6 @@ describe('versions', () => {
       { day: '2026-03-31', network: 'New' },
       'a',
     ],
-    ['in between the nearer version counts', { day: '2026-04-29', network: 'Old' }, 'b'],
     ['an hour is judged by its day', { hour: '2026-03-15 13:00:00', network: 'Old' }, 'a'],
     [
       'a week the newer one had the name in is its own',
@@ -262,7 +244,6 @@ describe('versions', () => {
     ['the day after', '9 hours', { day: '2026-04-01', network: 'Old' }, 'c'],
     ['a month', '9 hours', { month: '2026-03-01', network: 'Old' }, 'a'],
     ['a day', '-5 hours', { day: '2026-03-31', network: 'Old' }, 'a'],
-    ['the day after', '-5 hours', { day: '2026-04-01', network: 'Old' }, 'c'],
   ] as const)(
     '%s of a slice that is %s ahead of UTC begins and ends by its own clock',
     async (_, offset, fact, token) => {

@@ -38,7 +38,6 @@ test.each<[DateDimension | null, WeekStart, string, string, string]>([
     '2025-12-29:01-05(01-01:01-05) 01-05:01-12 01-12:01-19(01-12:01-15)',
   ],
   ['week', 0, '2026-01-04', '2026-01-19', '01-04:01-11 01-11:01-18 01-18:01-25(01-18:01-19)'],
-  ['week', 1, '2026-01-06', '2026-01-07', '01-05:01-12(01-06:01-07)'],
   [
     'month',
     1,
@@ -73,7 +72,6 @@ describe('a date period', () => {
   });
 
   test.each<[DateBound, DateBound, string, string, readonly [string, string] | null]>([
-    [on('2026-01-01'), ago(1), '2026-01-10T02:00:00Z', '+00:00', ['2026-01-01', '2026-01-10']],
     [on('2026-01-01'), ago(0), '2026-01-10T02:00:00Z', '+00:00', ['2026-01-01', '2026-01-11']],
     [ago(3), ago(1), '2026-03-01T00:00:00Z', '+00:00', ['2026-02-26', '2026-03-01']],
     // Half an hour before midnight in the slice's offset, and half an hour after.
@@ -89,7 +87,6 @@ describe('a date period', () => {
       '+00:00',
       ['2026-01-01', '2026-03-06'],
     ],
-    [on('2026-03-06'), on('2026-03-09'), '2026-03-05T23:00:00Z', '-02:00', null],
     // Starts of calendar weeks and months, and days before them.
     [
       startOf('month', 0, 0),
@@ -181,7 +178,6 @@ describe('the fingerprint of a slice', () => {
 
   test.each([
     ['os_name__in', 'android,ios', 'ios,android'],
-    ['os_names', 'android,ios', 'ios,android'],
     ['index', 'app,day', 'day,app'],
   ])(
     'does not change with the order of %s, %s or %s, and is the released one of the ordered list',

@@ -34,7 +34,6 @@ describe('a line of ad spend', () => {
     ['an unfamiliar but well-formed cost type', { cost_type: 'cost_per_view' }],
     ['a currency in lower case', { cost_currency: 'usd' }],
     ['an amount of 0', { cost_amount: '0' }],
-    ['an amount with a leading zero', { cost_amount: '007.50' }],
     ['an amount of 38 digits', { cost_amount: `${'9'.repeat(19)}.${'9'.repeat(19)}` }],
     ['an engagement exactly 7 days ago', { engaged_at: '2026-02-07T12:00:00Z' }],
     ['an engagement now, told in another zone', { engaged_at: '2026-02-14T13:30+01:30' }],
@@ -42,7 +41,6 @@ describe('a line of ad spend', () => {
       'an engagement on the day 7 days ago, some of which is not older',
       { engaged_at: '2026-02-07' },
     ],
-    ['an engagement today', { engaged_at: '2026-02-14' }],
     ['no engagement', { engaged_at: '' }],
     ['an engagement that is null', { engaged_at: null }],
   ])('may have %s', (_what, change) => {
@@ -51,9 +49,6 @@ describe('a line of ad spend', () => {
 
   test.each([
     ['cost_id', '', 'cost_id was empty'],
-    ['cost_type', null, 'cost_type was empty'],
-    ['cost_currency', undefined, 'cost_currency was empty'],
-    ['cost_amount', ' ', 'cost_amount was empty'],
     ['tag', '   ', 'tag was empty'],
     ['tag', true, 'tag must be text or a number'],
     ['cost_id', { id: 'sender-000001' }, 'cost_id must be text or a number'],
@@ -61,24 +56,16 @@ describe('a line of ad spend', () => {
     ['cost_id', 'x'.repeat(11), 'cost_id had 11 characters, not 12 to 256'],
     ['cost_id', 'x'.repeat(257), 'cost_id had 257 characters, not 12 to 256'],
     ['cost_id', 'sender-\u0000000001', 'cost_id contains a control character'],
-    ['cost_id', 'sender-\u0085000001', 'cost_id contains a control character'],
     ['cost_id', ' sender-000001', 'cost_id begins or ends with a blank'],
     ['cost_type', 'CPC', 'cost_type must be a lower-case word such as cpc or cpi'],
-    ['cost_type', 'cp c', 'cost_type must be a lower-case word such as cpc or cpi'],
     ['cost_currency', 'US', 'cost_currency must be an ISO 4217 code'],
     ['cost_currency', 'XXX', 'cost_currency must be an ISO 4217 code'],
     ['cost_amount', '-0.01', plainNumber],
-    ['cost_amount', '+1', plainNumber],
     ['cost_amount', '1e3', plainNumber],
     ['cost_amount', '1,000.5', plainNumber],
-    ['cost_amount', '1_000', plainNumber],
-    ['cost_amount', '.5', plainNumber],
     ['cost_amount', '5.', plainNumber],
     ['cost_amount', '0x10', plainNumber],
-    ['cost_amount', 'NaN', plainNumber],
-    ['cost_amount', ' 1', plainNumber],
     ['cost_amount', '1'.repeat(39), 'cost_amount had 39 digits, more than 38'],
-    ['cost_amount', `1.${'1'.repeat(38)}`, 'cost_amount had 39 digits, more than 38'],
     ['tag', 'x'.repeat(129), 'tag had 129 characters, more than 128'],
     [
       'engaged_at',
@@ -91,7 +78,6 @@ describe('a line of ad spend', () => {
       '2026-02-13T25:00:00Z',
       'engaged_at must be a date, or an ISO 8601 instant with its zone',
     ],
-    ['engaged_at', '14.02.2026', 'engaged_at must be a date, or an ISO 8601 instant with its zone'],
     ['engaged_at', 7, 'engaged_at must be text or a number'],
   ])('whose %s is %j is rejected for just that', (column, value, reason) => {
     expect(judge({ [column]: value }).reasons).toEqual([reason]);
@@ -99,9 +85,7 @@ describe('a line of ad spend', () => {
 
   test.each([
     ['2026-02-07T11:59:59.999Z', 'engaged_at was more than 7 days before 2026-02-14T12:00:00.000Z'],
-    ['2026-02-06', 'engaged_at was more than 7 days before 2026-02-14T12:00:00.000Z'],
     ['2026-02-14T12:00:00.001Z', 'engaged_at was later than 2026-02-14T12:00:00.000Z'],
-    ['2026-02-15', 'engaged_at was later than 2026-02-14T12:00:00.000Z'],
   ])('engaged at %s is untimely', (engaged, untimely) => {
     expect(judge({ engaged_at: engaged })).toMatchObject({ reasons: [], untimely });
   });

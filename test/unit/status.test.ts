@@ -149,19 +149,6 @@ describe('the status of a slice', () => {
     expect(slice).toMatchObject({ building_periods: 2, periods: { loaded: 1 }, rows: 10 });
   });
 
-  test('weeks begin on week_starts_on: on Sunday, the 3 days to Tuesday are 1 period', async () => {
-    const weekly = configOf(
-      '2026-02-08:2026-02-10',
-      'name: weekly, dimensions: [week], metrics: [installs], week_starts_on: sunday',
-    );
-    await holdTable('weekly', 'live');
-    await holdPeriod('2026-02-08:2026-02-15', 'open', 10, LIVE, 'weekly');
-    const slice = await statusOfOne(weekly);
-    expect(slice.ages.map(({ first_day: day, state }) => [day, state])).toStrictEqual([
-      ['2026-02-08', 'open'],
-    ]);
-  });
-
   test('restatements of the last 7 days are summed by metric; one of 8 days ago is not', async () => {
     await restate('2026-02-13 02:30', 1, '2026-02-10 installs 10 12', '2026-02-11 installs 10 9');
     await restate('2026-02-08 02:30', 1, '2026-02-10 cost 1.5 1.25');
