@@ -10,10 +10,7 @@ const WATCHED_DAYS = 7;
 /** A share of moved totals up to this is corrections, which no longer horizon would prevent. */
 const CORRECTED_SHARE = 0.05;
 
-/**
- * Returns the columns of `ripen_internal.horizon_evidence`, but for its key. `horizonDays` is the configured horizon; null if
- * values are never final.
- */
+/** Returns the columns of `ripen_internal.horizon_evidence`, but for its key. Null is no horizon. */
 export function horizonEvidence(development: readonly Cohort[], horizonDays: number | null) {
   const watched = development.filter(
     ({ finals, lastAge }) => finals.length > 0 && lastAge > (finals[0]?.age ?? 0),

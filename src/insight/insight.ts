@@ -11,7 +11,7 @@ import type { Metric } from '../model/metric.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { developmentOf, type Changes, type Looks, looksAt } from './development.ts';
+import { type Changes, developmentOf, type ReadPeriod, readPeriods } from './development.ts';
 import { horizonEvidence } from './horizons.ts';
 import { ladderOf, maturationOf, projectionOf, scoresOf } from './ripening.ts';
 import { declareViews } from './views.ts';
@@ -24,7 +24,7 @@ const measuredTables = [
 ] as const;
 type MeasuredTable = (typeof measuredTables)[number];
 
-/** Eight months: older periods say little about how the newest mature, and the backtest must end within the night. */
+/** Older periods say little about how the newest mature, and the backtest must end within the night. */
 const HISTORY_DAYS = 240;
 
 /** Control totals of a metric, and the slices in which it becomes final at the same time. */
@@ -32,7 +32,6 @@ interface Developing {
   readonly control: string;
   readonly metric: Metric;
   readonly isHourly: boolean;
-  /** How long after the end of a period its total may change. Null if that has no end. */
   readonly finalSeconds: number | null;
   readonly slices: string[];
 }
@@ -43,12 +42,12 @@ export async function measureTables(
   tables: readonly Target[],
 ): Promise<void> {
   if (tables.length === 0) return;
-  const looks = await readLooks(warehouse);
+  const reads = await readCoverage(warehouse);
   const maturing = new Map<string, z.infer<typeof maturingRow>['periods']>();
   for (const row of await warehouse.rows(statement('insight/maturing'), [], maturingRow))
     maturing.set(`${row.slice} ${row.metric}`, row.periods);
   const rows = new Map<MeasuredTable, object[]>(measuredTables.map((table) => [table, []]));
-  const developing = developingOf(tables).filter(({ control }) => looks.has(control));
+  const developing = developingOf(tables).filter(({ control }) => reads.has(control));
   for (const batch of await inBatches(warehouse, developing)) {
     const wanted = batch.map(({ control, metric, isHourly, finalSeconds }, number) => ({
       number,
@@ -58,13 +57,13 @@ export async function measureTables(
       final_seconds: finalSeconds,
     }));
     const request = [JSON.stringify(wanted), HISTORY_DAYS];
-    const read = await warehouse.rows(statement('insight/changes'), request, changesRow);
-    const changes = new Map(read.map((row) => [row.number, row.changes]));
+    const rowsOf = await warehouse.rows(statement('insight/changes'), request, changesRow);
+    const changes = new Map(rowsOf.map((row) => [row.number, row.changes]));
     for (const [number, { control, metric, finalSeconds, slices }] of batch.entries()) {
       const { id, horizonMs, additive } = metric;
-      const looksOf = looks.get(control)?.(id) ?? [];
+      const read = reads.get(control)?.(id) ?? [];
       const none: Changes = { starts: [], seconds: [], values: [] };
-      const development = developmentOf(looksOf, changes.get(number) ?? none, finalSeconds);
+      const development = developmentOf(read, changes.get(number) ?? none, finalSeconds);
       const horizonDays = horizonMs === null ? null : Math.ceil(horizonMs / MS_PER_DAY);
       const factorsOn = ladderOf(development);
       // Rows of what does not add up have no part in a projected total.
@@ -72,8 +71,8 @@ export async function measureTables(
       const scores = new Map(errors.map((score) => [score.age_days, score]));
       const maturation = maturationOf(development);
       const evidence = [horizonEvidence(development, horizonDays)];
-      const cohorts = new Map(development.map((cohort) => [cohort.start, cohort]));
-      const starts = new Set(looksOf.map(({ period }) => period.start));
+      const cohorts = new Map(development.map((cohort) => [cohort.firstDay, cohort]));
+      const starts = new Set(read.map(({ period }) => period.start));
       for (const slice of slices) {
         const periods = maturing.get(`${slice} ${id}`) ?? [];
         const projections = periods.flatMap(({ start, age, ...key }) => {
@@ -103,7 +102,7 @@ export async function measureTables(
   });
 }
 
-/** Each metric of each control, once for each instant from which its values are final. Ratios of a day are not sums of hours. */
+/** Returns the metrics of controls, one for each instant from which values are final. Ratios of a day are not sums of hours. */
 function developingOf(tables: readonly Target[]): Developing[] {
   const developing = new Map<string, Developing>();
   for (const { slice, columns } of tables) {
@@ -132,13 +131,10 @@ async function inBatches(
   warehouse: Warehouse,
   developing: readonly Developing[],
 ): Promise<Developing[][]> {
-  const sizes = new Map<string, number>();
-  for (const { control, metric, totals } of await warehouse.rows(
-    statement('insight/sizes'),
-    [],
-    sizeRow,
-  ))
-    sizes.set(`${control} ${metric}`, totals);
+  const rows = await warehouse.rows(statement('insight/sizes'), [], sizeRow);
+  const sizes = new Map(
+    rows.map(({ control, metric, totals }) => [`${control} ${metric}`, totals]),
+  );
   const batches: Developing[][] = [];
   let room = 0;
   for (const each of developing) {
@@ -161,37 +157,33 @@ const changesRow = z.object({
   changes: jsonOf(z.object({ starts: numbers, seconds: numbers, values: numbers })),
 });
 
-const readingShape = z.object({ start: z.number(), end: z.number(), seconds: z.number() });
+const timedDays = z.object({ start: z.number(), end: z.number(), seconds: z.number() });
 const coverageRow = z.object({
   control: z.string(),
-  periods: jsonOf(z.array(readingShape)),
+  periods: jsonOf(z.array(timedDays)),
   readings: jsonOf(
-    z.array(z.object({ metrics: z.array(z.string()), readings: z.array(readingShape) })),
+    z.array(z.object({ metrics: z.array(z.string()), readings: z.array(timedDays) })),
   ),
 });
 
-/** Returns for each control a function from a metric to when its periods were read. */
-async function readLooks(
+/** Returns for each control a function from a metric to its periods that were read. */
+async function readCoverage(
   warehouse: Warehouse,
-): Promise<Map<string, (metric: string) => readonly Looks[]>> {
+): Promise<Map<string, (metric: string) => readonly ReadPeriod[]>> {
   const rows = await warehouse.rows(statement('insight/coverage'), [HISTORY_DAYS], coverageRow);
   return new Map(
     rows.map(({ control, periods, readings }) => {
       // Metrics come and go with the configuration, so that most have the same readings.
-      const known = new Map<string, readonly Looks[]>();
-      const looksOf = (metric: string): readonly Looks[] => {
+      const known = new Map<string, readonly ReadPeriod[]>();
+      const periodsOf = (metric: string): readonly ReadPeriod[] => {
         const groups = readings.filter(({ metrics }) => metrics.includes(metric));
         const key = groups.map((group) => readings.indexOf(group)).join();
-        const looks =
-          known.get(key) ??
-          looksAt(
-            periods,
-            groups.flatMap((group) => group.readings),
-          );
-        known.set(key, looks);
-        return looks;
+        const answers = groups.flatMap((group) => group.readings);
+        const read = known.get(key) ?? readPeriods(periods, answers);
+        known.set(key, read);
+        return read;
       };
-      return [control, looksOf];
+      return [control, periodsOf];
     }),
   );
 }

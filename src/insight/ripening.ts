@@ -5,24 +5,21 @@
 
 import type { Cohort } from './development.ts';
 
-type Triangle = Pick<Cohort, 'lastDay' | 'readings' | 'finals'>;
+type Triangle = Pick<Cohort, 'lastDay' | 'maturing' | 'finals'>;
 
 /** The development triangle of one metric, oldest period first. */
 export type Development = readonly Triangle[];
 
-/** Returns the final total as it is known now; null while it matures. */
+/** As it is known now. */
 const finalOf = ({ finals }: Triangle): number | null => finals.at(-1)?.value ?? null;
 
 function agesIn(development: Development): number[] {
   const ages = new Set<number>();
-  for (const { readings } of development) for (const age of readings.keys()) ages.add(age);
+  for (const { maturing } of development) for (const age of maturing.keys()) ages.add(age);
   return [...ages].sort((a, b) => a - b);
 }
 
-/**
- * Returns quantiles of some numbers, linearly interpolated between neighbours; null if there are none (Hyndman and Fan 1996,
- * "Sample quantiles in statistical packages", definition 7).
- */
+/** Interpolates between neighbours (Hyndman and Fan 1996, "Sample quantiles in statistical packages", definition 7). */
 export function quantiles(values: readonly number[], shares: readonly number[]): number[] | null {
   const sorted = Float64Array.from(values).sort();
   const found = shares.flatMap((share) => {
@@ -41,22 +38,18 @@ export const median = (values: readonly number[]): number | null =>
 /** With fewer final periods, a quartile is a single value or next to one: such an age is left out. */
 export const MIN_PERIODS = 8;
 
-/**
- * Returns how much of the final total was known at each age, in order: quartiles of shares, over final periods only. Leaves out
- * an age with fewer than eight of them.
- */
+/** Returns how much of the final total was known at each age with enough final periods, ascending. */
 export function maturationOf(development: Development) {
   return agesIn(development).flatMap((age) => {
     const shares: number[] = [];
     for (const cohort of development) {
-      const [value, final] = [cohort.readings.get(age), finalOf(cohort) ?? 0];
+      const [value, final] = [cohort.maturing.get(age), finalOf(cohort) ?? 0];
       if (value !== undefined && final > 0) shares.push(value / final);
     }
-    const [q25, middle, q75] = quantiles(shares, [0.25, 0.5, 0.75]) ?? [];
-    if (q25 === undefined || middle === undefined || q75 === undefined) return [];
     if (shares.length < MIN_PERIODS) return [];
-    const quartiles = { share_q25: q25, share_median: middle, share_q75: q75 };
-    return [{ age_days: age, periods: shares.length, ...quartiles }];
+    const [share_q25 = 0, share_median = 0, share_q75 = 0] =
+      quantiles(shares, [0.25, 0.5, 0.75]) ?? [];
+    return [{ age_days: age, periods: shares.length, share_q25, share_median, share_q75 }];
   });
 }
 
@@ -66,13 +59,13 @@ interface Factor {
   readonly periods: number;
 }
 
-/** How the totals of periods grew from one age to another, as known from a day on. */
+/** How totals grew from one age to another, as known from a day on. */
 interface Growth {
   readonly day: number;
   /** Periods read at both ages, and those that were not read at the later one. */
   readonly seen: number;
   readonly missed: number;
-  /** Those with a total above 0, and its sums. */
+  /** Those with a total above 0, and its sums at both ages. */
   readonly periods: number;
   readonly from: number;
   readonly to: number;
@@ -81,15 +74,15 @@ interface Growth {
 /** Returns how totals grew to a later age, or to the final totals that were read by then, by day. Null is no later age. */
 function growthOf(development: Development, age: number, later: number | null): Growth[] {
   const events: Growth[] = [];
-  for (const { lastDay, readings, finals } of development) {
-    const total = readings.get(age);
+  for (const { lastDay, maturing, finals } of development) {
+    const total = maturing.get(age);
     if (total === undefined) continue;
-    const next = later === null ? undefined : readings.get(later);
+    const next = later === null ? undefined : maturing.get(later);
     const final = finals[0]?.age ?? Infinity;
     const isFinal = final <= (later ?? final) && final < Infinity;
     if (next === undefined && !isFinal) {
       // That no run read the later age is known from the next reading on.
-      const ages = later === null ? [] : [...readings.keys(), final];
+      const ages = later === null ? [] : [...maturing.keys(), final];
       const since = ages.find((read) => read > (later ?? Infinity) && read < Infinity);
       const none = { seen: 0, missed: 1, periods: 0, from: 0, to: 0 };
       if (since !== undefined) events.push({ day: lastDay + since, ...none });
@@ -100,37 +93,28 @@ function growthOf(development: Development, age: number, later: number | null): 
     const isSummed = total > 0 ? 1 : 0;
     let before: number | null = null;
     for (const { age: at, value } of totals) {
-      const first: 0 | 1 = before === null ? 1 : 0;
-      const periods = first * isSummed;
+      const seen: 0 | 1 = before === null ? 1 : 0;
+      const periods = seen * isSummed;
       const to = isSummed * (value - (before ?? 0));
-      events.push({
-        day: lastDay + at,
-        seen: first,
-        missed: 0,
-        periods,
-        from: periods * total,
-        to,
-      });
+      events.push({ day: lastDay + at, seen, missed: 0, periods, from: periods * total, to });
       before = value;
     }
   }
   events.sort((one, other) => one.day - other.day);
-  let before = { seen: 0, missed: 0, periods: 0, from: 0, to: 0 };
+  let sums = { seen: 0, missed: 0, periods: 0, from: 0, to: 0 };
   return events.map(({ day, seen, missed, periods, from, to }) => {
-    const sums = {
-      day,
-      seen: before.seen + seen,
-      missed: before.missed + missed,
-      periods: before.periods + periods,
-      from: before.from + from,
-      to: before.to + to,
+    sums = {
+      seen: sums.seen + seen,
+      missed: sums.missed + missed,
+      periods: sums.periods + periods,
+      from: sums.from + from,
+      to: sums.to + to,
     };
-    before = sums;
-    return sums;
+    return Object.assign({ day }, sums);
   });
 }
 
-/** Returns what was known on a day; undefined if nothing was. */
+/** Searches by halves, as the backtest asks for every day. */
 function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
   let [low, high] = [0, growth.length];
   while (low < high) {
@@ -182,17 +166,16 @@ export function ladderOf(development: Development): (day: number) => Factors {
   };
 }
 
-/** The share of final totals that the interval should cover. */
+/** The share of final totals that an interval should cover, and the least that is reported. */
 const COVERED_SHARE = 0.8;
-/** An interval that covered less is not reported. */
 const MIN_COVERAGE = 0.6;
-/** An interval whose upper end is further above the projection says too little to be useful. */
+/** An interval that reaches further above its projection says too little. */
 const FURTHEST_REACH = 1.5;
 /** A total that is this near its final one needs no projection. */
 const NEAR_REACH = 1.05;
 /** Significance level of the sign test: by chance alone, the projection is nearer than the current total half of the time. */
 const MAX_CHANCE = 0.05;
-/** Number of newest final periods to try: a quarter of a year of days, since older ones say little about tomorrow. */
+/** The newest final periods: a quarter of a year of days, since older ones say little about tomorrow. */
 const TRIED_PERIODS = 90;
 
 /** What totals of an age are projected from, or why they are not. */
@@ -201,9 +184,9 @@ type ScoreBasis = 'ladder' | 'as is' | 'too little history' | 'too uncertain';
 /** What would have been projected at an age, compared with the final totals. */
 export interface Score {
   readonly age_days: number;
-  /** Number of periods for which a projection could have been made at that age, from what was known then. */
+  /** Periods that could have been projected at that age. */
   readonly cohorts: number;
-  /** Median errors of the projection and of the total as it was, as shares of the final total; null without a cohort. */
+  /** Median errors of the projection and of the total as it was, as shares of the final total. */
   readonly median_abs_error: number | null;
   readonly median_abs_error_as_is: number | null;
   /** Share of final totals inside the interval known on the day of the projection; null with fewer than eight. */
@@ -213,7 +196,6 @@ export interface Score {
   readonly reach: number | null;
 }
 
-/** A total of a period at some age, what would have been projected from it on that day, and what became final. */
 interface Trial {
   readonly cohort: Triangle;
   readonly madeOn: number;
@@ -229,14 +211,14 @@ interface Trial {
 export function scoresOf(development: Development, factorsOn: (day: number) => Factors): Score[] {
   // Only periods that became final after an earlier reading show how values mature.
   const matured = development.filter(
-    ({ readings, finals }) => readings.size > 0 && finals.length > 0,
+    ({ maturing, finals }) => maturing.size > 0 && finals.length > 0,
   );
   const tried = matured.slice(-TRIED_PERIODS);
   return agesIn(development).map((age) => {
     const trials: Trial[] = [];
     for (const cohort of tried) {
       const madeOn = cohort.lastDay + age;
-      const [asIs, final] = [cohort.readings.get(age) ?? 0, finalOf(cohort) ?? 0];
+      const [asIs, final] = [cohort.maturing.get(age) ?? 0, finalOf(cohort) ?? 0];
       const factor = factorsOn(madeOn).get(age);
       if (factor !== undefined && asIs > 0 && final > 0)
         trials.push({ cohort, madeOn, asIs, projected: asIs * factor.value, final });
@@ -271,12 +253,12 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   return scored(ladder.reach === null ? 'too little history' : 'too uncertain', ladder);
 }
 
-/** The chance of at most `hits` in `of` draws, for a chance above 0 and below 1. */
+/** The chance of at most `hits` in `of` draws. */
 function chanceOfAtMost(hits: number, of: number, chance: number): number {
   let [logTerm, sum] = [of * Math.log1p(-chance), 0];
-  for (let found = 0; found <= hits; found += 1) {
+  for (let hit = 0; hit <= hits; hit += 1) {
     sum += Math.exp(logTerm);
-    logTerm += Math.log((of - found) / (found + 1)) + Math.log(chance) - Math.log1p(-chance);
+    logTerm += Math.log((of - hit) / (hit + 1)) + Math.log(chance) - Math.log1p(-chance);
   }
   return sum;
 }
@@ -336,10 +318,8 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
 /** What the final total of a maturing period is projected from, or why it is not. */
 type Basis = ScoreBasis | 'stated' | 'total of 0';
 
-/** The columns of `ripen_internal.projections`, but for its key. */
 interface Projection {
   readonly basis: Basis;
-  /** Null without a factor, as are the others. */
   readonly age_days: number | null;
   /** From the total that was loaded to the final one. */
   readonly factor: number | null;
@@ -349,8 +329,8 @@ interface Projection {
 }
 
 /**
- * Projects a period from its newest total, which may be later than the one it was loaded with at `loadedAge`. Undefined is a
- * period that never had a total. Returns null if none was read by the time it was loaded.
+ * Projects a period from its newest total, which may be later than the one it was loaded with. Undefined is one that never had a
+ * total. Returns null if none was read by the time it was loaded.
  */
 export function projectionOf(
   cohort: Triangle | undefined,
@@ -361,7 +341,7 @@ export function projectionOf(
   const none = { age_days: null, factor: null, factor_low: null, factor_high: null, periods: null };
   if (cohort === undefined) return { basis: 'total of 0', ...none };
   const totals = [
-    ...cohort.readings,
+    ...cohort.maturing,
     ...cohort.finals.map(({ age, value }) => [age, value] as const),
   ];
   const [newest, loaded] = [totals.at(-1), totals.findLast(([age]) => age <= loadedAge)];

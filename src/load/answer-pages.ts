@@ -30,9 +30,7 @@ import {
 /** What the pages of one answer state together. */
 export interface AnswerPages {
   readonly rows: number;
-  /** Why the answer cannot be loaded. */
   readonly failure: Failure | null;
-  /** Why rows may be missing. */
   readonly doubt: Doubt | null;
   /** Per page, as the service wrote them; without pages that have neither rows nor totals. */
   readonly totals: readonly ReadonlyMap<string, string>[];
@@ -43,6 +41,7 @@ export interface AnswerPages {
   readonly maturity: readonly StatedMaturity[];
 }
 
+/** Why rows may be missing. */
 export interface Doubt {
   readonly because: string;
   /** Whether totals that equal the sums of the rows show that the rows are complete. */
@@ -54,7 +53,7 @@ export interface LoadWarning {
   readonly message: string;
 }
 
-/** Judges the pages of the answer to a box of a window. An answer without pages had no content. */
+/** Judges the pages of an answer. One without pages had no content. */
 export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]): AnswerPages {
   const { slice } = window;
   // An archived answer may have more metrics than are loaded again.
@@ -148,7 +147,6 @@ function malformed(
   });
 }
 
-/** The warnings about what the pages of a window's answers state. */
 export function pageWarnings(
   { slice }: Window,
   answers: readonly AnswerPages[],
@@ -184,7 +182,6 @@ export interface WindowMaturity {
   readonly unread: string | null;
 }
 
-/** Combines what the pages of all answers of a window state. */
 export function maturityOf({ slice }: Window, stated: readonly StatedMaturity[]): WindowMaturity {
   const unread = new Set(stated.flatMap((answer) => answer.unread));
   const pairs = new Map(
@@ -226,7 +223,7 @@ function labelledDays(label: string): DayInterval | null {
   return day === null ? null : bucketOf(day, bucket, 1);
 }
 
-/** Returns what the answers state against the finality of a period's cells. */
+/** Returns what speaks against the finality of a period's cells. */
 export function evidenceOf(
   { computedAt, immature }: WindowMaturity,
   { bucket }: Period,

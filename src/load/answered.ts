@@ -7,9 +7,8 @@ import type { Spooled } from '../extract/spool.ts';
 import type { AnswerPages, WindowMaturity } from './answer-pages.ts';
 import type { PageRead } from './read-pages.ts';
 
-/** One page of an answer; its rows are in a Parquet file of their own, or in one with those of other pages. */
 export interface StagedPage extends PageRead {
-  /** The number of the window in its batch, and of the answer in its window. */
+  /** Of the window in its batch, and of the answer in its window. */
   readonly windowNo: number;
   readonly answerNo: number;
 }
@@ -53,7 +52,6 @@ export interface MetricSum extends PeriodSum {
   readonly isAssumed: boolean;
 }
 
-/** What an answer is proven by. */
 export interface AnswerFacts extends ReadableAnswer {
   /** Of its additive metrics without rejected values. */
   readonly sums: readonly MetricSum[];
@@ -63,7 +61,6 @@ export interface AnswerFacts extends ReadableAnswer {
   readonly lost: readonly { readonly start: Day; readonly value: string | null }[];
 }
 
-/** A window with staged rows. */
 export interface Answered extends Readable {
   readonly answers: readonly AnswerFacts[];
   readonly controls: readonly AnswerFacts[];
@@ -91,11 +88,10 @@ export function sharedMetric({ answers }: Pick<Readable, 'answers'>): string | u
   );
 }
 
-/** Returns the pages of a window that have rows. */
 export const pagesOf = ({ answers }: Pick<Readable, 'answers'>): StagedPage[] =>
   answers.flatMap(({ pages }) => pages.filter(({ body }) => body.rows > 0));
 
-/** A row that could not be stored exactly, with one reason. */
+/** One reason why a row cannot be stored exactly. */
 export interface Reject {
   readonly slice: string;
   readonly days: DayInterval;
@@ -104,7 +100,7 @@ export interface Reject {
   readonly row: string;
 }
 
-/** The rows of a window with values that no column can hold. */
+/** The rows of a window with values that no column can hold, each with its day, if known. */
 export interface Rejects {
   readonly recorded: readonly Reject[];
   readonly days: readonly (Day | null)[];

@@ -57,7 +57,6 @@ export async function recordTotals(
 /** Doubles that differ by less were added in another order. */
 const SAME = 1e-12;
 
-/** A statement that records the totals of a window that differ from the latest ones. */
 function changedTotals(
   staged: Staged,
   windowNo: number,

@@ -1,9 +1,6 @@
 /**
- * Decides what becomes of an answered window: the one place where proof, guard and fate meet. Pure.
- *
- * Strict about rows: a count that is documented to add up must agree exactly. Fair about arithmetic: money may differ by what
- * its stated digits allow, and a metric that is only assumed to add up is no evidence against the others. An answer that is
- * doubted is requested again by itself; what stays doubted holds the window, which is loaded wholly or not at all.
+ * Decides what becomes of an answered window: the one place where proof, guard and fate meet. Pure. An answer that is doubted is
+ * requested again by itself. What stays doubted holds the window, which is loaded wholly or not at all.
  */
 
 import { Failure, isPassing } from '../errors.ts';
@@ -167,7 +164,7 @@ function loadable(
   };
 }
 
-/** The result for a window with parts that fell short and are to be divided. */
+/** The division of the parts that fell short. */
 function divisible({ spooled }: Answered, proofs: readonly AnswerProof[], failure: Failure): Split {
   const differences = new Map<string, number>();
   const [parts, rows] = [new Set<string>(), new Map<string, number>()];

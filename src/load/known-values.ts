@@ -15,7 +15,7 @@ const valueRow = z.object({ value: z.string(), rows: count });
 /** More values do not make a better division. */
 const MAX_VALUES = 1000;
 
-/** Reads the values in the slice's table, else those that the catalog lists, by requested text dimension. */
+/** Reads the values in the slice's table, or else those that the catalog lists. */
 export async function readKnownValues(
   warehouse: Warehouse,
   { slice, table }: Target,
@@ -31,7 +31,7 @@ export async function readKnownValues(
   return known;
 }
 
-/** Reads the values in some rows, by requested text dimension; a dimension without values is absent. */
+/** Reads the values in some rows. A dimension without values is absent. */
 export async function readValues(
   warehouse: Warehouse,
   slice: Slice,

@@ -94,7 +94,6 @@ interface Recording {
   readonly runId: string;
 }
 
-/** The loads of one slice. */
 export interface SliceLoads extends Pick<Replaced, 'target' | 'loads' | 'isKnown'> {
   readonly counted: StoredCounts;
 }
@@ -156,7 +155,6 @@ export async function recordLoads(
   return new Map([...restated].map(([loadId, periods]) => [loadId, [...periods]]));
 }
 
-/** Returns the rows of loads and of their periods, and statements that delete those they replace. */
 function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
   const { slice, columns, fingerprint } = target;
   const table = { slice: slice.name, fingerprint };
@@ -205,7 +203,7 @@ function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
   return { loads: loadRows, deletions, periods: periods.map((period) => periodRow(table, period)) };
 }
 
-/** Returns the ledger's records of the periods of a load: one per period, in a cube one per period and age. */
+/** Returns a record of each period of a load, in a cube of each period and age. */
 function periodsOf(
   { loadId, answered, verdict, window, rejects, totals, stored, isUnserved }: Load,
   slice: Slice,
@@ -275,7 +273,6 @@ function periodsOf(
   });
 }
 
-/** Returns a statement that records rejected rows, if there are any. */
 export async function recordingRejects(
   rejects: readonly Reject[],
   { warehouse, runId }: Recording,

@@ -1,9 +1,6 @@
 /**
- * Loads spooled answers: turns them into typed rows and replaces their windows.
- *
- * A batch holds windows of one slice, because one statement over many files is fastest. Each window is decided by itself.
- * Nothing is deleted before the answers are shown to be whole reports with the requested keys, inside their days, unique, exact,
- * and complete by the service's own totals.
+ * Loads spooled answers: turns them into typed rows and replaces their windows. Nothing is deleted before the answers are shown
+ * to be whole reports with the requested keys, inside their days, unique, exact, and complete by the service's own totals.
  *
  * The steps: the column reader turns pages into Parquet files (`read-pages`); what they state is judged (`answer-pages`); rows
  * are staged and counted (`facts`); one pure function says what becomes of each window (`decide`); accepted periods are
@@ -36,9 +33,8 @@ import { type Staged, stagedOf, WINDOW } from './staged-sql.ts';
 export interface SliceBatch {
   readonly spooled: readonly Spooled[];
   readonly target: Target;
-  /** Whether to replace settled periods even if they lose most of their rows. */
   readonly acceptLoss: boolean;
-  /** What the service states tonight of the slice; null if it was not read. */
+  /** Null if it was not read. */
   readonly control: NightControl | null;
 }
 
@@ -59,13 +55,13 @@ export interface LoadedBatch {
   readonly target: Target;
 }
 
-/** Failures that one window may cause for its whole batch. */
+/** Those that one window may cause for its whole batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
 
 /**
- * Loads batches of different slices together, or, if that fails, each by itself, and the windows of one that fails for want of
- * memory or unforeseen one by one. Any other failure fails each window of its batch. Throws `STORAGE_FAILED`. What batches have in
- * common takes as long for one as for twenty: a commit, the statements of the ledger.
+ * Loads batches of different slices together, because a commit and the ledger's statements take as long for one as for twenty.
+ * If that fails, loads each by itself, and the windows of one that fails for want of memory or unforeseen one by one. Any other
+ * failure fails each window of its batch. Throws `STORAGE_FAILED`.
  */
 export async function loadBatches(
   batches: readonly SliceBatch[],
@@ -102,15 +98,12 @@ export async function loadBatches(
 function failed(spooled: Spooled, failure: Failure): Outcome {
   const { window } = spooled;
   if (failure.code !== 'ENGINE_MEMORY') return { kind: 'failed', window, failure };
-  const answers = spooled.answers.flatMap((answer) =>
-    answer.box.control === null ? [{ ...answer, bytes: plainBytesOf([answer]) }] : [],
-  );
-  const largest = Math.max(...answers.map(({ bytes }) => bytes));
-  const heavy = answers.filter(({ bytes }) => bytes === largest);
-  const megabytes = Math.round(largest / 1_000_000);
-  const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
+  const answers = spooled.answers.filter(({ box }) => box.control === null);
+  const bytes = Math.max(...answers.map((answer) => plainBytesOf([answer])));
+  const heavy = answers.filter((answer) => plainBytesOf([answer]) === bytes);
+  const message = `${subjectOf(window)}: an answer of ${Math.round(bytes / 1_000_000)} MB took more memory to load than the database has.`;
   const tooHeavy = new Failure('SOURCE_TOO_HEAVY', message, {
-    facts: { bytes: largest },
+    facts: { bytes },
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
   });
   const parts = new Set(heavy.map(({ box }) => partId(box.part)));
@@ -118,7 +111,6 @@ function failed(spooled: Spooled, failure: Failure): Outcome {
   return { kind: 'split', window, spooled, failure: tooHeavy, parts, ...none };
 }
 
-/** A batch with staged rows, and what becomes of its windows. */
 interface StagedBatch extends Pick<SliceBatch, 'acceptLoss' | 'control' | 'target'> {
   readonly staged: Staged;
   readonly result: { target: Target; readonly outcomes: Outcome[] };

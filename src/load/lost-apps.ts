@@ -27,7 +27,6 @@ export function rowsOfLost(lost: LostApps, slice: Slice): string | null {
 
 const namedRow = z.object({ name: z.string() });
 
-/** Reads the tokens of lost apps that the rows of a slice in a table name. */
 async function namedIn(
   lost: LostApps,
   slice: Slice,
@@ -52,7 +51,7 @@ export async function removeNamed(
 
 const countRow = z.object({ start_day: dayShape, rows: count });
 
-/** Counts the stored rows that a load of staged windows would replace, which are not those of lost apps, by period. */
+/** Counts the stored rows that a load would replace, without those of lost apps, by period. */
 export async function rowsWithout(
   lost: string,
   { target, staged }: { readonly target: Target; readonly staged: Staged },
@@ -65,7 +64,7 @@ export async function rowsWithout(
   return new Map(rows.map((row) => [row.start_day, row.rows]));
 }
 
-/** Whether a slice requests apps by name, and only lost ones. */
+/** Whether a slice requests only lost apps, by name. */
 export function requestsOnlyLost(slice: Slice, lost: LostApps): boolean {
   const tokens = ownValues(slice, 'app_token') ?? [];
   return tokens.length > 0 && tokens.every((token) => lost.has(token));
@@ -92,7 +91,7 @@ export function withoutLost(
   );
 }
 
-/** The tokens of lost apps whose values a table may hold. */
+/** Reads the tokens of lost apps whose values a table may hold. */
 export async function lostAppsIn(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Pick<Target, 'slice' | 'fingerprint' | 'table'>,

@@ -1,4 +1,4 @@
-/** What becomes of a window: the results of a load, one per run of neighbouring periods with one fate. */
+/** What becomes of a window: one outcome for each run of neighbouring periods with one fate. */
 
 import type { Failure } from '../errors.ts';
 import type { Day } from '../model/calendar.ts';
@@ -17,7 +17,7 @@ export interface Loaded {
   readonly rows: number;
   readonly fetched: number;
   readonly rejected: number;
-  /** The start of each period in which a total changed. */
+  /** First days of the periods in which a total changed. */
   readonly restated: readonly string[];
   /** Stretches of periods without rows, `first:last`. */
   readonly empty: readonly string[];
@@ -59,7 +59,7 @@ export interface Split {
   readonly values: KnownValues;
 }
 
-/** How far the rows of a window fell short of what the service stated; shows whether splitting helps. */
+/** How far rows fell short of what the service stated, which shows whether splitting helps. */
 export interface Shortfall {
   /** By part (`partId`), for every part. */
   readonly rows: ReadonlyMap<string, number>;
@@ -100,13 +100,12 @@ export interface Policy {
   readonly totals: NightTotals;
 }
 
-/** Some neighbouring periods of a window that are to be replaced, and what is recorded of them. */
+/** What replaces some neighbouring periods of a window. */
 export interface Replacement extends Proven, Policy {
   readonly kind: 'replace';
   readonly answered: Answered;
   /** Only these periods. */
   readonly window: Window;
-  /** Rejected rows: their days, and what is recorded of them. */
   readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
   /** Stretches of periods without rows. */
   readonly empty: readonly string[];
@@ -114,7 +113,6 @@ export interface Replacement extends Proven, Policy {
   readonly isUnserved: boolean;
 }
 
-/** A replacement with the id of its load. */
 export interface Load extends Replacement {
   readonly loadId: string;
 }

@@ -88,12 +88,12 @@ export function proveAnswer(answer: AnswerFacts): AnswerProof {
 export const isShort = ({ against, doubt }: AnswerProof): boolean =>
   against !== null || doubt !== null;
 
-/** The same, but not if its rows add up to more than the service stated. */
+/** Not if its rows add up to more than the service stated. */
 export const lacksRows = ({ against, doubt }: AnswerProof): boolean =>
   doubt !== null ||
   (against !== null && Math.abs(Number(against.sum)) < Math.abs(Number(against.total)));
 
-/** Why an answer is short, as the end of a sentence about its window. */
+/** The end of a sentence about the window. */
 export const clauseOf = ({ against, doubt }: AnswerProof): string =>
   against === null
     ? `the answer was not complete: ${doubt?.because ?? ''}`

@@ -32,7 +32,6 @@ const SMALL_BYTES = 128 * 1024;
 
 const isSmall = ({ plainBytes }: SavedBody): boolean => plainBytes <= SMALL_BYTES;
 
-/** Pages that were read, in Parquet files in one folder. */
 export class ReadPages {
   readonly #reader: Pick<ColumnReader, 'read' | 'readHead'>;
   readonly #folder: string;
@@ -83,7 +82,6 @@ export class ReadPages {
     }
   }
 
-  /** Returns what was read of a page. */
   of({ path }: Pick<SavedBody, 'path'>): PageRead {
     const read = this.#read.get(path);
     if (read === undefined) throw new RangeError(`The page ${path} was not read.`);
@@ -102,7 +100,7 @@ export class ReadPages {
     for (const file of files) await removeSpooled(file);
   }
 
-  /** Reads pages of boxes with the same dimensions into one new file, in place of what was read of them before. */
+  /** Reads pages with the same dimensions into one new file. Forgets what was read of them before. */
   async #readInto(boxed: readonly BoxedPage[], columns: Columns): Promise<void> {
     const pages = boxed.map(({ page }) => page);
     const [first] = boxed;

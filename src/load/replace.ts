@@ -16,7 +16,6 @@ import { columnsFor } from './read-pages.ts';
 import type { Staged } from './staged-sql.ts';
 import { countKept, type Replaced, replaceRows, totalTables } from './table-sql.ts';
 
-/** The disjoint windows that replace rows of one table. */
 export interface TableReplacements {
   readonly target: Target;
   readonly staged: Staged;

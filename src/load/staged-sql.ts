@@ -23,7 +23,7 @@ export const [WINDOW, ANSWER, REJECTED] = [
   identifier(REJECTED_COLUMN),
 ] as const;
 
-/** The rows of a batch: of windows of one slice with the same metrics. */
+/** The rows of a batch. */
 export interface Staged {
   readonly slice: Slice;
   /** The columns of the slice's table, as wide as the batch needs. */
@@ -44,7 +44,7 @@ export interface Staged {
   readonly totals: string;
 }
 
-/** Describes the rows of windows. The number keeps batches that are staged together apart. */
+/** The number keeps batches that are staged together apart. */
 export function stagedOf(
   windows: readonly [Readable, ...Readable[]],
   slice: Slice,
@@ -66,14 +66,13 @@ export function stagedOf(
   };
 }
 
-/** Creates the views `answers` and `typed`. */
 export const stageRows = (staged: Staged): string =>
   `create or replace temp view ${staged.answers} as
 ${answeredRows(staged)};
 create or replace temp view ${staged.typed} as
 ${staged.isBatched ? joinedRows(staged.columns, staged.answers) : `select * from ${staged.answers}`}`;
 
-/** A query for the rows of `typed` in these columns, which may be wider than those of the batch. */
+/** Queries the rows of `typed`, in columns that may be wider than those of the batch. */
 export function typedRows(staged: Staged): string {
   const rows = answeredRows(staged);
   return staged.isBatched ? joinedRows(staged.columns, `(\n${rows}\n)`) : rows;
@@ -153,7 +152,6 @@ from ${rows}
 group by ${key}, coalesce("attr_dependency", '{}')`;
 }
 
-/** Groups values by a text, in the order of the first value of each group. */
 function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
   const groups = new Map<string, T[]>();
   for (const value of values) {

@@ -17,7 +17,6 @@ import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
 import type { Load } from './outcome.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
-/** The staged loads that replace some days of a table. */
 export interface Replaced {
   readonly target: Target;
   readonly loads: readonly Load[];
@@ -59,7 +58,6 @@ export const countReplaced = (target: Target, days: DayInterval, lost: string): 
 ${replacedRows(target, days, lost)}
 group by 1`;
 
-/** Counts the rows that stay in any case, also by age of a cube. */
 export const countKept = (target: Target, days: DayInterval, lost: string): string =>
   `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.value === undefined ? "''" : 'age'} as age, ${counted(target)} as values
 ${replacedRows(target, days, null)} and (${lost})
@@ -87,7 +85,6 @@ ${query}
 )`;
 }
 
-/** The sums of a query's additive metrics, as columns `s0` …. */
 const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): string =>
   additiveOf(columns)
     .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
@@ -105,7 +102,6 @@ export const totalTables = [BEFORE, AFTER].map(
     `create or replace temp table ${table} (slice varchar, p date, metric varchar, age varchar, n bigint, z bigint, s varchar)`,
 );
 
-/** Fills `before` or `after` from the table. */
 function totalTable(name: string, { target, ranges, lost }: Replaced): string {
   const { columns, slice } = target;
   const { value } = columns;
@@ -157,7 +153,6 @@ where "_load_id" >= ${firstLoad}`;
 /** The load of a row; no slice has a column with such a name. */
 const LOAD = '"load,"';
 
-/** Inserts the staged rows of loads into the table, in order of date. */
 function insertRows({ target, loads, staged, hasCopies, isOrdered }: Replaced): string {
   const { table, columns, slice } = target;
   const { grain, cube } = slice;

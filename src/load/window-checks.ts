@@ -1,4 +1,4 @@
-/** Checks of the rows of a window, whatever its totals: rejected rows, days outside it, weeks of another calendar, repeated keys. */
+/** Checks the rows of windows, whatever their totals: rejected rows, days outside, weeks of another calendar, repeated keys. */
 
 import * as z from 'zod';
 
@@ -50,7 +50,6 @@ const repeatedRow = z.object({
   found: z.string(),
 });
 
-/** Finds the windows that repeat a key, by their number. */
 export async function repeatedKeys(
   warehouse: Warehouse,
   staged: Staged,
@@ -96,7 +95,6 @@ const rejectedRow = z.object({
 /** Most reasons that one message names; `ripen.rejected_rows` has all of them. */
 const MAX_EXAMPLES = 3;
 
-/** Reads the rejected rows by number of the window, and whether the slice tolerates so many. */
 export async function readRejects(
   warehouse: Warehouse,
   staged: Staged,

@@ -123,18 +123,18 @@ class Truth {
     const now = this.#nights.at(-1)?.asOf ?? new Date(0);
     const nights = this.#nights.filter(({ asked }) => asked.includes(metric.id));
     return this.periods(now).map((period) => {
-      const readings = new Map<number, number>();
+      const maturing = new Map<number, number>();
       const finals: { age: number; value: number }[] = [];
       for (const { asOf } of nights) {
         if (asOf < endOf(period, this.#slice.utcOffset)) continue;
         const age = ageOf(period, asOf, this.#slice.utcOffset);
         const value = this.totalAt(metric.id, period.bucket.start, asOf);
         const from = finalAt(period, metric, this.#slice);
-        if (from === null || asOf < from) readings.set(age, value);
+        if (from === null || asOf < from) maturing.set(age, value);
         else if (finals.at(-1)?.value !== value) finals.push({ age, value });
       }
       const lastDay = daysBetween(day('1970-01-01'), period.bucket.start);
-      return { lastDay, readings, finals };
+      return { lastDay, maturing, finals };
     });
   }
 }

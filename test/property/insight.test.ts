@@ -28,7 +28,7 @@ function developments(total: fc.Arbitrary<number>): fc.Arbitrary<Development> {
         { age: FINAL_AGE, value: final },
         { age: 20, value: changed ?? final },
       ];
-      return { lastDay, readings: new Map(read), finals: finals.filter(({ age }) => isPast(age)) };
+      return { lastDay, maturing: new Map(read), finals: finals.filter(({ age }) => isPast(age)) };
     }),
   );
 }
@@ -44,9 +44,9 @@ const any = developments(
 );
 
 const scaled = (development: Development, by: number): Development =>
-  development.map(({ lastDay, readings, finals }) => ({
+  development.map(({ lastDay, maturing, finals }) => ({
     lastDay,
-    readings: new Map([...readings].map(([age, value]) => [age, value * by])),
+    maturing: new Map([...maturing].map(([age, value]) => [age, value * by])),
     finals: finals.map(({ age, value }) => ({ age, value: value * by })),
   }));
 
@@ -76,9 +76,9 @@ test('in another unit every factor and every known share is the same', () => {
 test(
   'what comes after a day changes nothing that was known on it',
   property([any, fc.nat(60)], { numRuns: 200 }, (own, day) => {
-    const until = own.map(({ lastDay, readings, finals }) => ({
+    const until = own.map(({ lastDay, maturing, finals }) => ({
       lastDay,
-      readings: new Map([...readings].filter(([age]) => lastDay + age <= day)),
+      maturing: new Map([...maturing].filter(([age]) => lastDay + age <= day)),
       finals: finals.filter(({ age }) => lastDay + age <= day),
     }));
     const [factors, expected] = [ladderOf(own)(day), ladderOf(until)(Infinity)];

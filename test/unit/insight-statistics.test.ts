@@ -33,13 +33,13 @@ const FINAL_AGE = 10;
 type Triangle = Development[number];
 
 function cohortOf(values: readonly number[], lastDay: number): Triangle {
-  const readings = new Map(
+  const maturing = new Map(
     values.slice(0, FINAL_AGE - 1).map((value, index) => [index + 1, value]),
   );
   const final = values[FINAL_AGE - 1];
   return {
     lastDay,
-    readings,
+    maturing,
     finals: final === undefined ? [] : [{ age: FINAL_AGE, value: final }],
   };
 }
@@ -74,11 +74,11 @@ function scattered(periods: number, spread: number, seed: number): Triangle[] {
     const final = 1000 * (1 + 0.4 * chance(1));
     const shareOf = (share: number, salt: number): number =>
       final * share * (1 + spread * chance(salt));
-    const readings = new Map([
+    const maturing = new Map([
       [1, shareOf(0.3, 2)],
       [3, shareOf(0.8, 3)],
     ]);
-    return { lastDay: at, readings, finals: at + 8 < periods ? [{ age: 8, value: final }] : [] };
+    return { lastDay: at, maturing, finals: at + 8 < periods ? [{ age: 8, value: final }] : [] };
   });
 }
 
@@ -98,7 +98,7 @@ describe('maturation', () => {
     const loadedFinal = scattered(60, 0.1, 2).map((cohort): Triangle => {
       return {
         lastDay: cohort.lastDay - 60,
-        readings: new Map(),
+        maturing: new Map(),
         finals: [{ age: 20, value: 1000 }],
       };
     });
@@ -183,19 +183,19 @@ describe('a projection', () => {
   const scored = new Map(scores(own).map((score) => [score.age_days, score]));
   const project = (cohort: Partial<Triangle> | undefined, loadedAge: number) =>
     projectionOf(
-      cohort && { lastDay: 200, readings: new Map(), finals: [], ...cohort },
+      cohort && { lastDay: 200, maturing: new Map(), finals: [], ...cohort },
       loadedAge,
       now(own),
       scored,
     );
 
   test('of a period loaded at age 1 with 300 that has 800 at age 3 leads from what was loaded to what 800 will be', () => {
-    const readings = new Map([
+    const maturing = new Map([
       [1, 300],
       [3, 800],
     ]);
-    const early = project({ readings }, 1);
-    const late = project({ readings }, 3);
+    const early = project({ maturing }, 1);
+    const late = project({ maturing }, 3);
     expect(early).toMatchObject({ basis: 'ladder', age_days: 3 });
     expect(early?.factor).toBeCloseTo(((late?.factor ?? 0) * 800) / 300, 9);
     expect((early?.factor ?? 0) * 300).toBeCloseTo(1000, -2);
@@ -203,9 +203,9 @@ describe('a projection', () => {
 
   test('says why there is none: no total, none yet when it was loaded, an age without history', () => {
     expect(project(undefined, 1)).toMatchObject({ basis: 'total of 0', factor: null });
-    expect(project({ readings: new Map([[1, 0]]) }, 1)).toMatchObject({ basis: 'total of 0' });
-    expect(project({ readings: new Map([[3, 800]]) }, 1)).toBeNull();
-    expect(project({ readings: new Map([[2, 500]]) }, 2)).toMatchObject({
+    expect(project({ maturing: new Map([[1, 0]]) }, 1)).toMatchObject({ basis: 'total of 0' });
+    expect(project({ maturing: new Map([[3, 800]]) }, 1)).toBeNull();
+    expect(project({ maturing: new Map([[2, 500]]) }, 2)).toMatchObject({
       basis: 'too little history',
       factor: null,
     });
@@ -213,7 +213,7 @@ describe('a projection', () => {
 
   test('of a final total that is not loaded yet is that total', () => {
     const finals = [{ age: 8, value: 1200 }];
-    expect(project({ readings: new Map([[1, 300]]), finals }, 1)).toMatchObject({
+    expect(project({ maturing: new Map([[1, 300]]), finals }, 1)).toMatchObject({
       basis: 'stated',
       age_days: 8,
       factor: 4,
@@ -229,9 +229,9 @@ const changing = (periods: number, changedAge: number, others = 0, otherAge = 0)
     const changed = at < others ? otherAge : changedAge;
     const finals = [{ age: 8, value: 1 }].concat(changed > 8 ? [{ age: changed, value: 2 }] : []);
     return {
-      start: at,
+      firstDay: at,
       lastDay: at,
-      readings: new Map(),
+      maturing: new Map(),
       finals,
       firstAge: 1,
       lastAge: 60,
