@@ -74,18 +74,6 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
   };
 }
 
-/** By age of a cube (else empty), and first day of the period. */
-export type AgeCounts = ReadonlyMap<string, ReadonlyMap<Day, number>>;
-
-/** What is stored of each period after windows were replaced. */
-export interface StoredCounts {
-  readonly rows: ReadonlyMap<Day, number>;
-  /** The number of non-zero values of a cube; empty for any other slice. */
-  readonly ages: AgeCounts;
-  /** Rows, in a cube non-zero values, of lost apps that stay beside them. */
-  readonly kept: AgeCounts;
-}
-
 export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): number =>
   periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
 
@@ -94,9 +82,16 @@ interface Recording {
   readonly runId: string;
 }
 
+/** The loads of one slice, and what is stored after them. */
 export interface SliceLoads extends Pick<Replaced, 'target' | 'loads' | 'isKnown'> {
-  readonly counted: StoredCounts;
+  /** The rows that came, by first day of the period. */
+  readonly rows: ReadonlyMap<Day, number>;
+  /** All rows, in a cube non-zero values, by `cellKey`. */
+  readonly cells: ReadonlyMap<string, number>;
 }
+
+/** Identifies an age of a cube (else empty) of a period. */
+export const cellKey = (age: string, start: Day): string => `${age} ${start}`;
 
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 
@@ -155,7 +150,7 @@ export async function recordLoads(
   return new Map([...restated].map(([loadId, periods]) => [loadId, [...periods]]));
 }
 
-function entriesOf({ target, loads, counted }: SliceLoads, runId: string) {
+function entriesOf({ target, loads, ...counted }: SliceLoads, runId: string) {
   const { slice, columns, fingerprint } = target;
   const table = { slice: slice.name, fingerprint };
   const counting = new Set<Answered>();
@@ -208,7 +203,7 @@ function periodsOf(
   { loadId, answered, verdict, window, rejects, totals, stored, isUnserved }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
-  counted: StoredCounts,
+  counted: Pick<SliceLoads, 'rows' | 'cells'>,
 ): PeriodRecord[] {
   const { periodRows, maturity, fetchedAt } = answered;
   const { utcOffset, settleMs } = slice;
@@ -265,10 +260,8 @@ function periodsOf(
       ...evidenceOf(maturity, period, fetchedAt),
     };
     return [...byAge].map(([age, metrics]) => {
-      const loaded =
-        slice.cube === undefined ? rows : (counted.ages.get(age)?.get(bucket.start) ?? 0);
-      const kept = counted.kept.get(age)?.get(bucket.start) ?? 0;
-      return recordOf({ ...fetched, age, rows: loaded + kept }, metrics, slice);
+      const cells = counted.cells.get(cellKey(age, bucket.start)) ?? 0;
+      return recordOf({ ...fetched, age, rows: cells }, metrics, slice);
     });
   });
 }

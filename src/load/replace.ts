@@ -10,7 +10,7 @@ import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pagesOf } from './answered.ts';
-import { type AgeCounts, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
+import { cellKey, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
 import type { Load, Loaded, Replacement } from './outcome.ts';
 import { columnsFor } from './read-pages.ts';
 import type { Staged } from './staged-sql.ts';
@@ -100,41 +100,38 @@ export async function replaceWindows(
       : await warehouse.rows(statement('load/stored_counts'), [], storedRow);
     const slices: SliceLoads[] = [];
     for (const { target, loads, lost, ranges, isCounted, isKnown } of replaced) {
-      const { name } = target.slice;
-      const keptSql = lost === null ? [] : ranges.map((days) => countKept(target, days, lost));
-      const kept =
-        keptSql.length === 0
-          ? []
-          : await warehouse.rows(keptSql.join('\nunion all\n'), [], keptRow);
-      const ofSlice = isCounted ? [] : stored.filter(({ slice }) => slice === name);
+      const { slice } = target;
+      const kept = lost === null ? [] : ranges.map((days) => countKept(target, days, lost));
+      const counts =
+        kept.length === 0 ? [] : await warehouse.rows(kept.join('\nunion all\n'), [], keptRow);
       const rows = new Map<Day, number>(
         isCounted ? loads.flatMap(({ answered }) => [...answered.periodRows]) : [],
       );
-      for (const { start_day: start, rows: more } of ofSlice)
-        rows.set(start, (rows.get(start) ?? 0) + more);
-      slices.push({
-        target,
-        loads,
-        counted: { rows, ages: byAge(ofSlice), kept: byAge(kept) },
-        isKnown,
-      });
+      for (const [start_day, values] of rows) counts.push({ age: '', start_day, values });
+      for (const { start_day: start, age, ...count } of isCounted ? [] : stored) {
+        if (count.slice !== slice.name) continue;
+        rows.set(start, (rows.get(start) ?? 0) + count.rows);
+        const values = slice.cube === undefined ? count.rows : count.values;
+        counts.push({ age, start_day: start, values });
+      }
+      const cells = new Map<string, number>();
+      for (const { age, start_day: start, values } of counts)
+        cells.set(cellKey(age, start), (cells.get(cellKey(age, start)) ?? 0) + values);
+      slices.push({ target, loads, isKnown, rows, cells });
     }
     const restated = await recordLoads(slices, { warehouse, runId });
-    return slices.map(({ target, loads, counted }) => {
+    return slices.map(({ target, loads, rows }) => {
       const loaded = loads.map((load): Loaded => {
         const { loadId, window, answered, rejects, empty, warnings, isUnserved } = load;
         const rejected = rejects.days.length;
-        // Rows of batches count after they were joined.
-        const fetched = rowsIn(window, answered.periodRows) + rejected;
-        const rows = rowsIn(window, counted.rows);
-        const periods = restated.get(loadId) ?? [];
         return {
           kind: 'loaded',
           window,
-          fetched,
-          rows,
+          // Rows of batches count after they were joined.
+          fetched: rowsIn(window, answered.periodRows) + rejected,
+          rows: rowsIn(window, rows),
           rejected,
-          restated: periods,
+          restated: restated.get(loadId) ?? [],
           empty,
           warnings,
           isUnserved,
@@ -143,13 +140,6 @@ export async function replaceWindows(
       return { target, loaded };
     });
   });
-}
-
-function byAge(counts: readonly z.infer<typeof keptRow>[]): AgeCounts {
-  const ages = new Map<string, Map<Day, number>>();
-  for (const { age, start_day: start, values } of counts)
-    ages.set(age, (ages.get(age) ?? new Map<Day, number>()).set(start, values));
-  return ages;
 }
 
 /** Widens the columns of the table that cannot hold every value of the windows exactly. */

@@ -1,9 +1,7 @@
 /**
- * The cheapest cover: boxes of consecutive periods × metrics that contain every due value at the least cost. Pure.
- *
- * A request costs the service a base besides its rows, so that a gap of periods that are not due is asked along where that is
- * cheaper than another request. In a cube the due values are a diagonal, because each night a different age of each period
- * becomes final: one request a value would be too many, and one for all values would request everything again.
+ * The cheapest cover: consecutive periods × metrics that contain every due value at the least cost. Pure. A request costs the
+ * service a base besides its rows, so that a gap of periods that are not due may be cheaper than another request. In a cube the
+ * due values are a diagonal, because each night a different age of each period becomes final.
  */
 
 import { batchesOf, bytesOf, type DuePeriod, type DueReason } from '../model/window.ts';
@@ -19,21 +17,13 @@ export interface RequestCost {
 /** Typical of a report API, until the ledger has timings. */
 export const DEFAULT_COST: RequestCost = { base: 400, row: 1 };
 
-/** A request is never cheaper: it takes a place among the few that run at once, and a transaction. */
-const MIN_BASE_MS = 250;
-const MAX_BASE_MS = 60_000;
-const MIN_ROW_MS = 0.01;
-const MAX_ROW_MS = 20;
-
-/** Returns a measured cost within bounds: a regression over few or similar loads may have any result. */
+/** Returns a measured cost within bounds, as a regression over few or similar loads may have any result. */
 export function boundedCost(base: number, row: number): RequestCost {
-  return {
-    base: Math.min(Math.max(base, MIN_BASE_MS), MAX_BASE_MS),
-    row: Math.min(Math.max(row, MIN_ROW_MS), MAX_ROW_MS),
-  };
+  // A request also takes a place among the few that run at once, and a transaction.
+  return { base: Math.min(Math.max(base, 250), 60_000), row: Math.min(Math.max(row, 0.01), 20) };
 }
 
-/** A period with its due ages. Without any, it may be asked along. */
+/** A period with its due ages. Without any, it may be requested with its neighbours. */
 export interface DueAges {
   readonly period: Period;
   readonly ages: ReadonlyMap<string, DueReason>;
@@ -45,24 +35,30 @@ export interface Group {
   readonly metrics: readonly string[];
 }
 
-export interface Covering {
-  /** The metrics of each age, in order of the ages. The metrics of one age are fetched together. */
+interface Covering {
+  /** By age, in order. The metrics of one age are fetched together. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
   readonly maxDays: number;
-  /** Most bytes of an address that the names of metrics may take. */
+  /** Most bytes of an address that names of metrics may take. */
   readonly maxBytes: number;
   readonly cost: RequestCost;
-  /** The rows that are expected of a period under an age. */
+  /** The expected rows. */
   readonly rowsOf: (period: Period, age: string) => number;
   /** Picks the reason to report if a period is requested for several. */
   readonly topReason: (reasons: readonly DueReason[]) => DueReason;
 }
 
-/** Covers the due ages of periods, which must be in order. No value is in two groups, and each begins and ends with a due period. */
+/** Covers the due ages of periods in order. No value is in two groups, and each begins and ends with a due period. */
 export function coverOf(periods: readonly DueAges[], covering: Covering): Group[] {
   const { metrics, maxBytes, topReason } = covering;
+  const runs: DueAges[][] = [];
+  for (const next of periods) {
+    const run = runs.at(-1);
+    if (run?.at(-1)?.period.requested.end === next.period.requested.start) run.push(next);
+    else runs.push([next]);
+  }
   const groups: Group[] = [];
-  for (const run of runsOf(periods)) {
+  for (const run of runs) {
     for (const part of divided(run, covering)) {
       const dueAges = new Set(part.flatMap(({ ages }) => [...ages.keys()]));
       const names = [...metrics].flatMap(([age, ofAge]) => (dueAges.has(age) ? [ofAge] : []));
@@ -75,17 +71,6 @@ export function coverOf(periods: readonly DueAges[], covering: Covering): Group[
     }
   }
   return groups;
-}
-
-/** Groups consecutive periods. */
-function runsOf(periods: readonly DueAges[]): DueAges[][] {
-  const runs: DueAges[][] = [];
-  for (const next of periods) {
-    const run = runs.at(-1);
-    if (run?.at(-1)?.period.requested.end === next.period.requested.start) run.push(next);
-    else runs.push([next]);
-  }
-  return runs;
 }
 
 /** Divides a run into the parts that cost least. A part with several due periods is no longer than a window may be. */

@@ -1,8 +1,6 @@
 /**
- * Planning: (slice, ledger, clock) → the windows to request, their size and order, and the reason for each period. Pure.
- *
- * A slice is planned for the table that carries its meaning: the live one or, if its meaning changed, the one that is built
- * beside it until it is complete. The plan covers the whole coverage, including what a rolling date period has left behind.
+ * Planning: (slice, ledger, clock) → the windows to request, their size and order, and the reason for each period. Pure. A slice
+ * is planned for the table that carries its meaning: the live one, or the one that is built beside it until it is complete.
  */
 
 import { type DueReason, roomOf, type Window, windowOf } from '../model/window.ts';
@@ -39,17 +37,16 @@ export interface SlicePlan {
   readonly slice: Slice;
   readonly metrics: readonly Metric[];
   readonly fingerprint: string;
-  /** Every period of the coverage, due or not, in order. */
+  /** Of the whole coverage, due or not, in order. */
   readonly periods: readonly Period[];
-  /** The table that the windows will be loaded into. Null before its first load. */
+  /** What the windows will be loaded into. Null before the first load. */
   readonly table: SliceTable | null;
-  /** In order of time. Together they are the due periods, in a cube the due ages, and few others. No cell is in two. */
+  /** In order of time. No cell is in two. */
   readonly windows: readonly Window[];
-  /** The number of periods that are stored from a fetch after the as-of instant, and so left as they are. */
+  /** How many periods are left as they are, because they are stored from a fetch after the as-of instant. */
   readonly storedNewer: number;
-  /** The number of periods with final totals that moved, and that wait for a later night. */
+  /** How many periods with final totals that moved wait for a later night. */
   readonly waiting: number;
-  /** The periods with their due ages, and those between that may be requested with them. */
   readonly due: readonly DueAges[];
   readonly cost?: RequestCost | undefined;
   readonly planAt: Date;
@@ -61,16 +58,14 @@ interface PlanRequest {
   readonly ledger: SliceLedger;
   readonly planAt: Date;
   /** Exactly the periods that touch these days, have begun and are kept, whatever their state (default: the due ones). */
-  readonly forced: DayInterval | null;
-  /** Null if nothing is known of the service's totals. */
-  readonly control?: ControlEvidence | null;
-  /** What requests cost, as the ledger's timings show (default: `DEFAULT_COST`). */
+  readonly forced?: DayInterval | null;
+  /** What is known of the service's totals. */
+  readonly control?: ControlEvidence | undefined;
   readonly cost?: RequestCost | undefined;
 }
 
-/** Plans the windows that a run requests for one slice. */
 export function planSlice(request: PlanRequest): SlicePlan {
-  const { slice, metrics, ledger, planAt, forced, control = null, cost } = request;
+  const { slice, metrics, ledger, planAt, forced = null, control = null, cost } = request;
   const meaning = fingerprintOf(slice);
   const table = tableOf(ledger, meaning);
   const fingerprint = table?.fingerprint ?? meaning;
@@ -111,7 +106,6 @@ export function planSlice(request: PlanRequest): SlicePlan {
   return { ...planned, periods, windows, storedNewer: newer.length, waiting };
 }
 
-/** Returns the cheapest windows for due values, in order of time. */
 function windowsOf(
   {
     slice,
@@ -155,7 +149,7 @@ const VALUES_PER_ROW = 10;
 const topReason = (reasons: readonly DueReason[]): DueReason =>
   reasons.reduce((first, each) => (PRIORITY[each] < PRIORITY[first] ? each : first));
 
-/** The number of due periods by reason. A period of a cube counts once, although several windows request its metrics. */
+/** Counts due periods by reason. A period of a cube counts once, although several windows request its metrics. */
 export function periodsByReason(windows: readonly Window[]): Partial<Record<DueReason, number>> {
   const due = new Map<string, DueReason>();
   for (const { period, reason } of windows.flatMap(({ periods }) => periods)) {
@@ -167,7 +161,6 @@ export function periodsByReason(windows: readonly Window[]): Partial<Record<DueR
   return counts;
 }
 
-/** The periods that touch the forced days, have begun and are kept by the slice. */
 function forcedPeriods(
   forced: DayInterval,
   { slice, table, periods, planAt }: Pick<SlicePlan, 'slice' | 'table' | 'periods' | 'planAt'>,
@@ -189,16 +182,18 @@ function forcedPeriods(
 }
 
 /**
- * Returns why a plan's table may not replace the live one yet. It may if the live table is empty. Otherwise it must hold every
- * period of the coverage, which includes the live periods, with every metric. No live period may be fetched after the as-of
- * instant, and a period that is empty although the live table has rows there must be confirmed by a second run. If the filters
- * are the same, only a backfill that accepts the loss confirms it.
+ * Returns why a slice's table may not replace the live one yet, unless that is empty. It must hold every period of the coverage
+ * with every metric, and no live period may be fetched after the as-of instant. A period that is empty although the live table
+ * has rows there must be confirmed by a second run or, if the filters are the same, by a backfill that accepts the loss.
  */
 export function swapBlockedBy(
-  { slice, periods, table, planAt }: SlicePlan,
-  live: SliceTable | null,
+  { slice, ledger, planAt }: Pick<PlanRequest, 'slice' | 'ledger' | 'planAt'>,
   acceptLoss = false,
 ): string | null {
+  const { live } = ledger;
+  const meaning = fingerprintOf(slice);
+  const table = tableOf(ledger, meaning);
+  const periods = coveredPeriods(slice, storedPeriods(ledger, meaning), planAt);
   const served = [...(live?.periods.values() ?? [])];
   if (live !== null && served.length === 0) return null;
   const loaded = periods.flatMap(({ bucket }) => table?.periods.get(bucket.start) ?? []);
@@ -225,7 +220,6 @@ export function swapBlockedBy(
   return `${emptied.length} of ${periods.length} periods came without rows, and only the old one has them; if that is right, run \`ripen backfill --slice ${slice.name} ${days} --accept-loss\``;
 }
 
-/** Why the metrics of an age are due in a period. */
 function reasonFor(
   period: Period,
   age: string,
@@ -245,7 +239,7 @@ function reasonFor(
   return starts.some((start) => start > period.bucket.start) ? 'missing' : 'new';
 }
 
-/** New periods first, then maturing ones, then older history. Nothing waits for those between. */
+/** New periods first, then maturing ones, then older history. */
 const PRIORITY: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
@@ -262,7 +256,7 @@ const PRIORITY: Readonly<Record<DueReason, number>> = {
 };
 const HISTORY = 2;
 
-/** Returns the windows of all plans by rank, newest first within each. Of a first load, only the newest counts as new. */
+/** Returns the windows of all plans by rank, newest first in each. Of a first load, only the newest counts as new. */
 export function byPriority(plans: readonly SlicePlan[]): Window[] {
   const ranked = plans.flatMap(({ windows, table }) => {
     const isFirstLoad = table === null || table.periods.size === 0;
@@ -279,18 +273,14 @@ export function byPriority(plans: readonly SlicePlan[]): Window[] {
     .map(({ window }) => window);
 }
 
-/** Large enough to be worth a request, small enough to load in little memory: about 30 MB of rows of usual width. */
+/** Worth a request, and loaded in little memory: about 30 MB of rows of usual width. */
 const ROWS_PER_WINDOW = 50_000;
 /** The same for wide rows. */
 const CELLS_PER_WINDOW = 2_000_000;
-
-/** Days of the first windows of an unknown slice: a dense slice can bear them, and a year of them is requested at once. */
-const FIRST_DAYS = { hour: 1, other: 7 } as const;
-
-/** No request covers more days, however sparse the slice is: one failure would cost too much. */
+/** The failure of a longer request would cost too much, however sparse the slice is. */
 const MAX_DAYS = 366;
 
-/** Returns the most days that a window of the slice may request. A single period may still be longer. */
+/** Returns the most days that a window may request. A single period may be longer. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
   // The rows of a cube are its cells.
@@ -301,10 +291,9 @@ export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date)
           CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length),
         )
       : CELLS_PER_WINDOW;
-  const days =
-    rows === null
-      ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other']
-      : Math.floor(mostRows / rows);
+  // Even a dense slice can bear the first ones, and a year of them is requested at once.
+  const firstDays = slice.grain === 'hour' ? 1 : 7;
+  const days = rows === null ? firstDays : Math.floor(mostRows / rows);
   return Math.max(1, Math.min(days, knownSize(table, planAt)?.maxDays ?? MAX_DAYS, MAX_DAYS));
 }
 
@@ -313,7 +302,7 @@ const BYTES_PER_WINDOW = 30_000_000;
 /** One answer says little about days that are further away. */
 const MAX_JOINED_DAYS = 92;
 
-/** Returns the cheapest windows for the values of waiting windows, as long as the bytes of a day allow, newest first. */
+/** Returns windows for the values of waiting ones, as long as the bytes of a day allow, newest first. */
 export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: number): Window[] {
   const requests = waiting.map(({ slice, replaced }) => {
     return { replaced, ages: new Set(slice.metrics.map(ageIn(slice))) };

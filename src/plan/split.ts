@@ -17,7 +17,7 @@ import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 /** If a window still fails in this many parts, splitting cannot help. */
 const MAX_PARTS = 64;
 
-/** Divides some parts of a window (by id) in two by a dimension. Returns null if one cannot be divided, or for too many parts. */
+/** Divides some parts (by id) in two by a dimension. Returns null if one cannot be divided, or for too many parts. */
 export function splitParts(
   window: Window,
   ids: ReadonlySet<string>,
@@ -97,9 +97,8 @@ function divideValues(
   return division;
 }
 
-function valuesIn(part: Part): string[] {
-  return Object.values(part).flatMap((values) => (values.in ?? []).concat(values.notIn));
-}
+const valuesIn = (part: Part): string[] =>
+  Object.values(part).flatMap((values) => (values.in ?? []).concat(values.notIn));
 
 const encodedLength = (values: readonly string[]): number =>
   encodeURIComponent(values.join(',')).length;

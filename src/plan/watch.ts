@@ -1,7 +1,4 @@
-/**
- * The watch over loaded totals: which periods are due because the service states other totals now, and how many of them a night
- * may request. Pure.
- */
+/** The watch over loaded totals: which periods are due because the service states other totals now, within a night's limit. Pure. */
 
 import { type Day, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
@@ -43,10 +40,9 @@ export function movedTotals(
 }
 
 /**
- * Adds periods whose final totals moved, newest first, as long as they have at most as many rows as the rest of the plan, of
- * restless metrics a seventh of that: a service that changes its history every night must not be asked for all of it every
- * night. At least one is added. Those that failed since their load come last, longest ago first, so that they keep no other
- * waiting. Returns how many periods are left.
+ * Adds periods whose final totals moved, at least one, as long as they have at most as many rows as the rest of the plan, of
+ * restless metrics a seventh of that: a service may change its history every night. The newest come first, and those that failed
+ * since their load last, so that they keep no other waiting. Returns how many periods are left.
  */
 export function addFinals(
   due: ReadonlyMap<Period, Map<string, DueReason>>,

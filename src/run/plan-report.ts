@@ -120,8 +120,8 @@ export async function explainPlan(
       const refused = await refusalOf(warehouse, slice, ledger);
       if (refused !== null) throw refused;
       const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-      const control = evidence.get(slice.name) ?? null;
-      const plan = planSlice({ slice, metrics, ledger, planAt, forced: null, control, cost });
+      const control = evidence.get(slice.name);
+      const plan = planSlice({ slice, metrics, ledger, planAt, control, cost });
       const stars = metricIds.length === 0 ? [] : starsOf(configured, metricIds, loaded);
       planned.push(describePlan(plan, ledger.live, stars));
     }

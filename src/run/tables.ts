@@ -109,10 +109,10 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
     }),
   );
   for (const { slice, metrics, ledger } of stored) {
-    const control = evidence.get(slice.name) ?? null;
+    const control = evidence.get(slice.name);
     const { forced } = request;
     const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, cost });
-    if (control !== null) await reportMoved(run, plan, control);
+    if (control !== undefined) await reportMoved(run, plan, control);
     plans.push(plan);
   }
   return plans;
@@ -159,11 +159,10 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
 
 /** Puts a complete new table in the place of the live one, or warns why it cannot yet: nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise<void> {
-  const { slice, columns } = target;
-  const { metrics } = columns;
+  const { slice } = target;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
-  const plan = planSlice({ slice, metrics, ledger, planAt: run.planAt, forced: null });
-  let reason = swapBlockedBy(plan, ledger.live, run.request.acceptLoss);
+  const { planAt, request } = run;
+  let reason = swapBlockedBy({ slice, ledger, planAt }, request.acceptLoss);
   if (reason === null && ledger.live !== null && lost.size > 0) {
     const table = liveTable(slice.name);
     const stored = await storedColumnTypes(run.warehouse, table, slice.name);

@@ -163,9 +163,9 @@ function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedA
 
 /** The ledger after a run, which ends by swapping a new table that is complete, also where nothing was left to load. */
 function swapped(ledger: SliceLedger, plan: SlicePlan): SliceLedger {
-  const { building: table, live: old } = ledger;
+  const { building: table } = ledger;
   const isDone =
-    table?.fingerprint === plan.fingerprint && swapBlockedBy({ ...plan, table }, old) === null;
+    table?.fingerprint === plan.fingerprint && swapBlockedBy({ ...plan, ledger }) === null;
   return isDone && table !== null ? { live: { ...table, state: 'live' }, building: null } : ledger;
 }
 
