@@ -1,7 +1,4 @@
-/**
- * How totals grow until they are final, the final total to expect (chain ladder), and how good such projections would have been
- * (backtest). Pure.
- */
+/** How totals mature, the final total to expect (chain ladder), and how good such projections would have been (backtest). Pure. */
 
 import type { Cohort } from './development.ts';
 
@@ -71,7 +68,7 @@ interface Growth {
   readonly to: number;
 }
 
-/** Returns how totals grew to a later age, or to the final totals that were read by then, by day. Null is no later age. */
+/** Returns how totals grew to a later age (null: none), or to the final totals that were read by then, by day. */
 function growthOf(development: Development, age: number, later: number | null): Growth[] {
   const events: Growth[] = [];
   for (const { lastDay, maturing, finals } of development) {
@@ -132,9 +129,9 @@ const MAX_AGE = 100_000;
 type Factors = ReadonlyMap<number, Factor>;
 
 /**
- * Returns a function from a day (in days since 1970) to the factors known on it from each age to the final total: the chain
- * ladder (Mack 1993, "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin
- * 23(2)). A step leads to the next age at which at least half of its periods were read: others are those of late runs.
+ * Returns a function from a day (since 1970) to the factors known on it from each age to the final total: the chain ladder (Mack
+ * 1993, "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)). A step
+ * leads to the next age at which at least half of its periods were read: others are those of late runs.
  */
 export function ladderOf(development: Development): (day: number) => Factors {
   const ages = agesIn(development);
@@ -204,10 +201,7 @@ interface Trial {
   readonly final: number;
 }
 
-/**
- * Returns the score of each age, ascending. A trial uses only what was known on its day: for the factor, the final totals
- * behind it, and the errors behind its interval (Dawid 1984, "The prequential approach").
- */
+/** Returns the score of each age. A trial uses only what was known on its day (Dawid 1984, "The prequential approach"). */
 export function scoresOf(development: Development, factorsOn: (day: number) => Factors): Score[] {
   // Only periods that became final after an earlier reading show how values mature.
   const matured = development.filter(
@@ -273,9 +267,8 @@ interface Interval {
 }
 
 /**
- * Returns the interval of estimates, null with fewer than eight. Its reach is the 80 % rank of the errors of the trials whose final
- * total was known (split conformal prediction: Lei et al. 2018, "Distribution-free predictive inference for regression",
- * algorithm 2).
+ * Returns the interval of estimates: its reach is the 80 % rank of the errors of enough trials (split conformal prediction: Lei et
+ * al. 2018, "Distribution-free predictive inference for regression", algorithm 2).
  */
 function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => number): Interval {
   const events: { day: number; miss: number | null; replaced: number | null }[] = [];

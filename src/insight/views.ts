@@ -40,8 +40,8 @@ where slice = ${literal(name)}`;
 }
 
 /**
- * Returns the maturing cells, each with the factor of its period's total: they add up to the period's projection, and those above
- * zero also to both ends of its interval. A factor applies only to the load it was made for.
+ * Queries the maturing cells, each with the factor of its period's total, made for the same load. They add up to the period's
+ * projection, and those above zero also to both ends of its interval.
  */
 function projectedSql({ slice, table, columns }: Target, grain: string): string {
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');

@@ -1,7 +1,6 @@
 /**
  * Compares the answers of a window with each other before they are joined: the batches of metrics of a part, the parts of a
- * divided window, and the totals of the undivided one. An answer without rows, or short, beside others that have some is
- * doubted. What is not over yet may move between two requests. Pure.
+ * divided window, and the totals of the undivided one. What is not over yet may move between two requests. Pure.
  */
 
 import { type Day, isWithin } from '../model/calendar.ts';
@@ -17,7 +16,7 @@ import {
 } from '../model/window.ts';
 import { MAX_DOUBTS } from '../extract/spool.ts';
 import { type Answered, type AnswerFacts, isBatched, sharedMetric } from './answered.ts';
-import { isSettled } from './fate.ts';
+import { SETTLED_AFTER_MS } from './fate.ts';
 import type { NightTotals } from './outcome.ts';
 import {
   type AnswerProof,
@@ -99,7 +98,7 @@ const differ = (one: number, other: number): boolean =>
 
 const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);
 
-/** The batches of metrics of a part must have rows together, and the same sums of the metric they share, else the same keys. */
+/** The batches of a part must have rows together, and the same sums of the metric they share, or else the same keys. */
 function betweenBatches(answered: Answered): Disagreement[] {
   const { answers, spooled, copies, periodRows, rejects, sharedSums } = answered;
   if (!isBatched(answered)) return [];
@@ -168,10 +167,10 @@ function betweenBatches(answered: Answered): Disagreement[] {
 }
 
 /**
- * If no sums of its whole exist, a part without rows beside others is doubted. A list of the values of the whole that is complete
- * by its own totals shows that the part is empty; one without totals is a second answer that agrees. Identical rows may count in
- * the totals of a list alone, so that one that lacks rows by them is requested once more, but holds only a window with such a
- * part. A part that is its own whole may have no rows: its repeated answer is the only one that can show that.
+ * A part without rows beside others is doubted if no sums of its whole exist. A list of the values of the whole that is complete
+ * by its own totals shows that it is empty; one without totals is a second answer that agrees. Identical rows may count in the
+ * totals of a list alone, so that a list that is short by them holds only a window with such a part. Of a part that is its own
+ * whole, only its repeated answer can show that it is empty.
  */
 function betweenParts({ answers, controls, spooled: { window } }: Answered): Disagreement[] {
   const controlBoxes = controlBoxesOf(window);
@@ -307,7 +306,7 @@ function differentSum(
   return added[0] ?? 0;
 }
 
-/** The rows of an undivided window must add up to the control totals of its settled periods, in every metric that certainly adds up. */
+/** Only of settled periods, and metrics that certainly add up. */
 function differenceFrom(
   totals: NightTotals,
   { answers, periodRows, rejects, fetchedAt, spooled }: Answered,
@@ -321,8 +320,9 @@ function differenceFrom(
   for (const { period } of periods) {
     const { start } = period.bucket;
     const rows = periodRows.get(start);
+    const isSettled = +fetchedAt - +endOf(period, slice.utcOffset) > SETTLED_AFTER_MS;
     // Whether an empty period is believed is decided with the stored rows.
-    if (rows === undefined || !isWhole(period) || !isSettled(period, slice, fetchedAt)) continue;
+    if (rows === undefined || !isWhole(period) || !isSettled) continue;
     for (const [metric, total] of totals.get(start) ?? []) {
       if (!certain.has(metric)) continue;
       const sum = differentSum(metric, { start, total, rows }, proofs);
@@ -333,7 +333,6 @@ function differenceFrom(
   return null;
 }
 
-/** Returns the totals that a control answer states. */
 const totalsIn = ({ periodSums }: AnswerFacts): NightTotals =>
   new Map(
     [...periodSums].map(([start, sums]) => {

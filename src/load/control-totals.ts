@@ -1,8 +1,8 @@
-/** Control totals: records in the ledger, in place of rows in a table, what the service states, and reads it for a load. */
+/** Control totals: records what the service states in the ledger, in place of a table, and reads it for a load. */
 
 import * as z from 'zod';
 
-import { addDays, type Day, type DayInterval, isWithin } from '../model/calendar.ts';
+import { addDays, type Day, type DayInterval, isWithin, spanOf } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import {
   asScript,
@@ -122,25 +122,23 @@ export async function readNightTotals(
     readonly starts: readonly Day[];
   }[],
 ): Promise<ReadonlyMap<string, NightTotals>> {
-  // Most slices have the control totals of others.
-  const requests = new Map<string, { start: Day; end: Day; metrics: string[] }>();
   const totals = new Map<string, Map<Day, Map<string, number>>>();
+  // Most slices have the control totals of others.
+  const requests = new Map<string, { days: DayInterval; metrics: string[] }>();
   for (const { slice, control, starts } of periods) {
-    const read = new Map<Day, Map<string, number>>();
-    totals.set(slice.name, read);
-    for (const start of starts) {
-      if (control === null || !control.days.some((days) => isWithin(start, days))) continue;
-      read.set(start, new Map());
-      const { name } = control;
-      const request = requests.get(name) ?? { start, end: addDays(start, 1), metrics: [] };
-      const end = start < request.end ? request.end : addDays(start, 1);
-      const metrics = [...new Set([...request.metrics, ...slice.metrics])];
-      requests.set(name, { start: start < request.start ? start : request.start, end, metrics });
-    }
+    const read = starts.filter((start) => control?.days.some((days) => isWithin(start, days)));
+    totals.set(slice.name, new Map(read.map((start) => [start, new Map<string, number>()])));
+    const [first, ...others] = read.map((start) => ({ start, end: addDays(start, 1) }));
+    if (control === null || first === undefined) continue;
+    const { days = first, metrics = [] } = requests.get(control.name) ?? {};
+    requests.set(control.name, {
+      days: spanOf(days, first, ...others),
+      metrics: [...new Set([...metrics, ...slice.metrics])],
+    });
   }
   if (requests.size === 0) return totals;
-  const wanted = [...requests].map(([control, { start: start_day, end: end_day, metrics }]) => {
-    return { control, start_day, end_day, metrics };
+  const wanted = [...requests].map(([control, { days, metrics }]) => {
+    return { control, start_day: days.start, end_day: days.end, metrics };
   });
   const sql = statement('control/night_totals');
   const rows = await warehouse.rows(sql, [JSON.stringify(wanted)], totalRow);

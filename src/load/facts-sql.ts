@@ -45,8 +45,8 @@ group by all`;
 }
 
 /**
- * Queries the rows, values and additive metrics of each answer, and of each of its periods: rows and values that can be stored,
- * and lists of exact sums, magnitudes and non-zero counts in the order of the metrics. Control answers follow those of their window.
+ * Queries each answer and each of its periods: rows and values that can be stored, and lists of exact sums, magnitudes and
+ * non-zero counts of the additive metrics, in order. Control answers follow those of their window.
  */
 export function countAnswers(staged: Staged, batchNo: number): string {
   const metrics = additiveOf(staged.columns);
@@ -123,10 +123,7 @@ from (
 group by all`;
 }
 
-/**
- * Counts, by window and period, the rows and values of some windows after batches of metrics are joined and copies are one row,
- * and sums the metric that the batches share.
- */
+/** Counts rows and values by window and period after batches are joined and copies are one row, and sums the shared metric. */
 export const countJoined = (
   { columns, period, answers }: Staged,
   windowNos: readonly number[],
@@ -143,7 +140,7 @@ ${joinedRows(columns, `(select * from ${answers} where ${WINDOW} in (${windowNos
 where ${REJECTED} is null
 group by all`;
 
-/** The rows of some windows that are not stored: the day of each (null without a date dimension), and its reasons by batch. */
+/** Queries the rows that are not stored: their days, and their reasons by batch. */
 export function rejectedRows({ slice, typed }: Staged, windowNos: readonly number[]): string {
   const day = slice.grain === null ? 'null' : `cast(${identifier(slice.grain)} as DATE)::varchar`;
   return `select ${WINDOW} as window_no, ${day} as day, '[' || ${REJECTED} || ']' as rejected
@@ -151,7 +148,7 @@ from ${typed}
 where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is not null`;
 }
 
-/** Keys that occur more than once in a batch of metrics of one of these windows: how often, and in how many versions. */
+/** Queries keys that a batch of metrics repeats: how often, and in how many versions. */
 export function duplicateKeys(
   { columns, windows, answers }: Staged,
   windowNos: readonly number[],
@@ -193,7 +190,7 @@ group by window_no, batch_no, row_key
 having count(*) > 1`;
 }
 
-/** The rows of a control answer, with the first day of their period as `p`. */
+/** With the first day of the period as `p`. */
 function controlRows(
   { spooled: { window } }: Pick<Readable, 'spooled'>,
   { pages }: ReadableAnswer,
@@ -209,7 +206,7 @@ function controlRows(
     .join('\nunion all by name\n');
 }
 
-/** The values of the second dimension of a control answer with any value of a metric, but without rows in that period of its whole. */
+/** Queries values of the second dimension that have a value of a metric, but no rows in that period of the whole. */
 export function lostValues(
   { columns, period, typed }: Staged,
   window: Pick<Readable, 'spooled' | 'windowNo'>,

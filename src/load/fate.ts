@@ -1,6 +1,6 @@
 /**
- * Guards stored rows: an answer that would remove most rows of a settled period, or has no rows for a period that is over, is
- * not accepted at once. Judges period by period, so that a bad day affects only itself. Pure.
+ * Guards stored rows, period by period: an answer that would remove most rows of a settled one, or has none for one that is over,
+ * is not accepted at once. Pure.
  */
 
 import { Failure } from '../errors.ts';
@@ -29,17 +29,11 @@ import type {
 } from './outcome.ts';
 
 /** Younger periods may lose rows to late rejections. */
-const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
+export const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
 /** A long period holds settled days before it is settled itself: one that began this long ago is guarded before its end. */
 const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
 const MIN_SHARE = 0.5;
-
-export const isSettled = (
-  period: Period,
-  { utcOffset }: Pick<Slice, 'utcOffset'>,
-  at: Date,
-): boolean => at.getTime() - endOf(period, utcOffset).getTime() > SETTLED_AFTER_MS;
 
 /** Returns whether control totals state values of a period; null if it was not read, or by an answer without any row. */
 export function isStated(totals: NightTotals, start: Day): boolean | null {
@@ -47,7 +41,6 @@ export function isStated(totals: NightTotals, start: Day): boolean | null {
   return values === undefined ? null : [...values.values()].some((value) => value !== 0);
 }
 
-/** What the periods of a window are judged by. */
 interface Judging extends Policy {
   /** Rows that came, by first day of the period. */
   readonly answered: ReadonlyMap<Day, number>;
@@ -89,8 +82,8 @@ function fateOf({ period, reason }: DuePeriod, slice: Slice, facts: Judging): Fa
 }
 
 /**
- * Returns the fewest rows that are accepted. A report without a date dimension is one period, whose days move. If they moved or
- * are not settled, only an answer without rows is too few. If most of the stored days are no longer requested, none is.
+ * Returns the fewest rows that are accepted. Without a date dimension, the days of the one period move: if they did or are not
+ * settled, only an answer without rows is too few, and none is if most of the stored days are no longer requested.
  */
 function leastRows(
   { bucket, requested }: Period,
@@ -245,7 +238,7 @@ export function guard(
   return [...outcomes, again(windowOf(slice, fingerprint, span, parts), first.failure)];
 }
 
-/** Returns rows, in a cube values, by first day of the period. Rejected ones count: a period that has only such rows is not empty. */
+/** Returns rows, in a cube values, by first day of the period. Rejected ones count, as a period with such rows is not empty. */
 function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) {
   // 1 if a cube has only zeros there.
   const rows = new Map(
@@ -279,7 +272,6 @@ function emptyStretches(window: Window, rows: ReadonlyMap<Day, number>): string[
   return stretches.map((days) => `${days.start}:${lastDay(days)}`);
 }
 
-/** The warnings about a window as a whole. */
 function warningsOf(
   { spooled, answers, maturity, copies, rejects }: Answered,
   proven: Proven,

@@ -1,7 +1,4 @@
-/**
- * Proves one answer: its rows equal the totals that the service stated for it, within the digits stated. Pure. What agrees only
- * as far as rounding allows, and what is only assumed to add up, proves nothing.
- */
+/** Proves one answer: its rows equal the totals that the service stated for it, within the digits stated. Pure. */
 
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
@@ -21,15 +18,15 @@ export interface Comparison {
 
 export interface AnswerProof {
   readonly answer: AnswerFacts;
-  /** Why the rows may be incomplete, unless their totals refute it. */
+  /** Unless the totals refute it. */
   readonly doubt: Doubt | null;
   readonly verdict: CompletenessVerdict;
   readonly comparisons: readonly Comparison[];
   /** Set if the verdict is `unproven`. */
   readonly against: Comparison | null;
-  /** Agrees only as far as rounding allows, and none agrees exactly. */
+  /** Set if none agrees exactly: one that agrees as far as rounding allows. */
   readonly rounded: Comparison | null;
-  /** Assumed metrics that do not add up, and below those that do. */
+  /** Assumed metrics that do not add up, and those that do. */
   readonly notAdditive: readonly string[];
   readonly addsUp: readonly string[];
 }
@@ -54,7 +51,7 @@ const MIN_VALUES = 5;
 /** Money is stated with at least this many digits after the point, written out or not. */
 export const MIN_DIGITS = 2;
 
-/** Compares an answer's rows with its totals. Prefers the reading of the pages' totals that proves it. */
+/** Compares rows with totals, in the reading of the pages' totals that proves them, if there is one. */
 export function proveAnswer(answer: AnswerFacts): AnswerProof {
   const { sums, rows, doubt } = answer;
   const pages = answer.totals.map(
@@ -84,7 +81,7 @@ export function proveAnswer(answer: AnswerFacts): AnswerProof {
   return { ...proof, answer, doubt: isRefuted ? null : doubt };
 }
 
-/** Whether the answer is shown to lack rows, or is suspected to. */
+/** Whether the answer is shown or suspected to lack rows. */
 export const isShort = ({ against, doubt }: AnswerProof): boolean =>
   against !== null || doubt !== null;
 
@@ -126,8 +123,8 @@ function compare(
 }
 
 /**
- * Returns what comparisons show. The disagreement of an assumed metric counts only if no other metric agrees exactly. Agreement
- * as far as rounding allows proves nothing: rows that add up to less may be missing.
+ * Returns what comparisons show. An assumed metric disagrees only if no other agrees exactly. Agreement as far as rounding allows
+ * proves nothing, as rows that add up to less may be missing.
  */
 function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer' | 'doubt'> {
   const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
@@ -152,9 +149,8 @@ function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer'
 }
 
 /**
- * Returns the readings of the totals of one answer's pages. If one page alone has totals, they are those of the answer. Equal
- * ones are those of the answer or of each page's rows. Others are summed if no page lacks them. Only summed metrics decide: what
- * the service states for others may be a new estimate each time.
+ * Returns the readings of the totals of one answer's pages. Those of a single page are the answer's, equal ones the answer's or
+ * each page's. Others are summed if no page lacks them. Only summed metrics decide, as others may be a new estimate each time.
  */
 function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const pages = all.filter(({ size }) => size > 0);

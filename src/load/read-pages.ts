@@ -1,4 +1,4 @@
-/** Reads pages into Parquet files, in the types of the slice's table or, if their numbers need them, in wider exact ones. */
+/** Reads pages into Parquet files, in the types of the slice's table or wider exact ones. */
 
 import { basename, join } from 'node:path';
 
@@ -27,7 +27,7 @@ interface BoxedPage {
   readonly box: Box;
 }
 
-/** Most bytes of a page that is read with others: its own file would take longer to make and open than it takes to read. */
+/** Up to here, a file of its own would take longer to make and open than the page takes to read. */
 const SMALL_BYTES = 128 * 1024;
 
 const isSmall = ({ plainBytes }: SavedBody): boolean => plainBytes <= SMALL_BYTES;
@@ -88,7 +88,7 @@ export class ReadPages {
     return read;
   }
 
-  /** Releases answers that are no longer needed, and removes the files that hold no other page. */
+  /** Forgets answers, and removes the files that hold no other page. */
   async discard(answers: readonly Pick<Answer, 'pages'>[]): Promise<void> {
     const files = new Set<string>();
     for (const { path } of answers.flatMap(({ pages }) => pages)) {
@@ -128,7 +128,7 @@ export class ReadPages {
   }
 }
 
-/** The columns of a table in the narrowest types that also hold the pages read; null if a metric has no such type. */
+/** Returns the columns in the narrowest types that also hold the pages; null if a metric has no such type. */
 export function columnsFor(
   columns: Columns,
   pages: readonly Pick<PageRead, 'types'>[],

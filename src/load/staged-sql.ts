@@ -1,8 +1,6 @@
 /**
- * SQL for the rows of a batch: reads them from Parquet files, in the types of the batch. Pure: names and types in, SQL out.
- *
- * A batch uses temporary relations whose names contain a blank, and columns whose names contain a comma: no slice, dimension or
- * metric can have such a name.
+ * SQL for the rows of a batch: reads them from Parquet files, in the types of the batch. Pure. Names of temporary relations
+ * contain a blank, and those of own columns a comma, which no slice, dimension or metric can have.
  */
 
 import { type DayInterval, MS_PER_DAY } from '../model/calendar.ts';
@@ -26,7 +24,7 @@ export const [WINDOW, ANSWER, REJECTED] = [
 /** The rows of a batch. */
 export interface Staged {
   readonly slice: Slice;
-  /** The columns of the slice's table, as wide as the batch needs. */
+  /** As wide as the batch needs. */
   readonly columns: Columns;
   readonly windows: readonly Readable[];
   readonly pages: readonly StagedPage[];
@@ -79,8 +77,8 @@ export function typedRows(staged: Staged): string {
 }
 
 /**
- * Scans a list of files at once: a union of one scan per file takes twice as long to insert. A scan reads all its files in the
- * types of the first and rounds what does not fit, so files of different types get separate scans.
+ * Scans files together, as a union of scans takes twice as long to insert. A scan reads all its files in the types of the first
+ * and rounds what does not fit, so that files of different types get separate scans.
  */
 function answeredRows({ columns, pages, replacing }: Staged): string {
   if (pages.length === 0) {
@@ -135,8 +133,8 @@ from read_parquet([${files.map(([page]) => literal(page?.file ?? '')).join(', ')
 }
 
 /**
- * One row per key of a window, with the values of every batch of metrics that has the key. Copies of a row become one: those
- * with different values fail their window before its rows are used. No `attr_dependency` is the same as an empty one.
+ * One row per key of a window, with the values of every batch of metrics that has the key. Copies with different values fail
+ * their window before its rows are used. No `attr_dependency` is the same as an empty one.
  */
 export function joinedRows({ dimensions, metrics }: Columns, rows: string): string {
   const key = [WINDOW, ...dimensions.map(identifier)].join(', ');
@@ -164,9 +162,8 @@ function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
 }
 
 /**
- * NULL in place of zeros, for a slice that withholds immature values. If not all cohorts have reached an age, the service
- * answers zero or null, which cannot be distinguished from a measured zero (observed: mature); so a zero of a cohort that
- * cannot be complete is not a value. Any value of the parameter other than `immature` is taken to withhold, as `mature` does.
+ * NULL in place of zeros of cohorts that cannot be complete, for a slice that withholds immature values: the service answers zero
+ * or null there (observed: mature). Any value of the parameter but `immature` is taken to withhold, as `mature` does.
  */
 function withheldValues(
   windows: readonly Readable[],

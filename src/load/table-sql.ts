@@ -1,4 +1,4 @@
-/** SQL on a slice's table: what it holds of some days, and how staged rows replace it. Pure: names, types, days in, SQL out. */
+/** SQL on a slice's table: what it holds of some days, and how staged rows replace it. Pure. */
 
 import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
@@ -27,11 +27,11 @@ export interface Replaced {
   readonly lost: string | null;
   /** How many rows came. */
   readonly rows: number;
-  /** Whether there are identical rows, of which one is kept. */
+  /** Of identical rows, one is kept. */
   readonly hasCopies: boolean;
   /** Whether the rows are already in the order of their dates, as in most answers; sorting is most of an insertion. */
   readonly isOrdered: boolean;
-  /** Whether the table gets as many rows as came, so that their totals are those of `totals`. */
+  /** Whether the table gets the rows as they came, so that their totals are those of `totals`. */
   readonly isCounted: boolean;
   /** Whether totals may have moved. */
   readonly isKnown: boolean;
@@ -124,7 +124,7 @@ group by 1, 2, 3`;
 const fill = (table: string, slice: string, query: string): string =>
   `insert into ${table} by name select ${literal(slice)} as slice, * from (\n${query}\n)`;
 
-/** Statements that replace the rows of a table, and take their totals before and after. */
+/** Statements that replace rows, and take their totals before and after. */
 export function replaceRows(replaced: Replaced): string[] {
   const { target, loads, staged, ranges, lost, rows, isCounted, isKnown } = replaced;
   if (ranges.length === 0) return [];
@@ -195,7 +195,7 @@ ${typedRows({ ...staged, columns })}
   return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
 }
 
-/** Turns the rows of a query into those of a cube: one for each value, where other slices have a column for each metric. */
+/** Turns rows into those of a cube: one for each value. */
 function cellsOf(
   { metrics, value }: Columns,
   cube: readonly CubeMetric[],

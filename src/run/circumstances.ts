@@ -57,7 +57,6 @@ export interface BackfillOptions
 
 /** Circumstances with defaults filled in. */
 export interface ResolvedOptions {
-  /** The chosen instant, or a simulator's fixed clock (default: now). */
   readonly asOf: Date | null;
   readonly planAt: Date;
   readonly emit: Emit;
@@ -80,7 +79,7 @@ export function verb<Given extends readonly unknown[], Result>(
   };
 }
 
-/** Fills in the defaults. Throws `AS_OF_IN_FUTURE` for an instant in the future, `USAGE_INVALID` for one too long ago. */
+/** Throws as `checkAsOf` does. */
 export function withDefaults(config: Config, options: Circumstances): ResolvedOptions {
   const { asOf: stated = null, signal = new AbortController().signal, lockWaitMs } = options;
   const emit = guarded(options.emit ?? (() => {}));
@@ -90,7 +89,6 @@ export function withDefaults(config: Config, options: Circumstances): ResolvedOp
   return { asOf, planAt: asOf ?? now, emit, signal, lockWaitMs: lockWaitMs ?? LOCK_WAIT_MS };
 }
 
-/** Opens the configured warehouse for as long as `use` runs. */
 export async function onWarehouse<T>(
   config: Config,
   mode: 'read' | 'write',
@@ -101,7 +99,7 @@ export async function onWarehouse<T>(
   return withWarehouse(config.warehouse, { ...options, mode }, use);
 }
 
-/** Opens an empty temporary warehouse for as long as `use` runs, for work that only judges and stores nothing. */
+/** Opens an empty temporary warehouse, for work that stores nothing. */
 export async function onScratchWarehouse<T>(
   config: Config,
   options: Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>,
@@ -115,14 +113,14 @@ export async function onScratchWarehouse<T>(
 /** Throws `AS_OF_IN_FUTURE` for the future, which has no values yet, and `USAGE_INVALID` before any data (a mistyped year). */
 export function checkAsOf(asOf: Date | null, now: Date): void {
   if (asOf === null) return;
+  const subject = `The as-of instant ${asOf.toISOString()}`;
   if (asOf > now) {
-    const message = `The as-of instant ${asOf.toISOString()} is later than the clock, ${now.toISOString()}.`;
-    throw new Failure('AS_OF_IN_FUTURE', message, {
-      hint: 'Use an instant in the past, or leave out --as-of.',
-    });
+    const message = `${subject} is later than the clock, ${now.toISOString()}.`;
+    const hint = 'Use an instant in the past, or leave out --as-of.';
+    throw new Failure('AS_OF_IN_FUTURE', message, { hint });
   }
   if (asOf < new Date(EARLIEST_DAY)) {
-    const message = `The as-of instant ${asOf.toISOString()} is before ${EARLIEST_DAY}.`;
+    const message = `${subject} is before ${EARLIEST_DAY}.`;
     throw new Failure('USAGE_INVALID', message, {
       hint: 'Correct the year, or leave out --as-of.',
     });
@@ -132,13 +130,9 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
 /** Throws `USAGE_INVALID` for a mistyped year, whose days would be requested week by week. */
 export function checkForced({ start }: DayInterval): void {
   if (start >= EARLIEST_DAY) return;
-  throw new Failure(
-    'USAGE_INVALID',
-    `The days to load again began on ${start}, before ${EARLIEST_DAY}.`,
-    {
-      hint: 'Use the first day of your data, or a later one.',
-    },
-  );
+  const message = `The days to load again began on ${start}, before ${EARLIEST_DAY}.`;
+  const hint = 'Use the first day of your data, or a later one.';
+  throw new Failure('USAGE_INVALID', message, { hint });
 }
 
 /** Returns the named slices (default: all). Throws `USAGE_INVALID` with each unknown name and the nearest configured one. */
@@ -167,54 +161,37 @@ const SIMULATED_LIMITS = {
   maxResponseBytes: 1_073_741_824,
   maxUrlBytes: MAX_URL_BYTES,
 } as const;
-/** Any token works on loopback. This one is easy to find where it should not be. */
+/** Any token works. This one is easy to find where it should not be. */
 const SIMULATOR_TOKEN = 'simulator-token';
 const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
 
-/** A running simulated service, with the address and credentials to reach it. */
-interface SimulatedWorld {
-  readonly service: HttpService;
-  setNow(at: Date): void;
-  close(): Promise<void>;
-}
-
-/** Starts the simulator for a configuration, with its clock at `now`. */
-export async function startWorld(simulated: SimulatorService, now: Date): Promise<SimulatedWorld> {
+/** Starts the simulator with its clock at `now`. Returns the address and credentials to reach it. */
+export async function startWorld(simulated: SimulatorService, now: Date) {
   const { kind: _kind, now: _now, maxConcurrency, ...world } = simulated;
   // Loaded only here, so that work with a real service does not pay for the simulator.
   const { startSimulator } = await import('../simulator/simulator.ts');
-  const simulator = await startSimulator({
-    world,
-    now,
-    token: SIMULATOR_TOKEN,
-    costCredential: SIMULATOR_COST_CREDENTIAL,
-  });
-  return {
-    service: {
-      ...SIMULATED_LIMITS,
-      kind: 'http',
-      baseUrl: simulator.url,
-      reportsUrl: simulator.url,
-      costUrl: simulator.url,
-      token: new Secret(SIMULATOR_TOKEN),
-      headers: {},
-      costHeaders: { Authorization: new Secret(SIMULATOR_COST_CREDENTIAL) },
-      caFile: null,
-      maxConcurrency,
-    },
-    setNow: (at) => {
-      simulator.setNow(at);
-    },
-    close: async () => simulator.close(),
+  const credentials = { token: SIMULATOR_TOKEN, costCredential: SIMULATOR_COST_CREDENTIAL };
+  const simulator = await startSimulator({ world, now, ...credentials });
+  const service: HttpService = {
+    ...SIMULATED_LIMITS,
+    kind: 'http',
+    baseUrl: simulator.url,
+    reportsUrl: simulator.url,
+    costUrl: simulator.url,
+    token: new Secret(SIMULATOR_TOKEN),
+    headers: {},
+    costHeaders: { Authorization: new Secret(SIMULATOR_COST_CREDENTIAL) },
+    caFile: null,
+    maxConcurrency,
   };
+  return { service, simulator };
 }
 
 /** Returns the instant to plan for if the simulator's clock stands still. */
-export function simulatedNow(config: Config): Date | null {
-  return config.service.kind === 'simulator' ? config.service.now : null;
-}
+export const simulatedNow = ({ service }: Config): Date | null =>
+  service.kind === 'simulator' ? service.now : null;
 
-/** Connects to the configured service while `use` runs. A simulator's clock is at its stated instant, otherwise at `planAt`. */
+/** Connects to the configured service. A simulator's clock is at its stated instant, otherwise at `planAt`. */
 export async function withService<T>(
   config: Config,
   { planAt, emit }: Pick<ResolvedOptions, 'planAt' | 'emit'>,
@@ -226,11 +203,10 @@ export async function withService<T>(
   try {
     return await connected(world.service, emit, use);
   } finally {
-    await world.close();
+    await world.simulator.close();
   }
 }
 
-/** Connects to a service for as long as `use` runs. */
 export async function connected<T>(
   address: HttpService,
   emit: Emit,

@@ -8,7 +8,6 @@ import type { PendingWindow, Round, Spooled } from '../extract/spool.ts';
 
 type NextStep =
   | { readonly kind: 'fail'; readonly failure: Failure }
-  /** Request some answers, or all, once more. */
   | { readonly kind: 'request'; readonly pending: PendingWindow; readonly because: string }
   | { readonly kind: 'divide'; readonly split: Split }
   /** Load the answers as they are. */
@@ -72,10 +71,8 @@ export function undivided({
 }
 
 /**
- * Decides what to do with a window that fell short or is too large.
- *
- * An assumption is no reason to refuse an answer forever. If only metrics that seem to add up, by their names, disagree, and
- * smaller requests return no more rows, the rows are complete and the assumption was wrong.
+ * Decides what to do with a window that fell short or is too large. If only metrics that seem to add up, by their names, disagree,
+ * and smaller requests return no more rows, the rows are complete and the assumption was wrong.
  */
 function courseOf(
   { values, window, shortfall, spooled: { round } }: Split,
@@ -120,7 +117,7 @@ export function roundAfter(
 const totalOf = (rows: Shortfall['rows']): number =>
   [...rows.values()].reduce((sum, part) => sum + part, 0);
 
-/** The failure of an archived answer. One that is too heavy cannot be divided and will not become lighter with time. */
+/** An archived answer that is too heavy cannot be divided and will not become lighter with time. */
 function beyondReplay(failure: Failure, { slice, requested }: Window): Failure {
   const { code, message, facts, cause } = failure;
   if (code !== 'SOURCE_TOO_HEAVY') return failure;

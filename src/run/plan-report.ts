@@ -57,9 +57,9 @@ export interface PlannedSlice {
   /** Number of due periods by the reason they are due. */
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
-  /** Of all windows. Null before the first load. */
+  /** Like the next, null before the first load. */
   readonly rows_expected: number | null;
-  /** Rows that fetching every unfinal period again would return. Null before the first load. */
+  /** Rows that fetching every unfinal period again would return. */
   readonly refetch_all_rows: number | null;
   /** Set if the date period, as of the plan, ends before it begins. */
   readonly reversed_period: { readonly first_day: string; readonly last_day: string } | null;
@@ -77,7 +77,6 @@ export interface PlanReport {
   readonly requests: number;
   /** Only of slices that were loaded before, like the numbers below. */
   readonly rows_expected: number;
-  /** Rows that fetching every unfinal period again would return. */
   readonly refetch_all_rows: number;
   /** How many fewer rows the plan requests, or 0 if it requests more, as after a metric was added. */
   readonly saved_rows: number;

@@ -19,9 +19,9 @@ export interface RunRequest {
   readonly asOf: Date | null;
   /** Names of the slices in the run (default: all). */
   readonly slices: readonly string[] | null;
-  /** How long to wait for another run to release the warehouse (default: a minute). */
+  /** For another run to release the warehouse (default: a minute). */
   readonly lockWaitMs: number;
-  /** Nothing new is requested after this long (default: no deadline). */
+  /** Nothing new is requested after it (default: no deadline). */
   readonly deadlineMs: number | null;
   /** Exactly the periods that touch these days are requested, whatever their state (default: the due ones). */
   readonly forced: DayInterval | null;
@@ -44,7 +44,6 @@ export const runRequest = (options: RunOptions): RunRequest => ({
   acceptLoss: options.acceptLoss ?? false,
 });
 
-/** What a run was started with, and what everything in it works on. */
 export interface Run {
   readonly config: Config;
   readonly request: RunRequest;
@@ -54,13 +53,11 @@ export interface Run {
   readonly record: RunRecord;
   readonly runId: string;
   readonly planAt: Date;
-  /** Tells what happens: to the record, and to who listens to the run. */
   readonly emit: Emit;
   /** Aborted by a signal or the deadline. */
   readonly signal: AbortSignal;
 }
 
-/** Reports the windows planned for a slice, and the periods left as they are because a later fetch is stored. */
 export function reportPlan({ slice, windows, storedNewer }: SlicePlan, run: Run): void {
   const { forced } = run.request;
   if (storedNewer > 0) {

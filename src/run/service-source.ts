@@ -1,8 +1,6 @@
 /**
  * The service as a source of answers: requests partners, links and what is due, spools the answers, reads them into columns,
- * and archives them if an archive is configured.
- *
- * No disk error in the archive can fail a load: if an answer cannot be kept or removed, that is a warning, `ARCHIVE_FAILED`.
+ * and archives them if an archive is configured. A disk error in the archive is a warning, `ARCHIVE_FAILED`.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -31,7 +29,6 @@ import { fail, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';
 import { planTargets } from './tables.ts';
 
-/** Makes a run request its answers from the service. */
 export function fromService(service: Service): SourceFactory {
   return {
     statistics: () => service.statistics(),
@@ -159,7 +156,7 @@ async function nightCatalog(crawl: Crawl, stored: Catalog | null): Promise<Catal
   return isDeepStrictEqual(stored, current) ? stored : current;
 }
 
-/** Archives the answers of a batch that were loaded. An answer that was held back or failed must not be loaded again. */
+/** An answer that was held back or failed must not be loaded again. */
 async function archiveLoaded(
   batch: readonly Spooled[],
   outcomes: readonly Outcome[],

@@ -17,20 +17,20 @@ import type { Run } from './run.ts';
 /** The tables that windows are loaded into, by slice. Replaced as columns widen. */
 export type Targets = Map<string, Target>;
 
-/** A batch of answers, and the instant they count as fetched (default: when each was requested). */
 export interface AnswerBatch extends Batch {
+  /** The instant that counts as the fetch (default: when each answer was requested). */
   readonly fetchedAt: Date | null;
 }
 
 /** A source, open for one run. */
 export interface Source {
-  /** Whether a window can be requested again or in parts. An archive gives only what it has. */
+  /** Whether a window can be requested again or in parts. */
   readonly canRequest: boolean;
   /** Returns the catalog that types values (throws without one) and the slices with answers. Begins what `finish` waits for. */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
   /** Returns the newest catalog, which `begin` may not have waited for. It is the same object if it says the same of the slices. */
   catalog(): Promise<Catalog>;
-  /** The windows to load into each table, planned from the ledger or from the archive's content. */
+  /** Plans the windows to load from the ledger or from the archive's content. */
   plan(targets: readonly Target[]): Promise<readonly SlicePlan[]>;
   /**
    * Takes windows off the queue until it is empty, and answers them in batches of one slice. Before each next request, calls
@@ -42,9 +42,8 @@ export interface Source {
     signal: AbortSignal,
     onAnswer: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
-  /** Reads answers into columns, unless they were read before. */
   readonly read: Loading['read'];
-  /** Archives the answers of a batch that were loaded, if the source does so. */
+  /** Archives what was loaded of a batch, if the source does so. */
   archive(batch: readonly Spooled[], outcomes: readonly Outcome[]): Promise<void>;
   discard(answers: readonly Answer[]): Promise<void>;
   /** Waits for what is requested beside the windows, and does what remains when everything is loaded. */
@@ -54,7 +53,6 @@ export interface Source {
 
 /** A source before it is opened for a run. */
 export interface SourceFactory {
-  /** What was sent to the service so far. */
   statistics(): ServiceStatistics;
   /** Now by this machine's clock if the service's answers agree with it. */
   confirmedNow(): Date | null;

@@ -58,7 +58,7 @@ export async function starredSlices(
   return starred;
 }
 
-/** Prepares the table of each slice, and sets it. A slice that cannot be loaded as configured fails by itself. */
+/** Sets the table of each slice. One that cannot be loaded as configured fails by itself. */
 export async function prepareTargets(
   run: Run,
   slices: readonly Slice[],
@@ -85,7 +85,6 @@ export async function prepareTargets(
   }
 }
 
-/** Returns what requests cost, as the ledger's timings show. */
 export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
   const costs = await readRequestCosts(warehouse);
   return costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
@@ -177,10 +176,7 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
   warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 
-/**
- * Deletes the periods that `retain` no longer keeps, also those of a slice that had failures, and those of the table that readers
- * see until a new one is complete.
- */
+/** Deletes the periods that `retain` no longer keeps, also of the table that readers see until a new one is complete. */
 export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Promise<void> {
   const { warehouse, planAt, emit } = run;
   for (const target of targets) {

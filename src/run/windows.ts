@@ -44,7 +44,6 @@ interface Loading {
   readonly controls: Map<string, NightControl>;
 }
 
-/** Loads the windows of all plans by priority. */
 export async function loadWindows(
   plans: readonly SlicePlan[],
   run: Run,
@@ -156,7 +155,7 @@ class WindowLoader {
     }
   }
 
-  /** Returns no windows to request in place of the failed one. */
+  /** Returns no windows, in place of the failed one. */
   #fail(failure: Failure, window: Window): readonly PendingWindow[] {
     const { slice } = window;
     if (slice.control === undefined) fail(failure, window, this.#run);
@@ -204,7 +203,7 @@ class WindowLoader {
     return loadedBatches.flatMap(({ outcomes }) => outcomes);
   }
 
-  /** Returns the windows to request in place of one without all of its answers. */
+  /** Returns the windows to request in place of one that lacks answers. */
   async #afterMiss(missed: Missed): Promise<readonly PendingWindow[]> {
     const { window, failure, heavy } = missed;
     if (this.#run.signal.aborted || this.#stop.signal.aborted) {
@@ -298,7 +297,7 @@ class WindowLoader {
     return [step.pending];
   }
 
-  /** Reports a loaded window, and saves the parts it had to be divided into, unless they did not help. */
+  /** Also saves the parts that a window had to be divided into, unless they did not help. */
   async #reportLoaded(loaded: Loaded): Promise<void> {
     const { window, rows, fetched, rejected, restated, empty } = loaded;
     const { slice, fingerprint, parts } = window;

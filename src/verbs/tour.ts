@@ -113,7 +113,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   try {
     for (const night of left) {
       signal.throwIfAborted();
-      world.setNow(night);
+      world.simulator.setNow(night);
       const isTold = nights.slice(-TOLD_NIGHTS).includes(night);
       // The other nights load less, in a third of the time.
       const isWhole = night === nights[0] || night === nights.at(-1);
@@ -140,7 +140,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
       told.push({ summary, status, newestDays });
     }
   } finally {
-    await world.close();
+    await world.simulator.close();
   }
   return {
     config,
