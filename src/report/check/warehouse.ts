@@ -46,7 +46,7 @@ async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
   const free = disk.bavail * disk.bsize;
   const [last] = warehouseExists(warehouse)
     ? await withWarehouse(warehouse, { ...opening, mode: 'read' }, async (opened) =>
-        opened.rows(receivedSql, [], receivedRow),
+        opened.rows(statement('ledger/received_bytes'), [], receivedRow),
       ).catch(() => [])
     : [];
   const received = Math.max(MIN_FREE_BYTES, 2 * (last?.bytes ?? 0));
@@ -59,11 +59,6 @@ async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
 }
 
 const receivedRow = z.object({ bytes: z.number() });
-const receivedSql = `select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
-from ripen.runs
-where summary is not null
-order by started_at desc
-limit 1`;
 
 export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const { warehouse: path, publish } = config;

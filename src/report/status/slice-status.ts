@@ -72,15 +72,8 @@ group by slice`;
   const backtest = await read('status/backtest', backtestAge);
   const horizons = await read('status/horizons', metricHorizon);
   const columnsOf = (slice: string) => tables(slice)[0]?.columns ?? [];
-  const money =
-    warehouse === null
-      ? null
-      : await readMoney(
-          warehouse,
-          slices,
-          (slice) => columnsOf(slice).map(({ name }) => name),
-          stored,
-        );
+  const namesOf = (slice: string): string[] => columnsOf(slice).map(({ name }) => name);
+  const money = warehouse && (await readMoney(warehouse, slices, namesOf, stored));
   const statuses: SliceStatus[] = [];
   for (const slice of slices) {
     const { name, grain } = slice;
@@ -93,14 +86,11 @@ group by slice`;
     // Before the next sync, the table may have another form or date dimension than the slice.
     const hasCurves = meanings.has('age_days') && grain !== null && meanings.has(grain);
     const control = controlOf(slice);
+    const fetches = periods.map(({ fetched_at: at }) => at).toSorted();
     statuses.push({
       name,
       newest_period: periods.findLast(({ rows }) => rows > 0)?.start_day ?? null,
-      newest_fetch_at:
-        periods
-          .map((period) => period.fetched_at)
-          .toSorted()
-          .at(-1) ?? null,
+      newest_fetch_at: fetches.at(-1) ?? null,
       next_refresh_at: nextRefreshAt(slice, ages, planAt),
       rows: periods.reduce((sum, { rows }) => sum + rows, 0),
       periods: periodCounts(ages),
@@ -275,12 +265,11 @@ export function metricStatuses(
         ({ first_day: from, last_day: to }) => from <= start && start <= to,
       );
       const state = status.state === 'missing' ? 'missing' : (range?.state ?? 'not loaded');
+      const { first_day, last_day } = status;
       const open = spans.at(-1);
-      if (open?.state === state) {
-        spans.splice(-1, 1, { ...open, last_day: status.last_day, periods: open.periods + 1 });
-      } else {
-        spans.push({ state, first_day: status.first_day, last_day: status.last_day, periods: 1 });
-      }
+      if (open?.state === state)
+        spans.splice(-1, 1, { ...open, last_day, periods: open.periods + 1 });
+      else spans.push({ state, first_day, last_day, periods: 1 });
     }
     return {
       metric,

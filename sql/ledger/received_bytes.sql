@@ -1,0 +1,7 @@
+-- How much the newest run received that got as far as to have a summary.
+-- Returns at most one row: bytes.
+select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
+from ripen.runs
+where summary is not null
+order by started_at desc
+limit 1
