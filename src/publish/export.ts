@@ -12,7 +12,7 @@ import { Failure, storageFailed } from '../errors.ts';
 import { addDays, type Day } from '../model/calendar.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
-import { columnsOf, type RelationColumn } from '../warehouse/relations.ts';
+import { columnsNow, type RelationColumn, relationsIn } from '../warehouse/relations.ts';
 import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { grainOf, plainType } from './tables.ts';
@@ -93,12 +93,14 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
   const { signal = new AbortController().signal } = options;
   const { slice, format } = exportRequest(options);
   const relation = finalOnly ? `${slice}_final` : slice;
-  const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
-  if (columns.length === 0) {
+  const stored = (await relationsIn(warehouse, 'main')).get(relation);
+  if (stored === undefined) {
     const hint =
       'Run `ripen sync` first, or name a table of schema main, such as partners, links, apps or metrics.';
     throw unusable(`There is no table ${slice} to export.`, hint);
   }
+  const current = await columnsNow(warehouse, 'main', stored);
+  const columns = current.filter(({ name }) => name !== '_load_id');
   if (grainOf(columns) === null && (from ?? to ?? null) !== null) {
     const message = `The slice ${slice} has no date dimension to choose days by.`;
     throw unusable(message, 'Leave out --from and --to.');

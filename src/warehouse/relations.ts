@@ -65,15 +65,6 @@ export async function relationsIn(
   return new Map(described.map((relation) => [relation.name, relation]));
 }
 
-/** Returns the columns of a table or view of `main` with their current types. */
-export async function columnsOf(
-  warehouse: Warehouse,
-  relation: string,
-): Promise<readonly RelationColumn[]> {
-  const stored = (await relationsIn(warehouse, 'main')).get(relation);
-  return stored === undefined ? [] : columnsNow(warehouse, 'main', stored);
-}
-
 /** Returns columns with their current types: for a view, DuckDB keeps those from when it was made. */
 export async function columnsNow(
   warehouse: Warehouse,
