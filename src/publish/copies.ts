@@ -21,15 +21,15 @@ export function copyAt(target: PublishTarget): Copy {
  */
 export async function assertOwnTarget(
   target: PublishTarget,
-  own: Publisher,
+  publisher: Publisher,
   signal: AbortSignal,
 ): Promise<CopyOrigin | null> {
   try {
-    const origin = await copyAt(target).owner(own, signal);
-    if (origin === null || origin.warehouse === own.id) return origin;
-    const message = `${target.path} is a copy of another warehouse (${origin.warehouse}), not of ${own.path} (${own.id ?? 'new'}).`;
+    const origin = await copyAt(target).owner(publisher, signal);
+    if (origin === null || origin.warehouse === publisher.id) return origin;
+    const message = `${target.path} is a copy of another warehouse (${origin.warehouse}), not of ${publisher.path} (${publisher.id ?? 'new'}).`;
     throw new Failure('WAREHOUSE_FOREIGN', message, {
-      facts: { target: target.path, found: origin.warehouse, expected: own.id },
+      facts: { target: target.path, found: origin.warehouse, expected: publisher.id },
       hint: 'Set another path under publish. If the warehouse was lost, copy the published snapshot to its path, or move the copy away to start again.',
     });
   } catch (error) {
@@ -44,10 +44,10 @@ export async function assertOwnCopies(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<void> {
-  const own = await publisherOf(warehouse, warehouse.path);
+  const publisher = await publisherOf(warehouse, warehouse.path);
   const failures: Failure[] = [];
   for (const target of publish) {
-    await assertOwnTarget(target, own, signal).catch((error: unknown) => {
+    await assertOwnTarget(target, publisher, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       const failure = asFailure(error);
       if ('found' in failure.facts || failure.code === 'USAGE_INVALID') failures.push(failure);

@@ -41,8 +41,8 @@ export async function publish(
   const failures: Failure[] = [];
   if (targets.length === 0) return { published, failures };
   await warehouse.withSession(async (session) => {
-    const own = await publisherOf(session, session.path);
-    const last = own.publishes.at(-1) ?? { number: 0, atMs: 0 };
+    const publisher = await publisherOf(session, session.path);
+    const last = publisher.publishes.at(-1) ?? { number: 0, atMs: 0 };
     const current = { number: last.number + 1, atMs: Date.now() };
     const row = { number: current.number, published_at: new Date(current.atMs) };
     // Recorded before any copy states it, so that the warehouse knows every copy of its own.
@@ -50,7 +50,7 @@ export async function publish(
     const publishing = {
       warehouse: session,
       contents: await Contents.read(session),
-      owner: own.id ?? own.path,
+      owner: publisher.id ?? publisher.path,
       publish: current,
       confirmedNow,
       emit,
@@ -61,8 +61,8 @@ export async function publish(
       const { kind, path } = target;
       const startedAt = performance.now();
       try {
-        const origin = (await assertOwnTarget(target, own, signal))?.publish ?? null;
-        const isRecorded = own.publishes.some(
+        const origin = (await assertOwnTarget(target, publisher, signal))?.publish ?? null;
+        const isRecorded = publisher.publishes.some(
           ({ number, atMs }) => number === origin?.number && atMs === origin.atMs,
         );
         const isLater = origin !== null && !isRecorded;

@@ -75,7 +75,7 @@ export interface Copy {
    * Returns what the copy states of itself; null if nothing is there. Throws `WAREHOUSE_FOREIGN`, `USAGE_INVALID` and
    * `STORAGE_FAILED` for what must not be replaced.
    */
-  owner(own: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
+  owner(publisher: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
   publish(publishing: Publishing): Promise<CopyReport>;
   /** Returns what readers find in it: tables of a lake, and tables and views of a DuckDB file by schema. */
   describe(

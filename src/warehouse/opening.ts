@@ -190,7 +190,7 @@ async function tryOpen(file: string, mode: Mode, isConfined: boolean): Promise<A
 /** Applies the missing migrations in one transaction. In `read` mode, none may be missing. */
 async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const { path } = warehouse;
-  const known = migrations();
+  const supported = migrations();
   // Looking through the tables first would take five times as long.
   const sql = 'select version from ripen_internal.migrations order by version';
   const reading = warehouse.rows(sql, [], z.object({ version: count }));
@@ -206,8 +206,8 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
       throw new Failure('WAREHOUSE_FOREIGN', message, { hint });
     }
   }
-  const missing = known.slice(applied?.length ?? 0);
-  const versions = { found: applied?.at(-1)?.version ?? 0, known: known.length };
+  const missing = supported.slice(applied?.length ?? 0);
+  const versions = { found: applied?.at(-1)?.version ?? 0, known: supported.length };
   if (versions.found > versions.known || (mode === 'read' && missing.length > 0)) {
     const message = `The warehouse ${path} has version ${versions.found}; this program supports ${versions.known}.`;
     throw new Failure('WAREHOUSE_NEWER', message, {

@@ -17,8 +17,8 @@ export const identifier = (name: string): string => `"${name.replaceAll('"', '""
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Returns a day as a literal of a date dimension's column type, to compare the bare column with. */
-export const dayLiteral = (grain: DateDimension, of: Day): string =>
-  `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(of)}`;
+export const dayLiteral = (grain: DateDimension, start: Day): string =>
+  `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(start)}`;
 
 /** Joins statements, whose last lines may be comments. Run together, they take two thirds of the time (measured). */
 export const asScript = (statements: readonly string[]): string => statements.join('\n;\n');

@@ -54,13 +54,13 @@ export async function replaceCatalog(
   await replaceFile(path, mode, async (unfinished) =>
     // A target's path may have a `?`, and DuckDB looks for the log of a database in such a path elsewhere (measured).
     inTemporaryFolder(async (folder) => {
-      const made = join(folder, CATALOG);
-      await withDatabase(made, 'READ_WRITE', async (database) => {
+      const built = join(folder, CATALOG);
+      await withDatabase(built, 'READ_WRITE', async (database) => {
         const macro = `create macro ripen_digest() as ${literal(digest)};`;
         // Each statement by itself would wait for the disk.
         await database.run(`begin;\n${statements}\n${macro}\ncommit; checkpoint;`);
       });
-      await copyFile(made, unfinished);
+      await copyFile(built, unfinished);
     }),
   );
   return true;

@@ -149,9 +149,9 @@ export async function commitVersion(
   const checkpoint: Action[] = [
     { protocol: next.protocol },
     { metaData: next.metaData },
-    ...[...next.txns.values()].map((each) => ({ txn: each })),
-    ...tombstones.map((each) => ({ remove: { ...each, dataChange: false } })),
-    ...[...next.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
+    ...[...next.txns.values()].map((transaction) => ({ txn: transaction })),
+    ...tombstones.map((file) => ({ remove: { ...file, dataChange: false } })),
+    ...[...next.files.values()].map((file) => ({ add: { ...file, dataChange: false } })),
   ];
   // Needs nothing of the log before it, which may be missing or damaged.
   const begins = version !== before + 1 || (table === null && version > 0) || !hasHint;

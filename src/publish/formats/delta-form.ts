@@ -62,7 +62,7 @@ export function formOf(
     return { name: nameInFiles, id, cell: isInstant(column) ? `timezone('UTC', ${cell})` : cell };
   });
   const ids = columns.map(({ name, id }) => `${identifier(name)}: ${id}`);
-  const kept = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
+  const retention = `interval ${Math.ceil(target.keepMs / 1000)} seconds`;
   const { [UNIT]: storedUnit, ...configuration } = before?.configuration ?? {};
   const hasLocalTimes = [...types.values()].includes('timestamp_ntz');
   return {
@@ -78,8 +78,8 @@ export function formOf(
       createdTime: before?.createdTime ?? nowMs,
       configuration: {
         ...configuration,
-        'delta.deletedFileRetentionDuration': kept,
-        'delta.logRetentionDuration': kept,
+        'delta.deletedFileRetentionDuration': retention,
+        'delta.logRetentionDuration': retention,
         ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': `${types.size}` } : {}),
         [OWNER]: owner,
         [COLUMNS]: JSON.stringify([...types]),

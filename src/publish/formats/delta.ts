@@ -31,7 +31,7 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
   return {
     form: store === null ? 'folder' : 'bucket',
     keepMs,
-    async owner(own, signal) {
+    async owner(publisher, signal) {
       const origin = await withStore(target, null, signal, async (lake) => {
         const storedFiles = await finalityIn(lake);
         if ((await lake.read(MANIFEST)) !== null)
@@ -40,8 +40,8 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
           originIn(await readTable(lake, database, FINALITY, storedFiles)),
         );
       });
-      if (store === null && (origin === null || origin.warehouse === own.id))
-        await readOrigin(catalog, own);
+      if (store === null && (origin === null || origin.warehouse === publisher.id))
+        await readOrigin(catalog, publisher);
       return origin;
     },
     publish: async (publishing) =>
@@ -116,11 +116,12 @@ async function publishTables(
   const commit = async ({ table, stored: before, actions }: (typeof changes)[number]) => {
     return { table, stored: before, now: await commitVersion(context, before, actions) };
   };
-  const done = await eachAtOnce(store, changes.slice(0, -1), commit);
-  for (const finality of changes.slice(-1)) done.push(await commit(finality));
+  const commits = await eachAtOnce(store, changes.slice(0, -1), commit);
+  for (const finality of changes.slice(-1)) commits.push(await commit(finality));
   const isOnDisk = target.store === undefined;
-  const hasCatalog = isOnDisk && (await replaceCatalog(store.root, done, target.mode));
-  for (const { stored: before, now } of done) await sweep(context, { ...before, table: now }, true);
+  const hasCatalog = isOnDisk && (await replaceCatalog(store.root, commits, target.mode));
+  for (const { stored: before, now } of commits)
+    await sweep(context, { ...before, table: now }, true);
   const version = `version ${context.version}`;
   return {
     files_written: changes.reduce((sum, change) => sum + change.written, 0),
@@ -160,19 +161,19 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
     stats: fileStatistics(table.columns, namesInFiles, copied),
     tags: tagsOf(block.name, block),
   }));
-  const kept = new Set<Add>();
+  const keptFiles = new Set<Add>();
   const restamped: Add[] = [];
   for (const [block, content] of plan.keep) {
     const add = files.get(block);
     if (add === undefined) continue;
-    kept.add(add);
+    keptFiles.add(add);
     if (blocks.get(block)?.stamp !== content.stamp)
       restamped.push({ ...add, dataChange: false, tags: tagsOf(block, content) });
   }
   const metaData = form.metaDataFor(plan.unit);
   const isSame = JSON.stringify(metaData) === JSON.stringify(stored.table?.metaData);
   const replaced = new Set(plan.write.map((block) => block.name));
-  const surplus = storedFiles.filter((add) => !kept.has(add));
+  const surplus = storedFiles.filter((add) => !keptFiles.has(add));
   const removed = surplus.filter((add) => !replaced.has(blockIn(add)?.name ?? ''));
   const actions: Action[] = [
     ...(form.protocol === null ? [] : [{ protocol: form.protocol }]),
@@ -236,9 +237,9 @@ async function sweep(
   ];
   // A checkpoint dated by a clock that was behind may look old and still follow versions that are kept.
   const keptVersions = versions.flatMap(({ version, path }) => (isOld(path) ? [] : [version]));
-  const kept = Math.min(Infinity, ...keptVersions);
-  const begin = checkpoints.findLast((version) => version < kept) ?? 0;
-  const isLeaving = !isPublished && kept === Infinity;
+  const firstKept = Math.min(Infinity, ...keptVersions);
+  const begin = checkpoints.findLast((version) => version < firstKept) ?? 0;
+  const isLeaving = !isPublished && firstKept === Infinity;
   const behind = versions.filter(({ version }) => isLeaving || version < begin);
   // Newest first: if this is stopped midway, the older files are still a table, which is emptied again.
   const oldLog = behind

@@ -47,7 +47,7 @@ export function snapshotCopy(target: TargetOf<'duckdb'>): Copy {
   return {
     form: 'file',
     keepMs: 0,
-    owner: async (own) => readOrigin(path, own),
+    owner: async (publisher) => readOrigin(path, publisher),
     async publish({ warehouse, signal }) {
       await makeDirectory(dirname(path), mode);
       await replaceFile(path, mode, async (unfinished) => {

@@ -73,9 +73,9 @@ const KEPT_OUT = 'IO Error: Cannot open file';
  * `WAREHOUSE_FOREIGN` if the file is not a database, or has tables that are not ripen's or a write-ahead log, which DuckDB would
  * replay into its replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
-export async function readOrigin(path: string, own: Publisher): Promise<CopyOrigin | null> {
+export async function readOrigin(path: string, publisher: Publisher): Promise<CopyOrigin | null> {
   const file = ifThere(() => statSync(path));
-  const warehouse = ifThere(() => statSync(own.path));
+  const warehouse = ifThere(() => statSync(publisher.path));
   if (file !== null && file.ino === warehouse?.ino && file.dev === warehouse.dev) {
     throw new Failure('USAGE_INVALID', `The publish target ${path} is the warehouse itself.`, {
       hint: 'Publish to a path of its own.',
@@ -101,7 +101,7 @@ export async function readOrigin(path: string, own: Publisher): Promise<CopyOrig
     }
   }
   const { origin, foreign } = ownership;
-  if (origin !== null && origin.warehouse !== own.id) return origin;
+  if (origin !== null && origin.warehouse !== publisher.id) return origin;
   if (existsSync(`${path}.wal`)) throw notOwn(path, `a write-ahead log lay at ${path}.wal`);
   const [first] = foreign;
   if (first === undefined) return origin;
@@ -115,9 +115,11 @@ async function ownershipOf(
   const tables = await tablesOf(database);
   const names = tables.map((table) => `${table.schema_name}.${table.table_name}`);
   if (!names.includes('ripen_internal.migrations')) return { origin: null, foreign: names };
-  const own = [...dimensionTables, ...(await slicesIn(database)).keys()];
-  const made = new Set(own.map((name) => `main.${name}`));
-  const foreign = names.filter((name) => !/^ripen(_internal)?\./.test(name) && !made.has(name));
+  const inMain = [...dimensionTables, ...(await slicesIn(database)).keys()];
+  const ripenTables = new Set(inMain.map((name) => `main.${name}`));
+  const foreign = names.filter(
+    (name) => !/^ripen(_internal)?\./.test(name) && !ripenTables.has(name),
+  );
   const { id, publishes } = await publisherOf(database, '');
   const origin = id === null ? null : { warehouse: id, publish: publishes.at(-1) ?? null };
   return { origin, foreign };

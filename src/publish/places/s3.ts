@@ -237,6 +237,6 @@ function storeFailure(what: string, cause: unknown): Failure {
   const [, code = 'STORAGE_FAILED' as const, hint = LATER] =
     remedies.find(([refusal]) => refusal.test(text)) ?? [];
   const tried = tries === 1 ? '1 try' : `${tries} tries`;
-  const told = `The store did not ${what} (${reason}, ${tried}): ${words}`;
-  return new Failure(code, told, { facts: { status, name, tries }, hint, cause });
+  const sentence = `The store did not ${what} (${reason}, ${tried}): ${words}`;
+  return new Failure(code, sentence, { facts: { status, name, tries }, hint, cause });
 }

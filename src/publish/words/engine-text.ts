@@ -77,9 +77,9 @@ export type QueryWords = ReturnType<typeof queryWords>;
 export function queryWords(engine: Engine, lake: EngineLake) {
   const { quote, name, text } = quotings[engine];
   return {
-    column: (of: string): string => `${quote}${name(of)}${quote}`,
-    text: (of: string): string => `'${text(of)}'`,
-    type: (of: string): string => typeIn(engine, of),
+    column: (id: string): string => `${quote}${name(id)}${quote}`,
+    text: (words: string): string => `'${text(words)}'`,
+    type: (name: string): string => typeIn(engine, name),
     from: (table: string): string =>
       engineText(engine, 'tables in views', lake, { ...none, name: table }).replaceAll('\n', ' '),
   };
