@@ -66,8 +66,7 @@ export function compareAnswers(
   const ofParts = betweenParts(answered);
   const ofWhole = isOne ? [] : withControl(answered, proofs);
   const all = [...betweenBatches(answered), ...ofParts, ...ofWhole];
-  const isAccepted = ({ acceptedAfter = Infinity }: Disagreement): boolean =>
-    doubts >= acceptedAfter;
+  const isAccepted = (of: Disagreement): boolean => doubts >= (of.acceptedAfter ?? Infinity);
   const disagreements = all.filter((each) => !isAccepted(each));
   const isTolerant = disagreements.length < all.length;
   // Why rows may be in none of the parts.
@@ -84,13 +83,13 @@ export function compareAnswers(
   return { disagreements, isTolerant, unverified, different };
 }
 
-/** Returns whether values of a period may still move while it is requested. */
-const isOpen = ({ spooled: { window }, fetchedAt }: Answered, start: string): boolean =>
-  window.periods.some(
-    ({ period }) =>
-      period.bucket.start === start &&
-      endOf(period, window.slice.utcOffset).getTime() + window.slice.settleMs > fetchedAt.getTime(),
-  );
+/** Returns after how many repeated requests a disagreement in a period is accepted, whose values may still move between two. */
+function acceptedAfter({ spooled: { window }, fetchedAt }: Answered, start: string): number {
+  const { utcOffset, settleMs } = window.slice;
+  const due = window.periods.find(({ period }) => period.bucket.start === start);
+  const isOpen = due !== undefined && +endOf(due.period, utcOffset) + settleMs > +fetchedAt;
+  return isOpen ? 1 : Infinity;
+}
 
 /** Whether two sums differ by more than the order of their addition. */
 const differ = (one: number, other: number): boolean =>
@@ -131,8 +130,8 @@ function betweenBatches(answered: Answered): Disagreement[] {
       if (suspects.length === 0) continue;
       const values = [...new Set(texts)].join(' and ');
       const clause = `the requests for its metrics had ${shared} of ${values} in the period of ${start}`;
-      const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
-      disagreements.push({ clause, suspects, boxes, acceptedAfter });
+      const after = acceptedAfter(answered, start);
+      disagreements.push({ clause, suspects, boxes, acceptedAfter: after });
     }
   }
   if (shared !== undefined) {
@@ -143,8 +142,8 @@ function betweenBatches(answered: Answered): Disagreement[] {
       if (!differ(sum, once) || lacksRejected) continue;
       const clause = `the requests for its metrics did not have the same attr_dependency: joined, their rows had ${shared} of ${sum} instead of ${once} in the period of ${start}`;
       const boxes = answers.map(({ box }) => box);
-      const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
-      disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter });
+      const after = acceptedAfter(answered, start);
+      disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter: after });
     }
     return disagreements;
   }
@@ -155,13 +154,10 @@ function betweenBatches(answered: Answered): Disagreement[] {
     if (rows === keys || (rows > keys && rejects !== null)) continue;
     const names = namesOf(batch[0]?.box.metrics ?? []);
     const clause = `the request for ${names} was answered with ${rowsText(rows)}, all requests together with ${keys}`;
-    const isMoving = [...periodRows.keys()].every((start) => isOpen(answered, start));
-    disagreements.push({
-      clause,
-      suspects: batch.map(({ box }) => box),
-      boxes: answers.map(({ box }) => box),
-      acceptedAfter: isMoving ? 1 : Infinity,
-    });
+    const after = [...periodRows.keys()].map((start) => acceptedAfter(answered, start));
+    const suspects = batch.map(({ box }) => box);
+    const boxes = answers.map(({ box }) => box);
+    disagreements.push({ clause, suspects, boxes, acceptedAfter: Math.max(1, ...after) });
   }
   return disagreements;
 }
@@ -234,8 +230,8 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
     }
     const disagree = (clause: string, start: string): void => {
       const suspects = empty.length > 0 ? empty : boxes;
-      const acceptedAfter = isOpen(answered, start) ? 1 : Infinity;
-      disagreements.push({ clause, suspects, boxes, acceptedAfter });
+      const after = acceptedAfter(answered, start);
+      disagreements.push({ clause, suspects, boxes, acceptedAfter: after });
     };
     const isSummed = dimensions?.length === 1 && control.periodSums.size > 0;
     const starts = isSummed

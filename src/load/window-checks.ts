@@ -15,21 +15,17 @@ import { beginsInWeek, type Staged } from './staged-sql.ts';
 export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   const { slice, replaced } = window;
   const { grain, weekStartsOn } = slice;
-  const stray =
-    grain === 'week' ? [...rows.keys()].find((start) => weekdayOf(start) !== weekStartsOn) : null;
-  if (stray !== null && stray !== undefined) {
+  const stray = [...rows.keys()].find((start) => weekdayOf(start) !== weekStartsOn);
+  if (grain === 'week' && stray !== undefined) {
     const weekday = weekdayNames[weekdayOf(stray)];
     const message = `${subjectOf(window)}: week_starts_on is ${weekdayNames[weekStartsOn]}, but the service's week of ${stray} begins on ${weekday}.`;
     const hint = `Set \`week_starts_on: ${weekday}\`. If weeks are loaded, \`ripen plan\` then names the \`ripen drop\` and \`ripen backfill\` to begin anew.`;
     return new Failure('DATA_MALFORMED', message, { facts: { example: stray }, hint });
   }
-  const outside = [...rows]
-    .filter(([start]) => !isWithin(start, replaced))
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const [first] = outside;
-  if (grain === null || first === undefined) return null;
-  const [example] = first;
-  const facts = { rows: outside.reduce((sum, [, some]) => sum + some, 0), example };
+  const outside = [...rows.keys()].filter((start) => !isWithin(start, replaced)).toSorted();
+  const [example] = outside;
+  if (grain === null || example === undefined) return null;
+  const facts = { rows: outside.reduce((sum, start) => sum + (rows.get(start) ?? 0), 0), example };
   const message = `${subjectOf(window)}: ${facts.rows} rows lay outside the window, one of them at ${example}.`;
   const hint = 'Check utc_offset and the account; nothing was loaded.';
   return new Failure('DATA_OUTSIDE_WINDOW', message, { facts, hint });

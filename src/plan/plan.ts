@@ -33,25 +33,6 @@ import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { coverOf, DEFAULT_COST, type DueAges, type RequestCost } from './cover.ts';
 
-export interface SlicePlan {
-  readonly slice: Slice;
-  readonly metrics: readonly Metric[];
-  readonly fingerprint: string;
-  /** Of the whole coverage, due or not, in order. */
-  readonly periods: readonly Period[];
-  /** What the windows will be loaded into. Null before the first load. */
-  readonly table: SliceTable | null;
-  /** In order of time. No cell is in two. */
-  readonly windows: readonly Window[];
-  /** How many periods are left as they are, because they are stored from a fetch after the as-of instant. */
-  readonly storedNewer: number;
-  /** How many periods with final totals that moved wait for a later night. */
-  readonly waiting: number;
-  readonly due: readonly DueAges[];
-  readonly cost?: RequestCost | undefined;
-  readonly planAt: Date;
-}
-
 interface PlanRequest {
   readonly slice: Slice;
   readonly metrics: readonly Metric[];
@@ -64,6 +45,24 @@ interface PlanRequest {
   readonly cost?: RequestCost | undefined;
 }
 
+interface DueValues extends Pick<PlanRequest, 'slice' | 'metrics' | 'planAt' | 'cost'> {
+  readonly fingerprint: string;
+  /** What the windows will be loaded into. Null before the first load. */
+  readonly table: SliceTable | null;
+  readonly due: readonly DueAges[];
+}
+
+export interface SlicePlan extends DueValues {
+  /** Of the whole coverage, due or not, in order. */
+  readonly periods: readonly Period[];
+  /** In order of time. No cell is in two. */
+  readonly windows: readonly Window[];
+  /** How many periods are left as they are, because they are stored from a fetch after the as-of instant. */
+  readonly storedNewer: number;
+  /** How many periods with final totals that moved wait for a later night. */
+  readonly waiting: number;
+}
+
 export function planSlice(request: PlanRequest): SlicePlan {
   const { slice, metrics, ledger, planAt, forced = null, control = null, cost } = request;
   const meaning = fingerprintOf(slice);
@@ -72,16 +71,14 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const stored = storedPeriods(ledger, meaning);
   const periods = coveredPeriods(slice, stored, planAt);
   const newer = stored.filter(({ fetchedAt }) => fetchedAt > planAt);
-  // With another grain than the stored one, a period may hold a part of a newer one.
-  const isStoredNewer = ({ bucket }: Period): boolean =>
-    newer.some((period) => slice.grain === null || meet(period.bucket, bucket));
   const candidates =
     forced === null ? periods : forcedPeriods(forced, { slice, table, periods, planAt });
   const byAge = metricsByAge(slice, metrics);
   const moved = movedTotals(forced === null ? control : null, table, planAt);
   const agesOf = new Map<Period, Map<string, DueReason>>();
   for (const period of candidates) {
-    if (isStoredNewer(period)) continue;
+    // With another grain than the stored one, a period may hold a part of a newer one.
+    if (newer.some(({ bucket }) => slice.grain === null || meet(bucket, period.bucket))) continue;
     const ages = new Map<string, DueReason>();
     for (const [age, ofAge] of byAge) {
       const reason =
@@ -102,27 +99,20 @@ export function planSlice(request: PlanRequest): SlicePlan {
     return ages.size > 0 || mayBeBetween ? [{ period, ages }] : [];
   });
   const planned = { slice, metrics, fingerprint, table, planAt, due, cost };
-  const windows = windowsOf(planned, due, windowDays(slice, table, planAt));
+  const windows = windowsOf(planned, windowDays(slice, table, planAt));
   return { ...planned, periods, windows, storedNewer: newer.length, waiting };
 }
 
-function windowsOf(
-  {
-    slice,
-    metrics,
-    fingerprint,
-    table,
-    planAt,
-    cost = DEFAULT_COST,
-  }: Pick<SlicePlan, 'slice' | 'metrics' | 'fingerprint' | 'table' | 'planAt' | 'cost'>,
-  due: readonly DueAges[],
-  maxDays: number,
-): Window[] {
+/** The rows of a cube are values, several of which come in one row. */
+const VALUES_PER_ROW = 10;
+
+function windowsOf(values: DueValues, maxDays: number): Window[] {
+  const { slice, metrics, fingerprint, table, planAt, due, cost = DEFAULT_COST } = values;
   const isCube = slice.cube !== undefined;
   const byAge = metricsByAge(slice, metrics);
   const perDay = (rowsPerDay(table) ?? 0) / byAge.size;
   const groups = coverOf(due, {
-    metrics: new Map([...byAge].map(([age, some]) => [age, some.map(({ id }) => id)])),
+    metrics: new Map([...byAge].map(([age, ofAge]) => [age, ofAge.map(({ id }) => id)])),
     maxDays,
     maxBytes: isCube ? roomOf(slice) : Infinity,
     cost: isCube ? { ...cost, row: cost.row / VALUES_PER_ROW } : cost,
@@ -132,18 +122,10 @@ function windowsOf(
     topReason,
   });
   const parts = learnedParts(slice, table, planAt);
-  return groups.map((group) =>
-    windowOf(
-      isCube ? { ...slice, metrics: group.metrics } : slice,
-      fingerprint,
-      group.periods,
-      parts,
-    ),
+  return groups.map(({ periods, metrics: ids }) =>
+    windowOf(isCube ? { ...slice, metrics: ids } : slice, fingerprint, periods, parts),
   );
 }
-
-/** The rows of a cube are values, several of which come in one row. */
-const VALUES_PER_ROW = 10;
 
 /** The reason whose window is requested first. */
 const topReason = (reasons: readonly DueReason[]): DueReason =>
@@ -224,19 +206,16 @@ function reasonFor(
   period: Period,
   age: string,
   metrics: readonly Metric[],
-  { table, ...request }: PlanRequest & Pick<SlicePlan, 'table'>,
+  { slice, ledger, planAt, table }: PlanRequest & Pick<SlicePlan, 'table'>,
 ): DueReason | null {
-  const loaded = storedAt(table, age, period.bucket.start);
+  const { start, end } = period.bucket;
+  const loaded = storedAt(table, age, start);
   // Without a date dimension, the bucket is the date period, which may have grown since the load.
-  if (loaded?.bucket.end === period.bucket.end) {
-    return dueReason(period, loaded, metrics, request.slice, request.planAt);
-  }
-  if (loaded === undefined && table?.periods.has(period.bucket.start) === true)
-    return 'metric added';
-  if (request.ledger.live !== null && table?.state !== 'live') return 'meaning changed';
+  if (loaded?.bucket.end === end) return dueReason(period, loaded, metrics, slice, planAt);
+  if (loaded === undefined && table?.periods.has(start) === true) return 'metric added';
+  if (ledger.live !== null && table?.state !== 'live') return 'meaning changed';
   // A gap, or the next one.
-  const starts = [...(table?.periods.keys() ?? [])];
-  return starts.some((start) => start > period.bucket.start) ? 'missing' : 'new';
+  return [...(table?.periods.keys() ?? [])].some((other) => other > start) ? 'missing' : 'new';
 }
 
 /** New periods first, then maturing ones, then older history. */
@@ -259,13 +238,12 @@ const HISTORY = 2;
 /** Returns the windows of all plans by rank, newest first in each. Of a first load, only the newest counts as new. */
 export function byPriority(plans: readonly SlicePlan[]): Window[] {
   const ranked = plans.flatMap(({ windows, table }) => {
-    const isFirstLoad = table === null || table.periods.size === 0;
     const newestEnd = windows.at(-1)?.requested.end;
     return windows.map((window) => {
       const { end } = window.requested;
-      const ranks = window.periods.map(({ reason }) => PRIORITY[reason]);
-      const firstRank = end === newestEnd ? 0 : HISTORY;
-      return { window, end, rank: isFirstLoad ? firstRank : Math.min(...ranks) };
+      let rank = Math.min(...window.periods.map(({ reason }) => PRIORITY[reason]));
+      if ((table?.periods.size ?? 0) === 0) rank = end === newestEnd ? 0 : HISTORY;
+      return { window, end, rank };
     });
   });
   return ranked
@@ -315,5 +293,5 @@ export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: 
   });
   const mostDays = knownSize(plan.table, plan.planAt)?.maxDays ?? MAX_JOINED_DAYS;
   const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), mostDays));
-  return windowsOf(plan, due, days).toReversed();
+  return windowsOf({ ...plan, due }, days).toReversed();
 }

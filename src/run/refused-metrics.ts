@@ -53,7 +53,7 @@ export async function starCandidates(
 ): Promise<(slice: string) => readonly string[]> {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const since = timestamp(new Date(planAt.getTime() - REFUSED_DAYS * MS_PER_DAY));
-  const told = await warehouse.rows(statement('catalog/refused_metrics'), [since], toldRow);
+  const told = await warehouse.rows(statement('ledger/refused_metrics'), [since], toldRow);
   return (name) =>
     listed.filter((id) =>
       told.every(
