@@ -265,11 +265,11 @@ describe('spend and revenue by day', () => {
   test('leave none beside a first bucket of which only a part was requested', () => {
     const ages = slice.ages
       .slice(-1)
-      .map((age) => ({ ...age, first_day: '2025-11-02', last_day: '2025-11-30' }));
+      .map((age) => Object.assign({}, age, { first_day: '2025-11-02', last_day: '2025-11-30' }));
     const money = slice.money.map((series) => {
       const periods = series.periods
         .slice(-1)
-        .map((period) => ({ ...period, first_day: '2025-11-01' }));
+        .map((period) => Object.assign({}, period, { first_day: '2025-11-01' }));
       return { ...series, periods };
     });
     const cut = statusPage(sampleReport([{ ...slice, ages, money }]));
