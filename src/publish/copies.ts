@@ -7,7 +7,7 @@ import { deltaCopy } from './formats/delta.ts';
 import { parquetCopy } from './formats/parquet.ts';
 import { snapshotCopy } from './formats/snapshot.ts';
 import { publisherOf } from './places/database.ts';
-import type { Copy, CopyOrigin, Publisher } from './target.ts';
+import type { Copy, CopyOrigin, Publisher } from './copy.ts';
 
 export function copyAt(target: PublishTarget): Copy {
   if (target.kind === 'duckdb') return snapshotCopy(target);

@@ -12,7 +12,7 @@ import { auditNight } from './audits.ts';
 import { Contents } from './contents.ts';
 import { asPublishFailure, assertOwnTarget, copyAt } from './copies.ts';
 import { publisherOf } from './places/database.ts';
-import type { CopyReport } from './target.ts';
+import type { CopyReport } from './copy.ts';
 
 export interface Published extends CopyReport {
   readonly kind: PublishTarget['kind'];

@@ -11,7 +11,7 @@ import { identifier, literal } from '../../warehouse/sql.ts';
 import { withDatabase } from '../places/database.ts';
 import { replaceFile } from '../places/replacement.ts';
 import { fileText, type LakeTable } from '../tables.ts';
-import type { DescribedTable } from '../target.ts';
+import type { DescribedTable } from '../copy.ts';
 import { type EngineLake, engineText, queryWords } from '../words/engine-text.ts';
 import { sliceViews } from '../words/slice-views.ts';
 import { columnsIn, isInstant } from './delta-form.ts';

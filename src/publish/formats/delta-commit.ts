@@ -14,7 +14,7 @@ import { version as program } from '../../config/version.ts';
 import { jsonOf, literal } from '../../warehouse/sql.ts';
 import type { Database } from '../places/database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../places/store.ts';
-import type { CopyOrigin, Publishing, TargetOf } from '../target.ts';
+import type { CopyOrigin, Publishing, TargetOf } from '../copy.ts';
 import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles } from './delta-log.ts';
 import { OWNER, PROGRAM, replay } from './delta-log.ts';
 import type { Action, DeltaTable } from './delta-log.ts';

@@ -15,7 +15,7 @@ import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { eachAtOnce, type LakeStore } from '../places/store.ts';
 import { FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, CopyReport, Publishing, TargetOf } from '../target.ts';
+import type { Copy, CopyReport, Publishing, TargetOf } from '../copy.ts';
 import { CATALOG, catalogViews, replaceCatalog } from './delta-catalog.ts';
 import { commitVersion, listTables, originIn, readTable } from './delta-commit.ts';
 import type { PublishContext, StoredTable } from './delta-commit.ts';

@@ -18,7 +18,7 @@ import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
 import { jsonOf } from '../../warehouse/sql.ts';
 import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, CopyReport, Publishing, TargetOf } from '../target.ts';
+import type { Copy, CopyReport, Publishing, TargetOf } from '../copy.ts';
 
 /** Engines skip names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';

@@ -15,7 +15,7 @@ import { identifier, literal } from '../../warehouse/sql.ts';
 import { readOrigin, tablesOf, withDatabase, type Database } from '../places/database.ts';
 import { makeDirectory, replaceFile } from '../places/replacement.ts';
 import { dimensionTables, slicesIn } from '../tables.ts';
-import type { Copy, DescribedTable, TargetOf } from '../target.ts';
+import type { Copy, DescribedTable, TargetOf } from '../copy.ts';
 
 /** The ledger's relations for analysts; the others are bookkeeping. */
 const ledgerRelations = [

@@ -13,7 +13,7 @@ import { jsonOf, statement } from '../../warehouse/sql.ts';
 import { isUnknownToEngine, rowsIn, statementsOn } from '../../warehouse/warehouse.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { dimensionTables, slicesIn } from '../tables.ts';
-import type { CopyOrigin, Publisher } from '../target.ts';
+import type { CopyOrigin, Publisher } from '../copy.ts';
 import { ifThere } from './replacement.ts';
 
 export type Database = Pick<Warehouse, 'rows' | 'run'>;

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Config, PublishTarget } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import { copyAt, throwAll } from '../copies.ts';
-import type { Copy } from '../target.ts';
+import type { Copy } from '../copy.ts';
 import { codeOf, ifThere, UNFINISHED } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;

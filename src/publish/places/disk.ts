@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 
 import { Failure } from '../../errors.ts';
 import { makeDurable } from '../../warehouse/directories.ts';
-import type { TargetOf } from '../target.ts';
+import type { TargetOf } from '../copy.ts';
 import {
   codeOf,
   ifThere,

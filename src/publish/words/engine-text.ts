@@ -9,7 +9,7 @@
 import type { ObjectStore } from '../../config/config.ts';
 import { statement } from '../../warehouse/sql.ts';
 import { fileText } from '../tables.ts';
-import type { DescribedTable, Lake } from '../target.ts';
+import type { DescribedTable, Lake } from '../copy.ts';
 import type { Engine } from './engines.ts';
 
 export interface EngineLake extends Lake {

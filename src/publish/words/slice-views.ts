@@ -1,7 +1,7 @@
 /** The views of a slice in a lake, in SQL that all engines share. */
 
 import { FINALITY, type LakeTable } from '../tables.ts';
-import type { DescribedTable } from '../target.ts';
+import type { DescribedTable } from '../copy.ts';
 import type { QueryWords } from './engine-text.ts';
 
 export function sliceViews(table: LakeTable, words: QueryWords): DescribedTable[] {

@@ -15,7 +15,7 @@ import { auditProblems } from '../../publish/audits.ts';
 import { assertOwnTarget, copyAt } from '../../publish/copies.ts';
 import { publisherOf } from '../../publish/places/database.ts';
 import { unwritablePlaces } from '../../publish/places/destinations.ts';
-import type { Publisher } from '../../publish/target.ts';
+import type { Publisher } from '../../publish/copy.ts';
 import { explainPlan } from '../../run/plan-report.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, namesText, sizeText } from '../../model/measure.ts';

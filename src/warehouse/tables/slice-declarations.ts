@@ -135,7 +135,7 @@ function finalView(target: Target): string {
 select
     ${cells.join(',\n    ')}
 from ${table} as s`;
-  if (!isCube) return `${view}\nleft join ripen.periods as p\n    on ${periodOf(target)}`;
+  if (!isCube) return `${view}\nleft join ripen.periods as p\n    on ${periodJoin(target)}`;
   const ripe = [...horizons].flatMap(([id, seconds]) =>
     seconds === null ? [] : [`(${literal(id)}, ${seconds})`],
   );
@@ -143,12 +143,12 @@ from ${table} as s`;
   return `${view}
 join (values ${ripe.join(', ')}) as h(metric, seconds) on h.metric = s.metric
 join ripen.periods as p
-    on ${periodOf(target)} and p.age = s.age
+    on ${periodJoin(target)} and p.age = s.age
 where ${isFinal('h.seconds', 's.metric')}`;
 }
 
 /** The join of a row `s` with its period `p`. */
-function periodOf({ slice: { name, grain }, fingerprint }: Target): string {
+function periodJoin({ slice: { name, grain }, fingerprint }: Target): string {
   const ofTable = `p.slice = ${literal(name)} and p.fingerprint = ${literal(fingerprint)}`;
   if (grain === null) return ofTable;
   const start = grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`;
@@ -191,7 +191,7 @@ select * from (
         coalesce(${isFinal('c.seconds', 'c.id')}, false) as is_final
     from ${table} as s
     left join ripen.periods as p
-        on ${periodOf(target)}
+        on ${periodJoin(target)}
     cross join (values ${list.join(', ')}) as c(place, id, metric, age_days, seconds)
 )
 where "value" is not null`;

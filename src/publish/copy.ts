@@ -1,4 +1,4 @@
-/** What every kind of publish target can do, and what a publish passes to it. */
+/** What every kind of copy can do, and what a publish passes to it. */
 
 import type { ObjectStore, PublishTarget } from '../config/config.ts';
 import type { Emit } from '../events.ts';
