@@ -97,8 +97,6 @@ class WindowLoader {
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
   /** Metrics that are refused by name and left out, each after the name of its slice. */
   readonly #refused = new Set<string>();
-  /** Windows without lost apps, which were refused with them. */
-  readonly #cured = new Set<Window>();
   /** Ends all requests. */
   readonly #stop = new AbortController();
 
@@ -129,13 +127,6 @@ class WindowLoader {
         for (const outcome of outcomes) pending.push(...(await this.#afterLoad(outcome)));
         await this.#source.archive(batch.spooled, outcomes);
         await saveWarnings(this.#run);
-        if (batch.spooled.some(({ window }) => this.#cured.has(window))) {
-          const lost = await this.#into.lost();
-          for (const [index, { window, answers }] of this.#waiting.entries()) {
-            const remaining = answers.size === 0 ? withoutLost(window, lost) : null;
-            if (remaining !== null) this.#waiting[index] = unanswered(remaining);
-          }
-        }
         this.#waiting.unshift(...pending);
         // Some windows that were put back still need answers of this batch.
         const paths = new Set(
@@ -216,49 +207,47 @@ class WindowLoader {
       fail(failure, null, this.#run);
       return [];
     }
-    const configured = this.#run.slices.find(({ name }) => name === window.slice.name);
+    const { name } = window.slice;
+    const configured = this.#run.slices.find((slice) => slice.name === name);
     const refused = configured === undefined ? [] : refusedMetrics(window, failure, configured);
-    if (refused.length > 0) return this.#leaveOut(refused, window);
+    if (refused.length > 0) {
+      const news = refused.filter((id) => !this.#refused.has(`${name} ${id}`));
+      for (const id of news) this.#refused.add(`${name} ${id}`);
+      const message = refusedText(news);
+      if (news.length > 0) warn({ code: 'METRIC_REFUSED', message }, name, this.#run);
+      return this.#narrow(window, (each) => withoutMetrics(each, refused));
+    }
     this.#release(window);
     if (heavy.size > 0)
       return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
     const lost: LostApps = isRefused ? await this.#into.lost() : new Map();
-    const remaining = withoutLost(window, lost);
-    if (remaining !== null) {
+    if (withoutLost(window, lost) !== null) {
       this.#emitAgain(window, failure.message);
-      this.#cured.add(remaining);
-      return [unanswered(remaining)];
+      return this.#narrow(window, (each) => withoutLost(each, lost) ?? each);
     }
-    const { name } = window.slice;
     const target = this.#into.targets.get(name);
     // The stored values of lost apps are kept. The end of the run names them.
     const isKept =
       target !== undefined &&
       requestsOnlyLost(window.slice, lost) &&
       (await lostAppsIn(this.#run.warehouse, target, lost)).length > 0;
-    if (!isKept) return this.#fail(failure, window);
-    const others = this.#waiting.filter(({ window: { slice } }) => slice.name !== name);
-    const from = 1 + this.#waiting.length - others.length;
-    this.#waiting.splice(0, Infinity, ...others);
-    this.#regroup(name, from, 0);
-    return [];
+    return isKept ? this.#narrow(window, () => null) : this.#fail(failure, window);
   }
 
-  /** Returns the windows to request in place of those of a slice that refused metrics are part of. */
-  #leaveOut(refused: readonly string[], window: Window): readonly PendingWindow[] {
-    const { name: slice } = window.slice;
-    const news = refused.filter((id) => !this.#refused.has(`${slice} ${id}`));
-    for (const id of news) this.#refused.add(`${slice} ${id}`);
-    if (news.length > 0)
-      warn({ code: 'METRIC_REFUSED', message: refusedText(news) }, slice, this.#run);
-    const from = [window];
+  /** Returns what is left of a window and of the others of its slice, which no longer wait. */
+  #narrow(window: Window, restOf: (window: Window) => Window | null): readonly PendingWindow[] {
+    const { name } = window.slice;
+    const whole = [unanswered(window)];
     for (const pending of this.#waiting.splice(0))
-      if (pending.window.slice.name === slice) from.push(pending.window);
-      else this.#waiting.push(pending);
-    const into = from.flatMap((each) => withoutMetrics(each, refused) ?? []);
-    this.#regroup(slice, from.length, into.length);
-    return into.map(unanswered);
+      (pending.window.slice.name === name ? whole : this.#waiting).push(pending);
+    const rest = whole.flatMap((pending) => {
+      const into = restOf(pending.window);
+      if (into === null) return [];
+      return [into === pending.window ? pending : unanswered(into)];
+    });
+    this.#regroup(name, whole.length, rest.length);
+    return rest;
   }
 
   /** Returns the windows to request in place of one that was not loaded. */
