@@ -87,12 +87,12 @@ test('a week that begins within the days of another fails its window by name, an
   ).toEqual(['0']);
 });
 
-test('a report with a limit of 6 rows is split from 4 days into single ones, which fit, without totals to tell it', async () => {
+test('a report with a limit of 5 rows is divided until each part has fewer, without totals to tell it', async () => {
   const limited = slice({
     ...given,
     name: 'daily',
     dimensions: ['day', 'app_token'],
-    parameters: { limit: '6' },
+    parameters: { limit: '5' },
   });
   const scenario = await openScenario([limited], { simulator: { world } });
   const silent = report((document) => ({ ...document, totals: {} }));

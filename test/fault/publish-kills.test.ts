@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { contentsOf } from '../../src/publish/formats/snapshot.ts';
 import { withDatabase } from '../../src/publish/places/database.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
-import { randomFrom } from '../support/kill-moments.ts';
+import { randomFrom } from '../support/random.ts';
 import { changeRows, heldRows } from '../support/ledger-fixtures.ts';
 import { storeRows } from '../support/ledger-rows.ts';
 import { useObjectStore } from '../support/object-store.ts';

@@ -26,7 +26,7 @@ import {
 } from '../support/answering.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { lastRun, query } from '../support/contents.ts';
-import { randomFrom } from '../support/kill-moments.ts';
+import { randomFrom } from '../support/random.ts';
 import { noContent, noRows, short } from '../support/odd-answers.ts';
 import {
   aimNames,

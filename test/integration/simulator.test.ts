@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { request } from 'undici';
 import * as z from 'zod';
 
-import { ask, askCampaign, askReports, type Told } from '../support/ask-simulator.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
 const NOW = new Date('2026-06-01T03:00:00Z');
@@ -21,39 +21,63 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 
+interface Question {
+  readonly method?: 'POST' | 'PATCH' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+interface Told {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** One connection per question, and the whole answer. */
+async function ask(path: string, { method, headers = {}, body }: Question = {}): Promise<Told> {
+  const answer = await request(new URL(path, simulator.url), {
+    method: method ?? 'GET',
+    headers,
+    body: body ?? null,
+    reset: true,
+  });
+  return { status: answer.statusCode, text: await answer.body.text() };
+}
+
+const askWith =
+  (authorization: string) =>
+  (path: string, { headers, ...question }: Question = {}): Promise<Told> =>
+    ask(path, { ...question, headers: { authorization, ...headers } });
+const askReports = askWith('Bearer simulator-token');
+const askCampaign = askWith('Token token=simulator-token');
+
 const app = (): string => simulator.world.apps[0]?.token ?? '';
 const trackers = (version = 'v1'): string => `/public/${version}/apps/${app()}/trackers`;
 const bearer = { authorization: 'Bearer simulator-token' };
 const send = (method: 'POST' | 'PATCH', path: string, fields: unknown): Promise<Told> =>
-  askCampaign(simulator, path, {
+  askCampaign(path, {
     method,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(fields),
   });
 
 test.each<[string, number, () => Promise<Told>]>([
-  ['an empty report', 204, () => askReports(simulator, `${REPORT}&app_token__in=nosuchapp123`)],
+  ['an empty report', 204, () => askReports(`${REPORT}&app_token__in=nosuchapp123`)],
   [
     'an unknown metric',
     400,
-    () => askReports(simulator, `${REPORT}&metrics=clocks`.replace('&metrics=installs', '')),
+    () => askReports(`${REPORT}&metrics=clocks`.replace('&metrics=installs', '')),
   ],
-  ['filters-data without lists', 400, () => askReports(simulator, '/reports-service/filters_data')],
-  ['no token', 401, () => ask(simulator, REPORT)],
-  ['the campaign form of the token for a report', 401, () => askCampaign(simulator, REPORT)],
+  ['filters-data without lists', 400, () => askReports('/reports-service/filters_data')],
+  ['no token', 401, () => ask(REPORT)],
+  ['the campaign form of the token for a report', 401, () => askCampaign(REPORT)],
   [
     'the report form of the token for partners',
     401,
-    () => ask(simulator, '/public/v1/partners', { headers: bearer }),
+    () => ask('/public/v1/partners', { headers: bearer }),
   ],
-  ['an unknown path', 404, () => askReports(simulator, '/reports-service/reports')],
-  ['an unknown app', 404, () => askCampaign(simulator, '/public/v2/apps/unknownapp12/trackers')],
-  [
-    'another method',
-    404,
-    () => askReports(simulator, '/reports-service/report', { method: 'DELETE' }),
-  ],
-  ['a limit of 0', 422, () => askCampaign(simulator, '/public/v1/partners?limit=0')],
+  ['an unknown path', 404, () => askReports('/reports-service/reports')],
+  ['an unknown app', 404, () => askCampaign('/public/v2/apps/unknownapp12/trackers')],
+  ['another method', 404, () => askReports('/reports-service/report', { method: 'DELETE' })],
+  ['a limit of 0', 422, () => askCampaign('/public/v1/partners?limit=0')],
   ['a link without a name', 422, () => send('POST', trackers(), {})],
   [
     'a partner that is none',
@@ -82,7 +106,7 @@ test('every list and write has the shape of its published example', async () => 
   const token =
     links.list(app(), null).find(({ item }) => links.list(app(), item.token).length > 1)?.item
       .token ?? '';
-  const get = (path: string): Promise<Told> => askCampaign(simulator, `${path}?limit=1`);
+  const get = (path: string): Promise<Told> => askCampaign(`${path}?limit=1`);
   for (const [example, told] of [
     ['partners.v1.page', await get('/public/v1/partners')],
     ['trackers.v1.page', await get(trackers())],
@@ -99,9 +123,10 @@ test('every list and write has the shape of its published example', async () => 
 
 test('of 51 simultaneous calls one is answered 429, and the next is let in', async () => {
   const slow = await startSimulator({ world: small, now: NOW, answerDelayMs: 1500 });
-  const told = await Promise.all(Array.from({ length: 51 }, () => askReports(slow, REPORT)));
+  const path = new URL(REPORT, slow.url).href;
+  const told = await Promise.all(Array.from({ length: 51 }, () => askReports(path)));
   expect(told.filter(({ status }) => status === 200).length).toBe(50);
   expect(told.filter(({ status }) => status === 429).length).toBe(1);
-  expect((await askReports(slow, REPORT)).status).toBe(200);
+  expect((await askReports(path)).status).toBe(200);
   await slow.close();
 });

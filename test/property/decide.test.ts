@@ -19,6 +19,7 @@ import {
   type Window,
 } from '../../src/model/window.ts';
 import type { Answer } from '../../src/extract/spool.ts';
+import { randomFrom } from '../support/random.ts';
 import { slice, windowOfDays } from '../support/slice.ts';
 
 const CASES = Number(process.env['RIPEN_DECIDE_CASES'] ?? 5000);
@@ -74,19 +75,8 @@ interface Case {
   readonly fetchedAt: Date;
 }
 
-/** A sequence of numbers in [0, 1), the same on every machine (Mulberry32). */
-function drawing(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = Math.trunc(state + 0x6d_2b_79_f5);
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function draw(seed: number): Case {
-  const random = drawing(seed);
+  const random = randomFrom(seed);
   const pick = <T>(items: readonly [T, ...T[]]): T =>
     items[Math.floor(random() * items.length)] ?? items[0];
   const days = pick([1, 2, 3]);

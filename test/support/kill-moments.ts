@@ -1,5 +1,7 @@
 /** When to kill a run: moments drawn from what a run that was left alone did, and when. Pure; a seed fixes them. */
 
+import { randomFrom } from './random.ts';
+
 /** What a run did that nobody disturbed. */
 export interface Timeline {
   /** Milliseconds from the start to each line of its log, and to its end. */
@@ -43,15 +45,4 @@ export function momentText(moment: Moment): string {
   return 'after' in moment
     ? `${moment.thenMs.toFixed(0)} ms after line ${moment.line} of its log`
     : `before its step ${moment.step}, "${moment.kind}"`;
-}
-
-/** Numbers in [0, 1) that a seed fixes. Mulberry32: small, and the same everywhere. */
-export function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
