@@ -111,8 +111,6 @@ describe('a file', () => {
 
   test.each([
     ['cost_amount', '0.26'],
-    ['cost_currency', 'EUR'],
-    ['cost_type', 'cpi'],
     ['tag', 'autumn'],
   ])(
     'whose %s differs from what was accepted under its Cost ID is rejected',

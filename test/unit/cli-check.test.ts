@@ -156,24 +156,19 @@ describe('a slice compared with filters-data', () => {
       'filters.os_name__not_in[0]',
       'Did you mean android?',
     ],
-    [{ filters: { os_name__in: ['IOS'] } }, 'filters.os_name__in[0]', 'Did you mean ios?'],
     [{ filters: { os_name__in: ['ios', 'IOS'] } }, 'filters.os_name__in[1]', 'Did you mean ios?'],
     [
       { filters: { os_name__in: ['android', 'andriod'] } },
       'filters.os_name__in[1]',
       'Did you mean android?',
     ],
-    [{ filters: { app__in: ['My Ap'] } }, 'filters.app__in[0]', 'Did you mean My App?'],
     [
       { filters: { app_token__in: ['abc123def45'] } },
       'filters.app_token__in[0]',
       'Did you mean abc123def456?',
     ],
     [{ currency: 'UDS' }, 'currency', 'Did you mean USD?'],
-    [{ currency: 'usd' }, 'currency', 'Did you mean USD?'],
     [{ os_names: ['ios', 'Android'] }, 'os_names[1]', 'Did you mean android?'],
-    [{ ad_revenue_sources: ['onee'] }, 'ad_revenue_sources[0]', 'Did you mean one?'],
-    [{ cohort_maturity: 'fully_matur' }, 'cohort_maturity', 'Did you mean fully_mature?'],
     [{ cohort_maturity: 'new' }, 'cohort_maturity', null],
     [{ attribution_type: 'clicks' }, 'attribution_type', 'Did you mean click?'],
     [
@@ -192,7 +187,6 @@ describe('a slice compared with filters-data', () => {
     [{ extra_parameters: { something_new: 1 } }],
     [{ attribution_type: null, attribution_types: ['click'] }],
     [{ reattributed: false }],
-    [{ attribution_type: 'impression' }],
   ])('%j is known, or unknown by design', (settings) => {
     expect(found(settings)).toEqual([]);
   });
@@ -222,8 +216,6 @@ describe('the dates of a slice', () => {
   test.each([
     ['2026-03-06:2026-04-01', /covers no day as of 2026-03-05 in \+00:00/],
     ['2026-03-01:-10d', /covers no day/],
-    ['yesterday:2026-02-20', /covers no day/],
-    ['month_start:2026-02-28', /covers no day/],
     ['-3d:2026-03-01', /covers no day/],
   ])(
     'the date period %s, which lies in the future or ends before it begins, is 1 warning: %s',
@@ -235,15 +227,12 @@ describe('the dates of a slice', () => {
     },
   );
 
-  test.each([
-    '2026-03-05:9999-12-31',
-    'month_start:yesterday',
-    '1970-01-01:yesterday',
-    'last_month',
-    'today',
-  ])('the date period %s is no finding', (period) => {
-    expect(found({ date_period: period })).toEqual([]);
-  });
+  test.each(['2026-03-05:9999-12-31', 'month_start:yesterday', '1970-01-01:yesterday', 'today'])(
+    'the date period %s is no finding',
+    (period) => {
+      expect(found({ date_period: period })).toEqual([]);
+    },
+  );
 
   test('periods kept for 8 days are final before they are removed; for 7 or 6 a warning says that they never are', () => {
     const kept = ['8d', '7d', '6d'].map((retain) => found({ retain }));
