@@ -14,7 +14,7 @@ import { bucketFor } from '../model/period.ts';
 import { count, dayLiteral, dayShape, exactSum, identifier, literal } from '../warehouse/sql.ts';
 import { statement, sumText } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { blockAt, blockUnit, type PeriodRows } from './blocks.ts';
+import { type Block, blockAt, blockUnit, type PeriodRows } from './blocks.ts';
 import { eachAtOnce, type LakeStore, type StoredFile } from './places/store.ts';
 import { relationsIn } from '../warehouse/relations.ts';
 import { castCell, isOfSlice, type LakeTable } from './tables.ts';
@@ -219,9 +219,12 @@ ${block.condition === null ? '' : `where ${block.condition}`}
     const shortest = bucketFor(grain ?? 'day');
     const unit = dividedBy === null ? null : blockUnit(shortest, periods, stored.unit);
     const blocks = new Map<string, { days: DayInterval | null; stamps: string[] }>();
+    let at: Block | null = null;
     for (const { start, stamp } of periods) {
-      const { name, days } =
-        unit === null ? { name: '', days: null } : blockAt(start, unit, shortest);
+      // The periods of a block follow one another.
+      if (unit !== null && (at === null || start < at.days.start || start >= at.days.end))
+        at = blockAt(start, unit, shortest);
+      const { name, days } = at ?? { name: '', days: null };
       const block = blocks.get(name) ?? { days, stamps: [] };
       blocks.set(name, block);
       block.stamps.push(stamp);

@@ -3,7 +3,7 @@
  * `placeNew` never replaces other content, which makes a Delta commit atomic.
  */
 
-import { writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 
 export interface StoredFile {
   readonly bytes: number;
@@ -34,7 +34,7 @@ export interface LakeStore {
 }
 
 export async function draftText(store: LakeStore, path: string, text: string): Promise<void> {
-  await writeFile(await store.draft(path), text);
+  writeFileSync(await store.draft(path), text);
 }
 
 /** Does work for each item, as many at once as a store allows. All that began ends before a failure is thrown. */
