@@ -16,6 +16,10 @@ export async function describedLakes(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<EngineLake[]> {
+  if (!engines.includes(engine))
+    throw new Failure('USAGE_INVALID', `The engine ${engine} is not known.`, {
+      hint: `Name one of ${engines.join(', ')}.`,
+    });
   const schemas = new Set<string>();
   const lakes: EngineLake[] = [];
   const refusals: string[] = [];
