@@ -179,6 +179,7 @@ test('publishing refuses to follow a symbolic link out of the lake', async () =>
   await mkdir(root);
   await mkdir(sample.path('elsewhere'));
   await symlink(sample.path('elsewhere'), join(root, 'network_daily'));
+  await writeFile(sample.path('elsewhere/2020-01-06.parquet'), 'of another program');
   await expect(publishLake()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  expect(filesIn(sample.path('elsewhere'))).toEqual([]);
+  expect(filesIn(sample.path('elsewhere'))).toEqual(['2020-01-06.parquet']);
 });
