@@ -27,8 +27,8 @@ export interface ReplayedWindow {
 }
 
 /**
- * Takes entries in the order of their fetches, and null for a new table. No period is in two windows under one age. Reads all
- * bytes of what it returns.
+ * Returns the newest whole answer of every period from a day on, and the damaged entries it met. Entries are in the order of
+ * their fetches, and a new table is null. No period is in two windows under one age. Reads all bytes of what it returns.
  */
 export async function newestWhole(
   entries: readonly ArchivedWindow[],
@@ -48,7 +48,7 @@ export async function newestWhole(
     const ages = [...new Set(entry.metrics.map(ageOf))].filter(
       (age) => (age !== '') === (slice.cube !== undefined),
     );
-    /** By the ages to load of them. */
+    /** Periods by the ages to load of them. */
     const useful = new Map<string, { ages: string[]; periods: ArchiveEntry['periods'] }>();
     for (const due of entry.periods) {
       const { bucket } = due.period;
@@ -97,7 +97,7 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
   return null;
 }
 
-/** The pages are the archive's own files, which must not be discarded. */
+/** Returns an entry's answers as they were spooled. Their pages are the archive's own files, which must not be discarded. */
 function spooledFrom(
   { path, entry }: ArchivedWindow,
   slice: Slice,

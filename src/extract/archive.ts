@@ -36,7 +36,7 @@ import { onDisk, receivedAtOf, requestedAtOf, type Spooled } from './spool.ts';
 /** Reports are confidential: only the owner may read them. */
 const PRIVATE = { file: 0o600, folder: 0o700 } as const;
 
-/** The next request waits while whole answers are compressed. */
+/** Fast, as the next request waits while whole answers are compressed. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
 const SIDECAR = 'window.json';
@@ -64,9 +64,9 @@ const entryShape = z.object({
   parts: z.array(z.record(z.string(), valueSet)).min(1),
   requestedAt: instantShape,
   receivedAt: instantShape,
-  /** Default: `requestedAt`. */
+  /** The instant that counts as the fetch (default: `requestedAt`). */
   asOf: instantShape.nullable(),
-  /** The totals of the whole that spoke against it are not archived. */
+  /** Whether it was loaded as unproven: the totals of the whole that spoke against it are not archived. */
   isUnproven: z.boolean().default(false),
   /** One per request, with one body per page. */
   answers: z.array(
@@ -75,7 +75,7 @@ const entryShape = z.object({
       metrics: z.array(z.string()),
       bodies: z.array(
         z.object({
-          /** Among all bodies of the entry. */
+          /** Its number among all bodies of the entry. */
           no: z.number(),
           sha256: z.string(),
           bytes: z.number(),
@@ -89,7 +89,7 @@ const entryShape = z.object({
 
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
-/** Its bodies are not checked yet. */
+/** An entry whose bodies are not checked yet. */
 export interface ArchivedWindow {
   readonly path: string;
   readonly entry: ArchiveEntry;
@@ -100,13 +100,13 @@ export interface Damage {
   readonly because: string;
 }
 
-/** Counts in every decision about finality. */
+/** Returns the instant that counts as the fetch in every decision about finality. */
 export const fetchedAtOf = ({ asOf, requestedAt }: ArchiveEntry): Date => asOf ?? requestedAt;
 
 /** The extension tells DuckDB the encoding. */
 export const bodyName = (no: number): string => `part-${no}.json.gz`;
 
-/** Names of entries sort by their requests. */
+/** Returns how names of entries begin, so that they sort by their requests. */
 const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
 
 export const archiveRoot = (warehousePath: string): string => `${warehousePath}.archive`;
@@ -114,7 +114,9 @@ export const archiveRoot = (warehousePath: string): string => `${warehousePath}.
 const sliceFolder = (warehousePath: string, slice: string): string =>
   join(archiveRoot(warehousePath), slice);
 
-/** `asOf` counts as the fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then. */
+/**
+ * Stores a loaded window's answers. `asOf` counts as the fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then.
+ */
 export async function archiveWindow(
   warehousePath: string,
   { window, answers, isUnproven }: Spooled & Pick<ArchiveEntry, 'isUnproven'>,
@@ -182,7 +184,7 @@ async function compressBody(body: SavedBody, to: string) {
   return { sha256: hash.digest('hex'), bytes };
 }
 
-/** Throws `STORAGE_FAILED` for a body that contains a secret, beside its rows for example. */
+/** Passes a body on. Throws `STORAGE_FAILED` if it contains a secret, beside its rows for example. */
 async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const forms = secretForms();
   const longest = Math.max(1, ...forms.map(({ length }) => length));
@@ -198,7 +200,7 @@ async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Whole or not at all. The content must survive JSON. */
+/** Writes a document with its checksum, whole or not at all. The content must survive JSON. */
 async function writeWhole(path: string, content: object): Promise<void> {
   const text = JSON.stringify(content);
   const part = `${path}.part`;
@@ -208,7 +210,7 @@ async function writeWhole(path: string, content: object): Promise<void> {
   await rename(part, path);
 }
 
-/** Returns a text that says what is wrong with it. */
+/** Returns a document's content, or a text that says what is wrong with it. */
 async function readWhole<T extends object>(
   path: string,
   shape: z.ZodType<T>,
@@ -222,7 +224,7 @@ async function readWhole<T extends object>(
 
 const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Also unfinished ones of killed runs. Throws `STORAGE_FAILED`. */
+/** Deletes the entries requested before an instant, and unfinished ones of killed runs. Throws `STORAGE_FAILED`. */
 export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
@@ -236,7 +238,7 @@ export async function removeEntries(warehousePath: string, before: Date): Promis
   });
 }
 
-/** In the order of their fetches. Throws `STORAGE_FAILED`. */
+/** Returns a slice's entries in the order of their fetches, and what cannot be loaded. Throws `STORAGE_FAILED`. */
 export async function readArchive(
   warehousePath: string,
   slice: string,
@@ -261,13 +263,13 @@ export async function readArchive(
   });
 }
 
-/** Throws any other error than one of the file system. */
+/** Returns the message of an error of the file system, and throws any other. */
 export function systemMessage(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   throw error;
 }
 
-/** Throws `STORAGE_FAILED`. */
+/** Deletes entries of a slice, and its folder if nothing is left in it. Throws `STORAGE_FAILED`. */
 export async function dropEntries(
   warehousePath: string,
   slice: string,
@@ -281,7 +283,7 @@ export async function dropEntries(
   });
 }
 
-/** All, or those with a period that ended by the start of a day. Throws `STORAGE_FAILED`. */
+/** Returns all entries of a slice, or those with a period that ended by the start of a day. Throws `STORAGE_FAILED`. */
 export async function entriesToDrop(
   warehousePath: string,
   slice: string,
@@ -300,7 +302,7 @@ export async function entriesToDrop(
   });
 }
 
-/** Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
+/** Lists a slice's folder. Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
 async function filesIn(folder: string) {
   if (!existsSync(folder)) return [];
   await assertNoLink(folder);
@@ -326,13 +328,13 @@ async function assertNoLink(path: string): Promise<void> {
   });
 }
 
-/** Slice names have no dot. */
+/** No slice can have this name, as slice names have no dot. */
 const CATALOG = 'catalog.json';
 
 const catalogShape = z.object({ seenAt: instantShape, items: z.array(catalogItem).readonly() });
 type SeenCatalog = Readonly<z.infer<typeof catalogShape>>;
 
-/** A new warehouse would have to guess the types without it. Throws `STORAGE_FAILED`. */
+/** Stores the catalog, without which a new warehouse would have to guess the types. Throws `STORAGE_FAILED`. */
 export async function archiveCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {

@@ -38,7 +38,7 @@ export interface StatedMaturity {
   readonly unread: readonly string[];
 }
 
-/** Returns a clause that says why the document is not a report. */
+/** Reads the members of a document. Returns a clause instead that says why it is not a report. */
 export function parseEnvelope(members: Members): Envelope | string {
   const error = errorIn(members);
   if (error !== null) return `the service said ${error}`;
@@ -87,7 +87,7 @@ const innerCalls = z.object({
 /** The first status that means a back-end did not answer. */
 const FIRST_REFUSAL = 400;
 
-/** Rows beside an error are not an answer, only what existed when it happened. */
+/** Returns the error in its own words. Rows beside it are not an answer, only what existed when it happened. */
 function errorIn(members: Members): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail']) {
     const written = members.get(name);
@@ -104,7 +104,7 @@ const objectShape = z.record(z.string(), z.unknown());
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s{}[\]",:]+/g;
 
-/** Numbers keep the text they were written with. */
+/** Reads totals by metric. Numbers keep the text they were written with. */
 function totalsIn(json = 'null'): Map<string, string> {
   const totals = new Map<string, string>();
   if (!objectShape.safeParse(parsedJson(json)).success) return totals;
@@ -162,7 +162,10 @@ function maturityIn(members: Members): StatedMaturity {
   return { computedAt, immature, unread };
 }
 
-/** Whether it names exactly the number of rows received: then no total can refute it, as it may be of the cut rows. */
+/**
+ * Tells whether a warning says that rows were cut, and whether it names exactly the number received: then no total can refute
+ * it, as that may be of the cut rows.
+ */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
   const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
   const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(
@@ -182,7 +185,7 @@ export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'ex
 
 /** A maximum, or a part of a larger number: `only 10,000`, `more than 10000`, `10000 of 25000`. */
 const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
-/** In groups of thousands, or plain. */
+/** A number in groups of thousands, or plain. */
 const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
 /** Numbers that do not count rows: dates and percentages. */
 const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;

@@ -48,7 +48,7 @@ interface Extraction {
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
   /** Reads a large page into columns at once. */
   readonly readPage: (window: Window, box: Box, page: SavedBody) => Promise<BodyHead>;
-  /** The service's own pace may allow fewer. */
+  /** Most windows requested at once. The service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
@@ -62,10 +62,10 @@ const MAX_BATCH_WINDOWS = 200;
 /** Most answers that wait to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
 
-/** Of a request whose answer is unusable. */
+/** Most repeats of a request whose answer is unusable. */
 const MAX_REPEATS = 2;
 
-/** Takes windows off the queue until it is empty and no request is under way. */
+/** Yields answers, and takes windows off the queue, until it is empty and no request is under way. */
 export async function* extract(
   queue: PendingWindow[],
   extraction: Extraction,
@@ -122,7 +122,7 @@ export async function* extract(
 const MAX_SHARED_SLICES = 20;
 const MAX_SHARED_BYTES = 2_000_000;
 
-/** Of the slice of the oldest, and of others while they are small together. */
+/** Takes the answers of the slice of the oldest, and of others while they are small together. */
 function takeBatch(waiting: Spooled[]): Spooled[] {
   const taken = takeOfOneSlice(waiting, MAX_BATCH_BYTES);
   const names = new Set(taken.map(({ window }) => window.slice.name));
@@ -141,7 +141,7 @@ function takeBatch(waiting: Spooled[]): Spooled[] {
   return taken;
 }
 
-/** No two of them replace the same rows. */
+/** Takes answers with the slice and metrics of the first, of which no two replace the same rows. */
 function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
@@ -162,7 +162,7 @@ function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting)
 
 type Count = (requests: number) => void;
 
-/** Only those without an answer yet. */
+/** Requests the boxes of a window that have no answer yet. */
 async function fetchWindow(
   pending: PendingWindow,
   extraction: Extraction,
@@ -215,7 +215,7 @@ const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal): boolean =
 const hasSums = (window: Window): boolean =>
   controlBoxesOf(window).some(({ control }) => control?.length === 1);
 
-/** Repeats it while its answer is unusable. The last answer is returned in any case. */
+/** Requests a box, again while its answer is unusable. Returns the last answer in any case. */
 async function fetchBox(
   window: Window,
   box: Box,

@@ -18,12 +18,12 @@ export interface Answer extends SavedReport {
   readonly receivedAt: Date;
 }
 
-/** Shows whether dividing a window again helps. */
+/** What a division of a window showed, to see whether another helps. */
 export interface Round {
   readonly rows: number;
   /** How far sums differed from totals, by metric. */
   readonly differences: ReadonlyMap<string, number>;
-  /** More rows from an earlier division show that answers are cut. */
+  /** Whether an earlier division returned more rows, so that answers are cut. */
   readonly hasGrown: boolean;
   /** The parts (`partId`) that the division made. */
   readonly halves: readonly string[];
@@ -37,7 +37,7 @@ export interface PendingWindow {
   readonly doubts: number;
   /** Whether this answer confirms one that took most rows of a settled period, or had none of one. */
   readonly isConfirmation: boolean;
-  /** Before its latest division because it fell short. */
+  /** The state before its latest division, if it was divided because it fell short. */
   readonly round: Round | null;
   /** Whether smaller requests cannot help: `completeness: warn` then loads what came. */
   readonly isIndivisible?: boolean;
@@ -52,14 +52,14 @@ export interface Spooled extends Omit<PendingWindow, 'answers'> {
   readonly controlFailure: Failure | null;
 }
 
-/** The first request, by which finality is judged. */
+/** Returns the instant of the first request, by which finality is judged. */
 export const requestedAtOf = (answers: readonly Answer[]): Date =>
   new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
 
 export const receivedAtOf = (answers: readonly Answer[]): Date =>
   new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
 
-/** Promises reject with `STORAGE_FAILED`. */
+/** Its promises reject with `STORAGE_FAILED`. */
 export interface Spool {
   readonly root: string;
   pathFor(window: Window): string;
@@ -67,7 +67,7 @@ export interface Spool {
   clear(): void;
 }
 
-/** Empties it: what is there was never loaded. Throws `STORAGE_FAILED`. */
+/** Opens a spool beside a warehouse and empties it: what is there was never loaded. Throws `STORAGE_FAILED`. */
 export function openSpool(warehousePath: string): Spool {
   const root = `${warehousePath}.spool`;
   const removeAll = (): void => rmSync(root, { recursive: true, force: true });
@@ -120,6 +120,6 @@ export async function onDisk<T>(
   }
 }
 
-/** After decompression. */
+/** Returns the size of answers after decompression. */
 export const plainBytesOf = (answers: readonly Pick<Answer, 'pages'>[]): number =>
   answers.flatMap(({ pages }) => pages).reduce((sum, { plainBytes }) => sum + plainBytes, 0);

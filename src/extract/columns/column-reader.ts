@@ -10,29 +10,29 @@ import { onDisk } from '../spool.ts';
 import type { BodyHead, ColumnsRead, ReadRequest, Reply, SavedBytes } from './reading.ts';
 
 export interface ColumnReader {
-  /** Into one file. Throws `STORAGE_FAILED`. */
+  /** Reads bodies into one file. Throws `STORAGE_FAILED`. */
   readonly read: (request: ReadRequest) => Promise<ColumnsRead>;
-  /** On the caller's thread. Throws `STORAGE_FAILED`. */
+  /** Reads a small body on the caller's thread. Throws `STORAGE_FAILED`. */
   readonly readHead: (body: SavedBytes) => Promise<BodyHead>;
-  /** Readings under way are rejected and may leave their files behind. */
+  /** Ends the thread. Readings under way are rejected and may leave their files behind. */
   readonly close: () => Promise<void>;
 }
 
 /** Bytes read on the caller's thread before a separate one is worth its start. A usual night has no more. */
 const MAX_BYTES_HERE = 2 * 1024 * 1024;
 
-/** The compiler changes imports, but not URLs. */
+/** The bundler changes imports, but not URLs. */
 const threadFile = new URL(
   `./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
   import.meta.url,
 );
 
-/** The thread starts once there is enough to read, and keeps the process alive only during a reading. */
+/** Opens a reader. Its thread starts once there is enough to read, and keeps the process alive only during a reading. */
 export function openColumnReader(): ColumnReader {
   let worker: Worker | null = null;
   let bytesHere = 0;
   let isClosed = false;
-  /** It reads one at a time. */
+  /** Settles after the thread's latest reading: it reads one at a time. */
   let latest: Promise<unknown> = Promise.resolve();
 
   const readInThread = async (request: ReadRequest): Promise<ColumnsRead> => {
@@ -85,7 +85,7 @@ export function openColumnReader(): ColumnReader {
 
 const ended = (): Error => new Error('The thread of the column reader ended.');
 
-/** Rejects if the thread ends instead. */
+/** Waits for the thread's reply. Rejects if the thread ends instead. */
 function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const end = (error?: unknown): void => {

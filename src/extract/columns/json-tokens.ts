@@ -13,7 +13,7 @@ const PADDING = 16;
 export class BodyWindow {
   bytes = new Uint8Array(FIRST_CAPACITY + PADDING);
   view = new DataView(this.bytes.buffer);
-  /** A zero byte follows. */
+  /** The offset after the last byte, where a zero byte follows. */
   end = 0;
   #stoppedAt = 0;
   #because = '';
@@ -98,7 +98,7 @@ export function skipBlanks(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Also skips whitespace around it. */
+/** Skips a token and whitespace around it. Returns the offset after both, or `STOPPED`. */
 export function skipToken(body: BodyWindow, at: number, token: number): number {
   const next = skipBlanks(body.bytes, at);
   if (body.bytes[next] !== token)
@@ -126,7 +126,7 @@ function skipEscape(body: BodyWindow, at: number): number {
   return body.stop(longest > body.end ? body.end : at, 'an unknown escape');
 }
 
-/** `STOPPED`, or the offset after it. */
+/** Returns the offset after a value, or `STOPPED`. */
 export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   const byte = body.bytes[at];
   if (byte === QUOTE) return skipText(body, at);
@@ -137,7 +137,7 @@ export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   return readMembers(body, at, (_, value) => skip(value));
 }
 
-/** At the end of the window it may continue. */
+/** Skips a number or a word, which may continue at the end of the window. */
 function skipBare(body: BodyWindow, at: number): number {
   let next = at;
   while (isOfBare[body.bytes[next] ?? 0] === 1) next += 1;
@@ -166,7 +166,7 @@ function skipList(
   }
 }
 
-/** `take` returns the offset after a member's value, or `STOPPED`. */
+/** Reads an object. `take` returns the offset after a member's value, or `STOPPED`, as does this function after the object. */
 export function readMembers(
   body: BodyWindow,
   at: number,
@@ -205,7 +205,7 @@ export function wholeValue(
   };
 }
 
-/** The reader stops if they are not UTF-8. */
+/** Returns bytes as JSON text. The reader stops if they are not UTF-8. */
 export function textIn(body: BodyWindow, from: number, to: number): string | null {
   const text = body.bytes.subarray(from, to);
   if (isUtf8(text)) return jsonIn(text);
@@ -213,7 +213,7 @@ export function textIn(body: BodyWindow, from: number, to: number): string | nul
   return null;
 }
 
-/** U+FFFD stands for half a surrogate pair, which DuckDB refuses. */
+/** Returns JSON as text. U+FFFD stands for half a surrogate pair, which DuckDB refuses. */
 export function jsonIn(utf8: Uint8Array): string {
   const json = decoder.decode(utf8);
   if (!json.includes(String.raw`\u`)) return json;

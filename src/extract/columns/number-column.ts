@@ -45,13 +45,13 @@ const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0
 export class NumberColumn extends CellColumn {
   readonly #isDouble: boolean;
   readonly #isWide: boolean;
-  /** Of the row that is being read. */
+  /** Why the row that is being read is rejected. */
   readonly #reasons: Reason[];
   readonly #whole: number;
   readonly #scale: number;
   #doubles = new Float64Array(0);
   #wide = new DataView(new ArrayBuffer(0));
-  /** Except for numbers that no type holds. */
+  /** Holds every number so far, except those that no type holds. */
   #needed: ColumnType;
   #digits = 0;
 
@@ -69,7 +69,7 @@ export class NumberColumn extends CellColumn {
     return this.#needed === this.type ? null : this.#needed;
   }
 
-  /** Since the last call, after the point, without trailing zeros. */
+  /** Returns the most digits after the point since the last call, without trailing zeros. */
   takeDigits(): number {
     const digits = this.#digits;
     this.#digits = 0;
@@ -167,7 +167,7 @@ export class NumberColumn extends CellColumn {
     return end;
   }
 
-  /** Returns why its row is rejected. */
+  /** Stores the number that a text states. Returns why its row is rejected. */
   #take(text: string, row: number): string | null {
     const number = parseDecimal(text);
     if (number === null) return 'not a number';

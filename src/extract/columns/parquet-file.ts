@@ -7,7 +7,7 @@ import { closeSync, openSync, rmSync, writeFileSync, writevSync } from 'node:fs'
 
 import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 
-/** Valid until the column's next change. */
+/** The cells of a column, valid until its next change. */
 export interface ColumnGroup {
   /** 1 where a cell is NULL. */
   readonly nulls: Uint8Array;
@@ -31,7 +31,7 @@ export type ParquetType =
 
 const encoder = new TextEncoder();
 
-/** In groups of seven bits, the lowest first. */
+/** Encodes a number in groups of seven bits, the lowest first. */
 function varint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -39,7 +39,7 @@ function varint(value: number): number[] {
   return [...bytes, rest];
 }
 
-/** With the number of its wire type. */
+/** A value in Thrift's compact protocol, with the number of its wire type. */
 interface Value {
   readonly type: number;
   readonly bytes: readonly number[];
@@ -129,7 +129,7 @@ function schemaOf(type: ParquetType): Schema {
   };
 }
 
-/** Not 8 bytes but 16. */
+/** Whether a value takes 16 bytes, not 8. */
 export const isWide = (type: ColumnType): boolean => schemaOf(type).kept === physical.fixed;
 
 export class ParquetFile {
@@ -140,7 +140,7 @@ export class ParquetFile {
   #bytes = 0;
   #rows = 0;
 
-  /** The file must not exist yet. Every method throws the errors of the file system. */
+  /** Creates the file, which must not exist yet. Every method throws the errors of the file system. */
   constructor(path: string, columns: readonly WrittenColumn[]) {
     this.#path = path;
     this.#columns = columns;
@@ -155,7 +155,7 @@ export class ParquetFile {
     this.#rows += rows;
   }
 
-  /** Returns its footer entry. */
+  /** Writes a column's pages. Returns its footer entry. */
   #writeColumn(column: WrittenColumn, rows: number): Value {
     const { nulls, cells, words, dictionary } = column.group(rows);
     const present = withoutNulls(cells, nulls, words);
@@ -217,7 +217,7 @@ export class ParquetFile {
   }
 }
 
-/** `place` is the field of the header that describes its kind. */
+/** Returns a page after its header. `place` is the field of the header that describes its kind. */
 function page(
   place: number,
   kind: number,
@@ -269,7 +269,7 @@ function lengthOf({ length }: { readonly length: number }): Uint8Array {
   return bytes;
 }
 
-/** One run, in the narrowest of one, two or four bytes each. */
+/** Encodes numbers of dictionary entries as one run, in the narrowest of one, two or four bytes each. */
 function indexes(cells: Int32Array, size: number): readonly Uint8Array[] {
   const width = size <= 2 ** 8 ? 1 : size <= 2 ** 16 ? 2 : 4;
   const groups = Math.ceil(cells.length / GROUP_OF_BITS);

@@ -20,7 +20,7 @@ export interface Reason {
 
 export const ATTR_DEPENDENCY = 'attr_dependency';
 
-/** In table order. `attr_dependency` follows as JSON text. */
+/** The columns of a slice in table order. `attr_dependency` follows as JSON text. */
 export interface SliceColumns {
   readonly dimensions: readonly string[];
   readonly metrics: readonly { readonly id: string; readonly type: ColumnType }[];
@@ -30,7 +30,7 @@ export interface SliceColumns {
 
 export interface BodyHead {
   readonly rows: number;
-  /** Of the first rows. */
+  /** A digest of the first rows. */
   readonly rowsDigest: string;
   readonly members: Members;
   /** Why the body is not one complete report: its rows are then meaningless. */
@@ -38,11 +38,11 @@ export interface BodyHead {
 }
 
 export interface BodyRead extends BodyHead {
-  /** Of some row, and below of every row. */
+  /** The keys of any row, and those of every row. */
   readonly keys: readonly string[];
   readonly commonKeys: readonly string[];
   readonly badLabel: { readonly dimension: string; readonly label: string } | null;
-  /** Most digits after the point, without trailing zeros, by metric with a fraction. */
+  /** By metric with a fraction, the most digits after the point, without trailing zeros. */
   readonly digits: ReadonlyMap<string, number>;
 }
 
@@ -56,16 +56,16 @@ export interface ColumnsRead {
   readonly unfit: ReadonlyMap<string, ColumnType>;
   readonly hasExtra: boolean;
   readonly hasRejected: boolean;
-  /** Whether rows follow their finest dates. */
+  /** Whether the rows are in the order of their finest dates. */
   readonly isOrdered: boolean;
-  /** Whether rows are known to differ in dimensions and `attr_dependency`. */
+  /** Whether all rows are known to differ in dimensions and `attr_dependency`. */
   readonly isDistinct: boolean;
 }
 
 export interface ReadRequest {
   readonly columns: SliceColumns;
   readonly bodies: readonly SavedBytes[];
-  /** Must not exist: DuckDB remembers files by their names. */
+  /** The path of a file that does not exist: DuckDB remembers files by their names. */
   readonly to: string;
   /** Texts that no row may contain. */
   readonly secrets?: readonly string[];
@@ -73,5 +73,5 @@ export interface ReadRequest {
 
 export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
-/** With its system call if the file system failed. */
+/** What was read, or an error, with its system call if the file system failed. */
 export type Reply = ColumnsRead | { readonly message: string; readonly syscall: string | null };

@@ -62,7 +62,7 @@ export class ReportReader {
     this.#steps = this.#document();
   }
 
-  /** Returns why the document is refused. */
+  /** Reads the next piece of the body. Returns why the document is refused. */
   take(chunk: Uint8Array): string | null {
     this.#bytes += chunk.length;
     this.#body.take(chunk, this.#at);
@@ -74,12 +74,12 @@ export class ReportReader {
     return this.#members;
   }
 
-  /** May be called once. */
+  /** Returns a digest of the first rows. May be called once. */
   rowsDigest(): string {
     return this.#firstRows.digest('base64');
   }
 
-  /** Returns why the document is not one complete report. */
+  /** Ends the body. Returns why the document is not one complete report. */
   end(): string | null {
     const because = this.#enough > 0 ? this.#goOn() : null;
     if (because !== null) return because;
@@ -97,7 +97,7 @@ export class ReportReader {
     return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
-  /** Yields whenever a step stops. */
+  /** Reads the document. Yields whenever a step stops. */
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {
@@ -117,7 +117,7 @@ export class ReportReader {
     }
   }
 
-  /** Each step reads one item and the comma before it. */
+  /** Reads a list. Each step reads one item and the comma before it. */
   *#list(closing: number, read: (at: number) => number): Generator<undefined, void> {
     const body = this.#body;
     for (let isFirst = true; ;) {

@@ -4,7 +4,7 @@
  */
 
 interface KeyColumn {
-  /** Two words per row. Equal values give equal digests. */
+  /** Mixes the cells of the first rows into digests of two words. Equal values give equal digests. */
   mixInto(digests: Int32Array, rows: number): void;
 }
 
@@ -18,10 +18,10 @@ export function mixed(hash: number, word: number): number {
 }
 
 export class RowKeys {
-  /** False if there are too many to check. */
+  /** Whether all keys so far differ. False if there are too many to check. */
   areDistinct = true;
   #digests = new Int32Array(0);
-  /** Two words per slot. The second word of a digest is never 0. */
+  /** A hash table with two words per slot. The second word of a digest is never 0. */
   #slots = new Int32Array(FIRST_SLOTS * 2);
   #rows = 0;
 
@@ -38,7 +38,7 @@ export class RowKeys {
     }
   }
 
-  /** At least two slots per row. */
+  /** Grows the table to at least two slots per row. */
   #makeRoom(): void {
     const old = this.#slots;
     let length = old.length;
@@ -50,7 +50,7 @@ export class RowKeys {
     }
   }
 
-  /** Returns false if it is already there. */
+  /** Puts a digest into its slot. Returns false if it is already there. */
   #place(low: number, high: number): boolean {
     const slots = this.#slots;
     const mask = slots.length - 2;

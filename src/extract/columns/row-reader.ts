@@ -1,6 +1,6 @@
 /**
- * The first row of a body with exactly the requested keys shows their order and whitespace. Later rows are compared with it as
- * bytes. A row that differs is read member by member.
+ * Reads the rows of a document into columns. The first row of a body with exactly the requested keys shows their order and
+ * whitespace. Later rows are compared with it as bytes. A row that differs is read member by member.
  */
 
 import type { CellColumn } from './cell-column.ts';
@@ -67,10 +67,10 @@ export class RowReader {
   hasExtra = false;
   hasRejected = false;
   #keys: readonly Key[] | null = null;
-  /** With exactly these keys, and all others. */
+  /** Rows with exactly these keys, and all others. */
   #alikeRows = 0;
   #otherRows = 0;
-  /** Of the other rows. */
+  /** By key, how many of the other rows have it. */
   readonly #counts = new Map<string, number>();
 
   constructor(into: RowColumns) {
@@ -78,7 +78,7 @@ export class RowReader {
     this.#columns = new Map(into.columns.map((column) => [column.name, column]));
   }
 
-  /** The next row is the first of another body. */
+  /** Returns and clears the keys of the rows so far. The next row is the first of another body. */
   takeKeys(): Pick<BodyRead, 'keys' | 'commonKeys'> {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;
@@ -110,7 +110,7 @@ export class RowReader {
     return end;
   }
 
-  /** Values as texts, and the object of ids as it is. */
+  /** Keeps the requested members of a rejected row: values as texts, and the object of ids as it is. */
   #reject(body: BodyWindow, at: number, row: number): void {
     const members: string[] = [];
     readMembers(body, at, (name, value) => {

@@ -26,7 +26,7 @@ import { RowKeys } from './row-keys.ts';
 import { RowReader, statedTwice } from './row-reader.ts';
 import { type DictionaryColumn, TextColumn } from './text-column.ts';
 
-/** As DuckDB's own groups, so that one thread reads each into one of those. */
+/** As many as in DuckDB's own groups, so that one thread reads each into one of those. */
 const GROUP_ROWS = 122_880;
 const FIRST_ROWS = 64;
 /** A group with more bytes of text than this ends early. */
@@ -49,7 +49,7 @@ export class SliceReading {
   readonly #secrets: readonly string[];
   #hasSecret = false;
 
-  /** Every method throws the errors of the file system. */
+  /** Creates the file. Every method throws the errors of the file system. */
   constructor({ columns, to, secrets = [] }: Omit<ReadRequest, 'bodies'>) {
     this.#secrets = secrets;
     const reasons: Reason[] = [];
@@ -84,7 +84,7 @@ export class SliceReading {
     this.#file = new ParquetFile(to, [...this.#columns, bodies]);
   }
 
-  /** Returns why the rest is not needed. */
+  /** Reads the next piece of the body. Returns why the rest is not needed. */
   take(chunk: Uint8Array): string | null {
     this.#because ??= this.#report.take(chunk);
     const textBytes = this.#columns.reduce((sum, column) => sum + column.textBytes, 0);
@@ -92,7 +92,7 @@ export class SliceReading {
     return this.#because;
   }
 
-  /** Another body may follow. */
+  /** Ends the body. Another may follow. */
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
     // A row that broke off may have left cells, which the next row would keep where it has none.
@@ -180,7 +180,9 @@ const isGarbled = (error: unknown): error is Error =>
   typeof error.code === 'string' &&
   error.code.startsWith('Z_');
 
-/** A stream, with a trip to the thread pool and a buffer per piece, would take as long as the disk. */
+/**
+ * Yields a file without a stream, which with a trip to the thread pool and a buffer per piece would take as long as the disk.
+ */
 function* plainPieces(path: string): Generator<Uint8Array> {
   // Not shared: other readings of this thread go on between two pieces.
   const piece = new Uint8Array(PIECE_BYTES);
@@ -207,7 +209,7 @@ async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A reading that fails leaves no file. */
+/** Reads saved bodies into one file. A reading that fails leaves no file. */
 export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead> {
   const reading = new SliceReading(into);
   try {
@@ -235,7 +237,7 @@ export async function readHead(body: SavedBytes): Promise<BodyHead> {
   return { rows, rowsDigest: report.rowsDigest(), members, because: because ?? report.end() };
 }
 
-/** Returns why `take` refused it, or why the bytes are not valid gzip. */
+/** Passes a body on in pieces. Returns why `take` refused it, or why the bytes are not valid gzip. */
 async function readPieces(
   { path, encoding }: SavedBytes,
   take: (bytes: Uint8Array) => string | null,

@@ -33,7 +33,7 @@ export abstract class DictionaryColumn extends CellColumn {
   readonly #parse: Parse;
   readonly #opening: number;
   readonly #closing: number;
-  /** By entry: two words. */
+  /** By entry: two words that distinguish its value. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
   /** The last cell's entry, and the one that followed it before, as in sorted rows or a daily order. -1 for none. */
   #last = -1;
@@ -49,7 +49,7 @@ export abstract class DictionaryColumn extends CellColumn {
     this.#closing = type.kind === 'JSON' ? CLOSING_BRACE : QUOTE;
   }
 
-  /** Returns the offset after it, or `STOPPED`. */
+  /** Handles a value that the column does not accept. Returns the offset after it, or `STOPPED`. */
   protected abstract refuse(body: BodyWindow, at: number, end: number): number;
 
   read(body: BodyWindow, at: number, row: number): number {
@@ -83,7 +83,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return this.refuse(body, at, end);
   }
 
-  /** -1 if the column does not accept it. */
+  /** Returns the entry of a value, or -1 if the column does not accept it. */
   #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
     const existing = this.dictionary.find(body, at, end, hash);
@@ -98,7 +98,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return entry;
   }
 
-  /** Returns false if the column does not accept it. */
+  /** Sets a cell to a value. Returns false if the column does not accept it. */
   put(row: number, written: string): boolean {
     made.take(encoder.encode(written), made.end);
     const entry = this.#entryOf(made, 0, made.end);

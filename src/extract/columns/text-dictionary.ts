@@ -6,7 +6,7 @@ import { BACKSLASH, BodyWindow, STOPPED } from './json-tokens.ts';
 const EACH_BYTE = 0x01010101;
 const EACH_TOP_BIT = 0x80808080;
 
-/** Also ends at a backslash or a control character. */
+/** Returns the next offset with this byte, a backslash or a control character. */
 export function endOfRun(view: DataView, at: number, byte: number): number {
   const each = Math.imul(byte, EACH_BYTE);
   for (let next = at; ; next += 4) {
@@ -26,7 +26,7 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
 export const FIRST_ENTRIES = 64;
 const LENGTH_BYTES = 4;
 
-/** Of a little-endian word, one to three. */
+/** Returns a mask of the first bytes, one to three, of a little-endian word. */
 const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
 
 export function hashOf(view: DataView, from: number, to: number): number {
@@ -44,15 +44,15 @@ export function hashOf(view: DataView, from: number, to: number): number {
 }
 
 /**
- * Found by their bytes as they are in the body. The costly work happens once per distinct text. Values follow one another in
- * Parquet's plain encoding.
+ * The distinct texts of a column, found by their bytes as they are in the body. The costly work happens once per text. Values
+ * follow one another in Parquet's plain encoding.
  */
 export class TextDictionary {
   size = 0;
   readonly #texts = new BodyWindow();
   readonly #values = new BodyWindow();
   readonly #hasLengths: boolean;
-  /** Entries plus one. */
+  /** By hash: the number of an entry, plus one. */
   #slots = new Int32Array(FIRST_ENTRIES * 2);
   #hashes = new Int32Array(FIRST_ENTRIES);
   #starts = new Int32Array(FIRST_ENTRIES);
@@ -63,7 +63,7 @@ export class TextDictionary {
     this.#hasLengths = !areOfOneSize;
   }
 
-  /** Returns -1 if there is none. */
+  /** Returns the number of an entry, or -1 if there is none. */
   find(body: BodyWindow, from: number, to: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -88,13 +88,13 @@ export class TextDictionary {
     );
   }
 
-  /** No JSON text is the beginning of another. */
+  /** Returns the offset after an entry, or `STOPPED`. No JSON text is the beginning of another. */
   endOf(body: BodyWindow, from: number, entry: number): number {
     const to = from + (this.#lengths[entry] ?? 0);
     return to <= body.end && this.#isSame(body.view, from, to, entry) ? to : STOPPED;
   }
 
-  /** Only after `find`. */
+  /** Adds an entry that `find` did not find. Returns its number. */
   add(text: Uint8Array, hash: number, value: Uint8Array): number {
     const entry = this.size;
     if (entry === this.#hashes.length) this.#grow();
