@@ -26,12 +26,12 @@ export interface SavedBody {
 const FILE_MODE = 0o600;
 /** A trip to the thread pool for every chunk of a socket takes longer than the writing. */
 const WRITE_BYTES = 256 * 1024;
-/** Also quoted from. */
+/** Enough to see how a document begins and ends, and to quote its first words. */
 const END_BYTES = 4096;
 
 /**
- * Throws `SOURCE_OVERSIZED`, `STORAGE_FAILED`, or a `Setback` if the body is no JSON object: `truncated` if only its end is
- * missing.
+ * Saves a body. Throws `SOURCE_OVERSIZED`, `STORAGE_FAILED`, or a `Setback` if it is not a JSON object: `truncated` if only its
+ * end is missing.
  */
 export async function saveBody(
   answer: WireAnswer,
@@ -91,14 +91,14 @@ export async function saveBody(
   }
 }
 
-/** A disk may take less than it was given. */
+/** Writes chunks without copying them. A disk may take less than it was given. */
 async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
   const { bytesWritten } = await file.writev(chunks);
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
   if (bytesWritten < bytes) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten));
 }
 
-/** Unlike an error of the connection, one of the disk must not be retried. */
+/** Makes an error of the disk a `Failure`: unlike one of the connection, it must not be retried. */
 async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -123,7 +123,7 @@ const oversized = (maxBytes: number): Failure =>
 /** Fewer trips to the thread pool than with zlib's 16 KiB. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Throws a `garbled` setback if it was not requested. */
+/** Returns the encoding of a body. Throws a `garbled` setback for one that was not requested. */
 function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
@@ -132,7 +132,7 @@ function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   throw new Setback('garbled', 'encoding', message, { status: answer.status });
 }
 
-/** Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
+/** Decodes chunks. Throws what they throw, and zlib's error if the stream is broken or incomplete. */
 async function* decoded(
   chunks: AsyncIterable<Buffer>,
   encoding: SavedBody['encoding'],
@@ -155,7 +155,7 @@ async function* decoded(
   }
 }
 
-/** Never throws: returns what has arrived. */
+/** Returns the beginning of a body, and whether that is all. Never throws: returns what has arrived. */
 export async function readStart(
   answer: WireAnswer,
   maxBytes: number,
@@ -181,7 +181,7 @@ const garbled = (status: number, because: string, what: string, cause?: unknown)
 
 /** The largest catalogs take a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-/** The document and its `data`. */
+/** The levels searched for an error: the document and its `data`. */
 const ENVELOPE_LEVELS = 2;
 
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text itself decides. */
@@ -197,8 +197,8 @@ export async function expectJson(answer: WireAnswer): Promise<void> {
 }
 
 /**
- * Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` if the answer contains a secret, or a `truncated` or `garbled` setback if it is
- * no JSON, states an error or does not match the schema.
+ * Reads an answer as JSON. Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` if it contains a secret, or a `truncated` or `garbled`
+ * setback if it is not JSON, states an error or does not match the schema.
  */
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,
@@ -246,7 +246,7 @@ function parsed(text: string, status: number): unknown {
 const LONG_INTEGER = /^-?\d{16,}$/;
 const LONG_DIGITS = /\d{16}/;
 
-/** Keeps integers of 16 or more digits as strings. The built-in parser is 3 times as fast. */
+/** Parses JSON, but keeps integers of 16 or more digits as strings. The built-in parser is 3 times as fast. */
 export function parseJson(document: string): unknown {
   const text = document.replace(/^\u{feff}/u, '');
   if (!LONG_DIGITS.test(text)) return JSON.parse(text);

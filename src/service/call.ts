@@ -173,7 +173,7 @@ export class Channel {
   }
 }
 
-/** `afterword` states why there was no other try. */
+/** Returns the failure of a call. `afterword` states why there was no other try. */
 function failureOf(
   setback: Setback,
   request: WireRequest,
@@ -204,7 +204,7 @@ function failureOf(
 /** No reason needs more, and a proxy may send an endless page. */
 export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-/** Throws a `Setback` with the service's own words for what is not an answer. */
+/** Tells whether an answer has content. Throws a `Setback` with the service's own words for what is not an answer. */
 async function judge(
   { origin }: WireRequest,
   answer: WireAnswer,

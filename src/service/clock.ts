@@ -23,7 +23,9 @@ export const realClock: Clock = {
   },
 };
 
-/** In milliseconds since the epoch, to the second: `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111). */
+/**
+ * Returns milliseconds since the epoch, to the second: `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111).
+ */
 export function statedAt(date: string | null, age: string | null): number | null {
   const at = Date.parse(date ?? '');
   if (Number.isNaN(at)) return null;
@@ -35,7 +37,7 @@ const BASE_MS = 1000;
 const MAX_DELAY_MS = 60_000;
 const MAX_REQUESTED_DELAY_MS = 300_000;
 
-/** Seconds, or a date less `answeredAt`, the answer's own clock. */
+/** Reads `Retry-After`: seconds, or a date less `answeredAt`, the answer's own clock. */
 export function retryAfterMs(header: string | null, answeredAt: number): number | null {
   const text = header?.trim() ?? '';
   // Only a date with letters: Date.parse reads "1.5" as a day in January.
@@ -52,7 +54,7 @@ interface Backoff {
   readonly random: number;
 }
 
-/** As the service requests, up to 5 minutes, else exponential from 1 s to 60 s with jitter. */
+/** Returns what the service requests, up to 5 minutes, else an exponential wait from 1 s to 60 s with jitter. */
 export function waitMs({ tries, requestedMs, isOverload, random }: Backoff): number {
   if (requestedMs !== null) return Math.min(MAX_REQUESTED_DELAY_MS, requestedMs);
   const bound = Math.min(MAX_DELAY_MS, BASE_MS * 2 ** (tries - 1));

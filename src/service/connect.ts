@@ -14,12 +14,12 @@ import { requestReport } from './report.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 
-/** Not documented. Enough for a file of thousands of lines. */
+/** The limit of ad spend is not documented. This is enough for a file of thousands of lines. */
 const COST_CONCURRENCY = 4;
 /** A small call that takes longer will not be answered. */
 const SMALL_CALL_MS = 120_000;
 
-/** Sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
+/** Opens the wire, but sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function connect(config: HttpService, emit: Emit, clock: Clock = realClock): Service {
   const closing = new AbortController();
   const { maxConcurrency, campaignConcurrency, maxStartsPerSecond, requestTimeoutMs } = config;
@@ -86,7 +86,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
 type Headers = Readonly<Record<string, Secret | string>>;
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
 
-/** Later layers win. */
+/** Returns headers by lower-case name. Later layers win. */
 function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
   const headers: Record<string, string> = {
     'user-agent': `ripen/${version}`,

@@ -19,7 +19,7 @@ interface DispatcherLimits {
   readonly proxy: Proxy | null;
 }
 
-/** Throws `CONFIG_INVALID` if the certificate file cannot be read. */
+/** Opens the connection pool. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function openDispatcher({
   connections,
   timeoutMs,
@@ -71,8 +71,8 @@ export function openDispatcher({
 }
 
 /**
- * Without the errors made here, undici would repeat a CONNECT whose connection closes for as long as a request waits for it,
- * and wait for its answer without limit.
+ * Opens the tunnels to one origin. Without the errors made here, undici would repeat a CONNECT whose connection closes for as
+ * long as a request waits for it, and wait for its answer without limit.
  */
 function tunnelPool(
   origin: string | URL,

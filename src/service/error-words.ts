@@ -2,7 +2,7 @@
 
 import { scrubEcho } from '../config/secret.ts';
 
-/** Scrubbed, without half a surrogate pair. */
+/** Returns the first words of a text, scrubbed and without half a surrogate pair. */
 export function firstWords(text: string, maxCharacters = 200): string {
   // Scrubbed before it is cut: half a token is still half a token.
   const clean = scrubEcho(text)
@@ -13,7 +13,7 @@ export function firstWords(text: string, maxCharacters = 200): string {
   ).toWellFormed();
 }
 
-/** Path and query may carry credentials. */
+/** Returns the origin of an address, as path and query may carry credentials. */
 export const originWords = (url: URL): string =>
   url.origin === 'null' ? firstWords(url.href) : url.origin;
 
@@ -23,7 +23,7 @@ const PAGE = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
 const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
 const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
-/** One line without secrets. */
+/** Returns the reason in an error body as one line without secrets. */
 export function serviceWords(body: string): string {
   const document = parsed(body);
   const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
@@ -33,7 +33,7 @@ export function serviceWords(body: string): string {
 const FAILED_STATUS = /^(?:error|failed|failure|rejected|[45]\d\d)$/i;
 const ERROR_WORD =
   /^[^\p{L}\p{N}{[]*(?:errors?|fail(?:s|ed|ure)?|invalid|denied|rejected|unauthori[sz]ed|forbidden|exception)(?!\p{L})/iu;
-/** A document, its `data`, a list in it, and the items of the list. */
+/** The levels searched for an error: a document, its `data`, a list in it, and the items of the list. */
 const LEVELS = 4;
 
 export function statedError(body: string): string | null {
@@ -48,7 +48,7 @@ export function errorWords(document: unknown, levels: number): string | null {
   return record === null ? null : firstWords(wordsOf(record), MAX_CHARACTERS);
 }
 
-/** The document, its `data`, or an item of a list. */
+/** Finds the record that states an error: the document, its `data`, or an item of a list. */
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
   if (levels === 0 || typeof document !== 'object' || document === null) return null;
   if (isRecord(document) && statesError(document)) return document;
@@ -71,7 +71,7 @@ function statesError(record: Readonly<Record<string, unknown>>): boolean {
 const isNothing = (value: unknown): boolean =>
   value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
 
-/** Default: its JSON text. */
+/** Returns the reason that a value states (default: its JSON text). */
 function wordsOf(value: unknown): string {
   if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
   const {

@@ -10,21 +10,21 @@ import { Setback } from './setback.ts';
 
 export interface WireAnswer {
   readonly status: number;
-  /** By lower-case name, the first value. */
+  /** Returns the first value of a header, by its lower-case name. */
   header(name: string): string | null;
-  /** Still encoded. Can be read once. */
+  /** The body, still encoded. Can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
 /**
- * That wait to be read before the connection pauses. Large, so that pauses are rare: if a connection ends during one, undici's
- * parser fails an assertion that cannot be caught.
+ * The bytes of a body that wait to be read before the connection pauses. Large, so that pauses are rare: if a connection ends
+ * during one, undici's parser fails an assertion that cannot be caught.
  */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Throws the signal's reason, a `Setback` for whatever affects a connection, and what `read` throws. A write aborted on the
- * wire is an `unanswered` setback: it may have been received.
+ * Sends a request and returns the result of `read`. Throws the signal's reason, a `Setback` for whatever affects a connection,
+ * and what `read` throws. A write aborted on the wire is an `unanswered` setback: it may have been received.
  */
 export async function exchange<T>(
   { dispatcher, tally }: { readonly dispatcher: Dispatcher; readonly tally: WireTally },
@@ -105,13 +105,13 @@ function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Se
   );
 }
 
-/** Nothing was sent. */
+/** Codes of connections that were not established: nothing was sent. */
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-/** Its code has many other meanings. */
+/** The message of undici, whose code has many other meanings. */
 const PROXY_REFUSAL = /^Proxy response \((\d+)\)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
-/** Of sockets, the HTTP parser and decoders. Any other error is our own mistake. */
+/** Codes of sockets, the HTTP parser and decoders. Any other error is our own mistake. */
 const CONNECTION =
   /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|Z_\w+|ERR_(?:SSL|TLS|STREAM)_\w+|UND_ERR_(?!INVALID|NOT_SUPPORTED)\w+)$/;
 
@@ -169,16 +169,16 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly deadlineMs: number;
-  /** 1 if the caller can request less instead. */
+  /** Most tries if the service is too slow, 1 if the caller can request less instead. */
   readonly triesWhenSlow: number;
 }
 
-/** Method and path, without the query. */
+/** Names a request in messages by method and path, without the query. */
 export function endpointOf(request: WireRequest): string {
   return `${request.method} ${request.target.split('?', 1)[0] ?? request.target}`;
 }
 
-/** Commas and colons stay as they are: lists of hundreds of tokens must stay short. */
+/** Returns a query string. Commas and colons stay as they are: lists of hundreds of tokens must stay short. */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(parameters).map(
     ([name, value]) => `${encode(name)}=${encode(value)}`,

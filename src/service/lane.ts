@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts';
 export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
-  /** Works once. `because` names an outage. */
+  /** Frees the slot once. `because` names an outage. */
   release(result: CallResult, because?: string): void;
 }
 
@@ -81,7 +81,7 @@ export class Lane {
     return Math.floor(this.#limit);
   }
 
-  /** Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
+  /** Waits for a slot. Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
   async enter(signal: AbortSignal): Promise<Slot> {
     signal.throwIfAborted();
     if (this.#state === 'given up') throw this.#failure();
@@ -171,7 +171,7 @@ export class Lane {
     });
   }
 
-  /** Unless the connection is closed by then. */
+  /** Applies a change after some time, unless the connection is closed by then. */
   async #later(ms: number, change: () => void): Promise<void> {
     try {
       await this.#settings.clock.sleep(ms, this.#settings.life);
@@ -198,7 +198,7 @@ export class Lane {
     return this.#state === 'open' && this.#inFlight < this.limit;
   }
 
-  /** Or schedules the next admission and returns false. */
+  /** Takes the right to start one call, or schedules the next admission and returns false. */
   #takeToken(): boolean {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;

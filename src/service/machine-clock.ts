@@ -16,7 +16,7 @@ export interface MachineClock {
   check(): void;
 }
 
-/** With an as-of instant, checks nothing. */
+/** Returns a check of the clock by the service's answers, which checks nothing with an as-of instant. */
 export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit): MachineClock {
   let isWarned = false;
   return {
@@ -41,7 +41,7 @@ export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit)
   };
 }
 
-/** If the newest answer agrees to within the hour. */
+/** Returns the current instant if the newest answer agrees with it to within the hour. */
 export function confirmedNow(service: SkewSource): Date | null {
   const skewMs = service.clockSkewMs();
   return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;

@@ -8,8 +8,8 @@ const PATIENCE_MS = 5000;
 const SUCCESSES = { first: 200, last: 299 } as const;
 
 /**
- * Returns what went wrong, naming only the host. Follows no redirect, tries once. Escapes `<`, `>` and `&` for Slack: a text
- * must not alert its readers.
+ * Posts a text once. Returns what went wrong, naming only the host. Follows no redirect. Escapes `<`, `>` and `&` for Slack: a
+ * text must not alert its readers.
  */
 export async function postText(
   { url, proxy }: Omit<Notify, 'on'>,

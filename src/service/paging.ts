@@ -19,13 +19,13 @@ export const MAX_PAGES = 10_000;
 export interface ListPage<T> {
   readonly items: readonly T[];
   readonly paging: unknown;
-  /** That answered, if not the requested one. The next page is relative to it. */
+  /** The path and query that answered, if not the requested ones. The next page is relative to them. */
   readonly target?: string;
 }
 
 /**
- * Yields non-empty pages. Throws `SOURCE_ENDLESS_PAGES` if addresses or items repeat, as others are then missing, if addresses
- * lead to another origin or never end.
+ * Yields non-empty pages. Throws `SOURCE_ENDLESS_PAGES` if addresses or items repeat, as others are then missing, and if
+ * addresses lead to another origin or never end.
  */
 export async function* pages<T>(
   origin: string,
@@ -130,7 +130,7 @@ export function nextTarget(
   });
 }
 
-/** Even if it names a next page. */
+/** Tells whether a pagination states as many rows as there are so far, even if it names a next page. */
 export function holdsAllRows(pagination: unknown, rows: number): boolean {
   const { total_rows: total = null } = reportPagination.safeParse(pagination).data ?? {};
   return total !== null && rows > 0 && rows === total;

@@ -26,10 +26,10 @@ export interface SavedReport {
   readonly requests: number;
 }
 
-/** Of a further page without content or rows. */
+/** Most repeats of a request for a further page without content or rows. */
 const MAX_REPEATS = 2;
 
-/** 504, 524 and the deadline are not retried: the caller requests less. */
+/** Requests a report and saves its pages. 504, 524 and the deadline are not retried: the caller requests less. */
 export async function requestReport(
   channel: Channel,
   { parameters, pathFor, readPage, maxBytes }: ReportRequest & { readonly maxBytes: number },

@@ -38,9 +38,9 @@ export interface ServiceStatistics {
   readonly requests: number;
   readonly retries: number;
   readonly peakConcurrency: number;
-  /** Before decoding. */
+  /** Received, before decoding. */
   readonly bytes: number;
-  /** Of the latest try, if it was not answered. */
+  /** Why the latest try was not answered, if it was not. */
   readonly lastSetback?: string | null;
 }
 
@@ -53,41 +53,44 @@ export const noRequests: ServiceStatistics = {
 
 export interface Service {
   /**
-   * Saves every page undecoded. Throws `SOURCE_TOO_HEAVY` for 504 and 524, and `SOURCE_TIMEOUT` after the deadline: a smaller
-   * request may then succeed.
+   * Requests a report and saves every page undecoded. Throws `SOURCE_TOO_HEAVY` for 504 and 524, and `SOURCE_TIMEOUT` after the
+   * deadline: a smaller request may then succeed.
    */
   report(request: ReportRequest, signal: AbortSignal): Promise<SavedReport>;
   /**
-   * In the order requested, without what is no list or is refused by name. Throws `SOURCE_GARBLED` if an answer has no list,
-   * and `SOURCE_REFUSED` if all are refused.
+   * Returns the items of lists in the order requested, without those that are not lists or are refused by name. Throws
+   * `SOURCE_GARBLED` if an answer has no list, and `SOURCE_REFUSED` if all are refused.
    */
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
-  /** Each non-empty. */
+  /** Yields pages, none of which is empty. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
-  /** Of an app's networks or a link's sub-links, each non-empty. Throws `SOURCE_MISSING` if v2 and v1 are absent. */
+  /**
+   * Yields pages of an app's networks or a link's sub-links, none of which is empty. Throws `SOURCE_MISSING` if v2 and v1 are
+   * absent.
+   */
   links(
     appToken: string,
     parent: string | null,
     signal: AbortSignal,
   ): AsyncGenerator<readonly Link[], void>;
-  /** Never twice: an unknown outcome is `SOURCE_UNAVAILABLE` with the fact `outcome: 'unknown'`. */
+  /** Creates a link, never twice: an unknown outcome is `SOURCE_UNAVAILABLE` with the fact `outcome: 'unknown'`. */
   createLink(
     appToken: string,
     name: string,
     parent: string | null,
     signal: AbortSignal,
   ): Promise<Link>;
-  /** Returns what the answer states, which may differ from the change. `SOURCE_GARBLED` for another link. */
+  /** Returns what the answer states, which may differ from the change. Throws `SOURCE_GARBLED` for another link. */
   updateLink(
     appToken: string,
     token: string,
     change: LinkChange,
     signal: AbortSignal,
   ): Promise<StatedLink>;
-  /** If it throws, the line was certainly not accepted. */
+  /** Submits a line. If it throws, the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;
-  /** By the newest answer. */
+  /** Returns the service's clock minus this machine's, by the newest answer. */
   clockSkewMs(): number | null;
   close(): Promise<void>;
 }

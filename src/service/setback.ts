@@ -11,18 +11,21 @@ interface Policy {
   readonly code: FailureCode;
   readonly result: CallResult;
   readonly hint: string;
-  /** Most tries that end so. Null if the request decides. */
+  /** Most tries that end this way. Null if the request decides. */
   readonly tries: number | null;
   readonly statuses: readonly number[];
-  /** Of a write. A 503 may follow an effect, from a proxy for example. */
+  /** What a write may have done. A 503 may follow an effect, from a proxy for example. */
   readonly effect: 'none' | 'possible';
-  /** By default `unknown` if an effect is possible, or else not sent. */
+  /** The outcome of a line of ad spend (default: `unknown` if an effect is possible, or else not sent). */
   readonly spend?: 'rejected' | 'unknown';
 }
 
-/** Unless a policy states another number. */
+/** Most failed tries of a call, unless a policy states another number. */
 const MAX_ATTEMPTS = 6;
-/** Each lowers the concurrency: 4 to 5 minutes, unless the service requests longer waits. */
+/**
+ * Most tries that end with 429, which take 4 to 5 minutes, unless the service requests longer waits. Each lowers the
+ * concurrency.
+ */
 const MAX_429_ATTEMPTS = 12;
 
 const refusal = (
@@ -113,15 +116,15 @@ export const policies = {
     effect: 'none',
     hint: 'Set service.ca_file to the certificate authority of the address.',
   }),
-  /** After sending. */
+  /** The connection was lost after sending. */
   unanswered: policy('SOURCE_UNAVAILABLE', 'outage'),
   'large headers': policy('SOURCE_GARBLED', 'alive', {
     tries: 1,
     hint: 'Set the environment variable NODE_OPTIONS=--max-http-header-size=65536, or find what adds the headers.',
   }),
-  /** Also if decoding failed. */
+  /** The connection was lost, or decoding failed, inside the body. */
   cut: policy('SOURCE_UNAVAILABLE', 'alive'),
-  /** The body was complete. */
+  /** The body was complete, but not its document. */
   truncated: policy('SOURCE_GARBLED', 'alive'),
   garbled: policy('SOURCE_GARBLED', 'alive', {
     tries: 2,
@@ -133,7 +136,7 @@ export type SetbackKind = keyof typeof policies;
 
 const isKind = (name: string): name is SetbackKind => Object.hasOwn(policies, name);
 
-/** By its class if a status is not listed. */
+/** Returns the kind of a status, by its class if it is not listed. */
 export function kindOf(status: number): SetbackKind {
   const kinds = Object.keys(policies).filter(isKind);
   const listed = kinds.find((kind) => policies[kind].statuses.includes(status));
@@ -142,7 +145,7 @@ export function kindOf(status: number): SetbackKind {
   return status >= 200 && status < 300 ? 'no answer' : 'other';
 }
 
-/** Tries of the last kind, or of all kinds but overload together. */
+/** Tells whether no try is left of the last kind, or of all kinds but overload together. */
 export function areUsedUp(kinds: readonly SetbackKind[], triesWhenSlow: number): boolean {
   const triesOf = (kind: SetbackKind): number => policies[kind].tries ?? triesWhenSlow;
   const last = kinds.at(-1);

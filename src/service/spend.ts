@@ -12,8 +12,8 @@ import type { SpendLine, SpendOutcome } from './service.ts';
 const ACCEPTED = 200;
 
 /**
- * A status that the interface does not list leaves the outcome `unknown`, as does an abort on the wire. Throws if the cause is
- * no property of the line, which was then certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
+ * Submits a line. A status that the interface does not list leaves the outcome `unknown`, as does an abort on the wire. Throws
+ * if the cause is not a property of the line, which was then certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
  * `SOURCE_OVERLOADED`, `SOURCE_REFUSED` for 414 and 431, `SOURCE_REDIRECTED` for 307 and 308, `SOURCE_UNAVAILABLE` if nothing
  * was sent, and the signal's reason.
  */
