@@ -9,7 +9,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { linkedRows } from '../warehouse/tables/linked-rows.ts';
 import { namesLinks, namesPartners, readLiveSlices } from '../warehouse/tables/stored-slices.ts';
 
-/** Returns their names. A slice keeps the name of another one's view, which then has none. */
+/** Updates the views and returns their names. A slice keeps the name of another one's view, which then has none. */
 export async function refreshJoins(warehouse: Warehouse): Promise<readonly string[]> {
   const slices = await readLiveSlices(warehouse);
   const names = new Set(slices.map(({ slice }) => slice));
@@ -66,7 +66,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
 }
 
 const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
-/** A comment is read as a whole. */
+/** Most apps that a comment lists, as it is read as a whole. */
 const MAX_CRAWLS = 20;
 
 const linkToken = 'The link the row belongs to; NULL when none or more than one fits';

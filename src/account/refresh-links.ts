@@ -1,4 +1,4 @@
-/** If a page fails, only its own app stays as it was. */
+/** Crawls apps and replaces the links of each. If a page fails, only its own app stays as it was. */
 
 import * as z from 'zod';
 
@@ -17,13 +17,13 @@ import {
 } from '../warehouse/tables/stored-slices.ts';
 import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
 
-/** Every other app would meet them, too. */
+/** Failures that every other app would meet, too. */
 const endsAll: ReadonlySet<FailureCode> = new Set([
   'CLOCK_UNTRUSTED',
   'CREDENTIALS_REFUSED',
   'STORAGE_FAILED',
 ]);
-/** For an app that the service does not know, or that the account has lost. */
+/** Failures for an app that the service does not know, or that the account has lost. */
 const unknownApp: ReadonlySet<FailureCode> = new Set([
   'ACCESS_FORBIDDEN',
   'SOURCE_MISSING',
@@ -31,8 +31,9 @@ const unknownApp: ReadonlySet<FailureCode> = new Set([
 ]);
 
 /**
- * Throws if the credentials or the clock are refused, the database fails or the run is stopped. Returns a failure for each app
- * whose links stayed as they were. Nothing else may use the warehouse's session meanwhile.
+ * Crawls the apps whose last crawl is too old. Returns a failure for each app whose links stayed as they were. Throws if the
+ * credentials or the clock are refused, the database fails or the run is stopped. Nothing else may use the warehouse's session
+ * meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
   const { apps, left } = await chooseApps(run, links);
@@ -114,11 +115,11 @@ async function crawlApps(
 
 interface ChosenApp {
   readonly token: string;
-  /** By the catalog or the configuration. The service may not know an app that only loaded rows name. */
+  /** Whether the catalog or the configuration names it. The service may not know an app that only loaded rows name. */
   readonly isNamed: boolean;
 }
 
-/** Observed: Campaign API. Rows may contain `unknown`. */
+/** The form of an app token (observed: Campaign API). Rows may contain `unknown` in its place. */
 const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
@@ -126,7 +127,7 @@ const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_to
 /** A run that begins some minutes earlier must not delay a crawl by another night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-/** `left` are apps with stored links that nothing names any more. */
+/** Returns the apps to crawl. `left` are apps with stored links that nothing names any more. */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
   const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
@@ -157,7 +158,7 @@ interface ListedLink {
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
-/** Requests nothing more after a failure. */
+/** Reads the lists of an app. Requests nothing more after a failure. */
 async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
@@ -166,7 +167,7 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const read = new Set<string>();
   let requests = 0;
 
-  /** Returns the links whose own lists were not read yet. */
+  /** Reads the list below a link, or of the networks. Returns the links whose own lists were not read yet. */
   const readList = async (parent: ListedLink | null): Promise<readonly ListedLink[]> => {
     const children: ListedLink[] = [];
     let pages = 0;
@@ -245,7 +246,10 @@ function rowOf(appToken: string, { link, parent }: ListedLink) {
 
 const countsRow = z.object({ open: count, missing: count, changed_at: instant });
 
-/** Dated to the as-of instant or a newer change. Links that are not listed stay while the list is doubted. */
+/**
+ * Replaces an app's links, dated to the as-of instant or a newer change. Links that are not listed stay while the list is
+ * doubted.
+ */
 async function replaceApp(
   { warehouse, planAt, runId }: Refreshing,
   appToken: string,

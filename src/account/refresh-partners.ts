@@ -14,8 +14,9 @@ import {
 } from '../warehouse/tables/stored-slices.ts';
 
 /**
- * Reads the list again if it lacks stored partners. Those that it still lacks stay as not listed, as rows may name them, or
- * unchanged while the list is doubted. Leaves all as they are if partners changed after the as-of instant.
+ * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay as
+ * not listed, as rows may name them, or unchanged while the list is doubted. Leaves all as they are if partners changed after
+ * the as-of instant.
  */
 export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, service, planAt, clock, signal } = run;
@@ -60,7 +61,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   run.emit({ type: 'partners_loaded', rows });
 }
 
-/** Such as organic traffic. Reads only loads that no earlier run searched. */
+/** Adds partners that only rows name, such as organic traffic. Reads only loads that no earlier run searched. */
 export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
   const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'partners');
   if (newest <= lastScannedLoad) return;
@@ -98,7 +99,7 @@ group by c.partner_id`);
   });
 }
 
-/** Returns their number. */
+/** Replaces the stored partners and returns their number. */
 async function replacePartners(
   warehouse: Warehouse,
   planAt: Date,

@@ -1,9 +1,8 @@
 /**
- * Sends the lines of a file, each Cost ID at most once. The promise: The service has no idempotency key and cannot report what
- * it accepted, so "exactly once" is impossible across a crash. A Cost ID is durably recorded before its call, and its outcome
- * before the next lines are sent; an accepted one is never sent again, from any file. If a process or a connection dies in
- * between, the line is reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that
- * state.
+ * Sends the lines of a file, each Cost ID at most once. The service has no idempotency key and cannot report what it accepted,
+ * so "exactly once" is impossible across a crash. A Cost ID is durably recorded before its call, and its outcome before the
+ * next lines are sent. An accepted one is never sent again, from any file. If a process or a connection dies in between, the
+ * line is reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
  */
 
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -29,32 +28,32 @@ import {
 export interface SpendRequest {
   /** Absolute path. Its extension states the form. */
   readonly file: string;
-  /** Calls nothing, records nothing. */
+  /** Only judges the lines: calls nothing and records nothing. */
   readonly dryRun: boolean;
-  /** A line that was accepted then counts twice. */
+  /** Sends lines of unknown outcome again. One that was accepted then counts twice. */
   readonly resendUnknown: boolean;
   /** The instant engagements are compared with. */
   readonly now: Date;
 }
 
-/** As `--json` prints it: public interface. */
+/** The result as `--json` prints it: public interface. */
 export interface SpendSummary {
   readonly lines: number;
   /** `lines` less `rejected`. */
   readonly valid: number;
-  /** Lines that break a rule and were not sent: `invalid` in code. */
+  /** Lines that break a rule and were not sent (in code: `invalid`). */
   readonly rejected: number;
-  /** Neither accepted already nor left with an unknown outcome. */
+  /** Valid lines that were neither accepted before nor left with an unknown outcome. */
   readonly to_send: number;
-  /** Accepted, refused, or of unknown outcome. */
+  /** Lines that were accepted, refused, or left with an unknown outcome. */
   readonly sent: number;
   readonly accepted: number;
   readonly already_accepted: number;
-  /** Lines the service rejected: `rejected` in code, as in the ledger. */
+  /** Lines that the service rejected (in code and in the ledger: `rejected`). */
   readonly refused: number;
-  /** Also of earlier runs, unless they were sent again. */
+  /** Lines of unknown outcome, also of earlier runs unless they were sent again. */
   readonly unknown: number;
-  /** The file with all of both and its reasons. */
+  /** The file with all rejected and refused lines and their reasons. */
   readonly rejects_file: string | null;
   readonly failures: readonly {
     readonly code: FailureCode;
@@ -66,12 +65,12 @@ export interface SpendSummary {
 const nothingSubmitted: Submitted = { accepted: 0, rejected: [], unknown: 0, failure: null };
 /** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
-/** A file with other columns on every line would fill the screen. */
+/** Most unknown columns that a warning names: a file with others on every line would fill the screen. */
 const MAX_UNKNOWN = 20;
 
 /**
- * Resolves even if lines are rejected or the sending is stopped. Throws `USAGE_INVALID` and `SPEND_REJECTED` before anything
- * is sent, and `STORAGE_FAILED`.
+ * Sends the lines of a file that keep every rule. Resolves even if lines are rejected or the sending is stopped. Throws
+ * `USAGE_INVALID` and `SPEND_REJECTED` before anything is sent, and `STORAGE_FAILED`.
  */
 export async function sendSpend(
   request: SpendRequest,
@@ -175,7 +174,7 @@ async function judgeLines(
   return { ...counts, invalid, due };
 }
 
-/** The first of equal lines is not rejected, but all different ones are. */
+/** Returns by line why those with one Cost ID are rejected. The first of equal lines is not, but all different ones are. */
 function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   const byId = new Map<string, JudgedLine[]>();
   for (const line of lines) {
@@ -195,7 +194,7 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   return reasons;
 }
 
-/** As JSON lines to correct and send again. Removes an earlier file. Throws `STORAGE_FAILED`. */
+/** Writes rejects as JSON lines to correct and send again, or without any removes an earlier file. Throws `STORAGE_FAILED`. */
 async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
   const unfinished = `${target}.ripen-unfinished`;
   const lines = rejects.map(({ line, reasons, given }) => {

@@ -20,7 +20,7 @@ const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,\n]*?)(,|\r?\n|\r?$)/gy;
 /** A string of a JSON line. A key is followed by its colon. */
 const JSON_TEXT = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 
-/** Throws `USAGE_INVALID` for another file, `SPEND_REJECTED` if a CSV header is wrong. */
+/** Reads the lines of a spend file. Throws `USAGE_INVALID` for another file, and `SPEND_REJECTED` if a CSV header is wrong. */
 export async function readSpendFile(file: string): Promise<SpendRecord[]> {
   const extension = extname(file).toLowerCase();
   const stats = await stat(file).catch(() => null);
@@ -83,7 +83,7 @@ interface CsvLine {
   readonly defect: string | null;
 }
 
-/** Without blank lines. A line break in quotes does not end a line. */
+/** Yields the lines of a CSV text, without blank ones. A line break in quotes does not end a line. */
 function* csvLines(text: string): Generator<CsvLine, void> {
   let line = 1;
   let started: { line: number; values: string[]; defect: string | null } = {
@@ -107,7 +107,7 @@ function* csvLines(text: string): Generator<CsvLine, void> {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** Numbers are their text. A repeated key is a defect: a parser would keep only the last. */
+/** Reads the columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
 function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
   let defect = 'the line is not a JSON object';
   try {

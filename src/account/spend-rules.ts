@@ -19,11 +19,11 @@ export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
 type SpendColumn = (typeof spendColumns)[number];
 
 export interface SpendRecord {
-  /** Counted from 1, on which it begins. */
+  /** The line of the file on which it begins, counted from 1. */
   readonly line: number;
-  /** Numbers as text. A line with defects as `raw`. */
+  /** The columns by name, numbers as text. A line with defects is one column `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** Of the form of the line itself. */
+  /** What is wrong with the form of the line itself. */
   readonly defects: readonly string[];
 }
 
@@ -61,9 +61,9 @@ export interface JudgedLine extends Pick<SpendRecord, 'line' | 'given'> {
   readonly values: Readonly<Record<SpendColumn, string>>;
   /** Equal for lines that would send the same. Amounts are compared by value: `1.50` equals `1.5`. */
   readonly content: string;
-  /** In the order of the columns, or only its defects. */
+  /** Every rule it breaks, in the order of the columns, or only its defects. */
   readonly reasons: readonly string[];
-  /** Does not matter if it was accepted in time. */
+  /** Why it is too late or too early to send it, which does not matter if it was accepted in time. */
   readonly untimely: string | null;
 }
 
@@ -86,7 +86,7 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 const textOf = (value: unknown): string =>
   typeof value === 'string' && !isBlank(value) ? value : '';
-/** As services count characters. */
+/** Counts code points, as services do. */
 const lengthOf = (text: string): number => Array.from(text).length;
 
 function reasonsOf(column: SpendColumn, given: unknown, value: string): string[] {
@@ -100,7 +100,7 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
   );
 }
 
-/** False for a rule that a text keeps. */
+/** By column, why a text breaks each of its rules, or false if it keeps it. */
 const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | false)[]>> = {
   cost_id: (value) => {
     const [{ least, most }, length] = [COST_ID_CHARACTERS, lengthOf(value)];
@@ -142,7 +142,7 @@ interface Engagement {
   readonly to: number;
 }
 
-/** A date stands for its whole day in UTC. */
+/** Returns the time of an engagement. A date stands for its whole day in UTC. */
 function engagementOf(text: string): Engagement | null {
   const date = parseDay(text);
   if (date !== null) return { from: Date.parse(date), to: Date.parse(date) + MS_PER_DAY - 1 };

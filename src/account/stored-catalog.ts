@@ -24,9 +24,9 @@ const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOC
 interface CatalogRun {
   readonly warehouse: Warehouse;
   readonly runId: string;
-  /** Of this run. */
+  /** The slices of this run. */
   readonly slices: readonly Slice[];
-  /** All: their metrics stay as they were if filters-data leaves them out. */
+  /** With all slices: their metrics stay as they were if filters-data leaves them out. */
   readonly config: { readonly slices: readonly Slice[] };
   readonly planAt: Date;
   readonly emit: Emit;
@@ -36,8 +36,8 @@ interface CatalogRun {
 const tableRow = z.object({ slice: z.string(), fingerprint: z.string(), state: z.string() });
 
 /**
- * Returns null if a slice has no table, a metric is missing, or an app may be listed again. A star may stand for a metric that
- * only a newer catalog lists.
+ * Returns the stored catalog, or null if a slice has no table, a metric is missing, or an app may be listed again. A star may
+ * stand for a metric that only a newer catalog lists.
  */
 export async function sufficientCatalog({
   warehouse,
@@ -62,7 +62,7 @@ function isComplete(catalog: Catalog, slices: readonly Slice[]): boolean {
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || items.has(id)));
 }
 
-/** Uses the stored one if filters-data fails, unless the failure is decisive or of the storage. */
+/** Returns the catalog to plan with: the stored one if filters-data fails, unless the failure is decisive or of the storage. */
 export async function refreshCatalog(
   run: CatalogRun,
   service: Pick<Service, 'filtersData'>,
@@ -97,8 +97,8 @@ export async function refreshCatalog(
 }
 
 /**
- * A list that is empty now stays as it was. A configured metric stays in every list that had it, and keeps a formatting or
- * section that the listing leaves blank.
+ * Stores a listing and records what changed. A list that is empty now stays as it was. A configured metric stays in every list
+ * that had it, and keeps a formatting or section that the listing leaves blank.
  */
 export async function storeCatalog(
   listing: Catalog,
@@ -174,7 +174,7 @@ export async function storeCatalog(
   return catalog;
 }
 
-/** Only the ids of slices, unless one of them has a pattern. */
+/** Reads the stored catalog, for slices only their ids unless one of them has a pattern. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,

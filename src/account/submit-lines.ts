@@ -14,7 +14,7 @@ import type { JudgedLine, SpendRecord } from './spend-rules.ts';
 /** Few, as each may be left in doubt, but enough that the commits take little of the time. */
 const AT_ONCE = 8;
 const FORBIDDEN = 403;
-/** For the answers to lines on the wire, which are then unknown. */
+/** How long a stop waits for the answers to lines on the wire, which are then unknown. */
 const GRACE_MS = 10_000;
 /** Often enough to watch, without flooding a log. */
 const PROGRESS_EVENTS = 20;
@@ -29,11 +29,11 @@ export interface RejectedLine extends Pick<SpendRecord, 'line' | 'given'> {
 }
 
 export interface Submitted {
-  /** One whose outcome could not be recorded is unknown. */
+  /** Lines. One whose outcome could not be recorded is unknown. */
   readonly accepted: number;
   readonly rejected: readonly RejectedLine[];
   readonly unknown: number;
-  /** What stopped the sending, be it the caller's signal. */
+  /** What stopped the sending, including the caller's signal. */
   readonly failure: Failure | null;
 }
 
@@ -44,7 +44,7 @@ export interface SpendContext {
   readonly signal: AbortSignal;
 }
 
-/** Never throws: the result states what stopped it. */
+/** Sends the due lines of a file. Never throws: the result states what stopped it. */
 export async function submitLines(
   file: string,
   due: readonly DueLine[],
@@ -112,7 +112,7 @@ export async function submitLines(
   return { ...counts, rejected, failure };
 }
 
-/** `accepted`: before the batch. */
+/** Returns the failure that a batch means for all later lines. `accepted` lines were accepted before it. */
 function judged(batch: readonly Submission[], accepted: number): Failure | null {
   const stopping = batch.find(({ error }) => error !== null);
   if (stopping !== undefined) return asFailure(stopping.error);
@@ -136,11 +136,11 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
 
 interface Submission {
   readonly line: DueLine;
-  /** `unsent`: certainly not received, as if it had not been tried. */
+  /** `unsent`: the line was certainly not received, and counts as not tried. */
   readonly outcome: 'accepted' | 'rejected' | 'unknown' | 'unsent';
   readonly status: number | null;
   readonly reason: string | null;
-  /** It must stop all other lines. */
+  /** The error that must stop all other lines. */
   readonly error: unknown;
 }
 
@@ -161,7 +161,7 @@ async function record(
   });
 }
 
-/** No line was, or would be, received (`Service.submitSpend`). */
+/** Failures after which no line was, or would be, received (`Service.submitSpend`). */
 const notReceived: ReadonlySet<FailureCode> = new Set([
   'CONFIG_INVALID',
   'CREDENTIALS_REFUSED',
@@ -171,7 +171,7 @@ const notReceived: ReadonlySet<FailureCode> = new Set([
   'SOURCE_UNAVAILABLE',
 ]);
 
-/** Never throws. */
+/** Sends a line. Never throws. */
 async function submitLine(
   service: Pick<Service, 'submitSpend'>,
   line: DueLine,

@@ -51,7 +51,7 @@ export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
 
 export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
-/** Hides an address, which may be a secret. */
+/** Returns a dotted name, such as `slices[0].metrics[2]`. Hides an address, which may be a secret. */
 export function settingName(path: SettingPath): string {
   return path
     .map((step) => {

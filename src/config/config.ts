@@ -57,9 +57,9 @@ export interface Config {
   readonly service: HttpService | SimulatorService;
   readonly warehouse: string;
   readonly publish: readonly PublishTarget[];
-  /** Null: not at all. */
+  /** How long raw answers are kept (null: not at all). */
   readonly archiveMs: number | null;
-  /** How far back final periods are compared with the service's totals. */
+  /** How far back final periods are compared with the service's totals (null: not at all). */
   readonly controlMs: number | null;
   readonly notify: readonly Notify[];
   readonly audits: readonly Audit[];
@@ -177,7 +177,7 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
 const sortedByName = (entries: [string, string][]): Readonly<Record<string, string>> =>
   Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 
-/** No instance of a class. */
+/** Freezes every plain object and list, but no instance of a class. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;

@@ -38,7 +38,7 @@ interface ConfigSource extends ConfigOptions {
 
 export interface StatedSettings {
   valueAt(path: SettingPath): unknown;
-  /** `file:line:column`, of the nearest setting around it if it is not stated. */
+  /** Returns `file:line:column` of a setting, or of the nearest one around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): string | null;
 }
 
@@ -53,7 +53,7 @@ interface Inspection {
   readonly effective: unknown;
 }
 
-/** Throws `CONFIG_MISSING` or `CONFIG_INVALID`, which lists every problem. */
+/** Reads the configuration. Throws `CONFIG_MISSING` or `CONFIG_INVALID`, which lists every problem. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> =>
   configOrThrow(await inspectConfig(options));
 
@@ -65,7 +65,7 @@ function configOrThrow({ shown, problems, config }: Inspection): Config {
   return config;
 }
 
-/** Without secrets. `notes` are comments on the metrics of slices, by name. */
+/** Returns YAML with every default and no secret. `notes` are comments on the metrics of slices, by name. */
 export function resolvedText(
   inspection: Inspection,
   notes: ReadonlyMap<string, string> = new Map(),
@@ -173,7 +173,7 @@ function withDefaults(root: unknown): unknown {
   return { ...root, slices };
 }
 
-/** Among the defaults if only they state the setting. */
+/** Returns the path among the defaults if only they state the setting. */
 function declaredPath(root: unknown, path: SettingPath): SettingPath {
   const [first, index, key, ...rest] = path;
   if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;
@@ -184,8 +184,8 @@ function declaredPath(root: unknown, path: SettingPath): SettingPath {
 }
 
 /**
- * At most one for each path. Leaves out what follows from an unreadable value or a misspelt key. A value that several paths
- * reach is reported once.
+ * Returns at most one problem for each path. Leaves out what follows from an unreadable value or a misspelt key. A value that
+ * several paths reach is reported once.
  */
 function problemsOf(
   read: SettingsText,

@@ -1,4 +1,4 @@
-/** Under the service's own names (service-interface: GET report). */
+/** The report parameters that a slice or `defaults` can set, under the service's own names (service-interface: GET report). */
 
 import * as z from 'zod';
 
@@ -147,7 +147,7 @@ export const reportShape = {
     .describe('Other report parameters, sent as written.'),
 } as const;
 
-/** Returns null for another form or an unknown suffix. */
+/** Splits `<name>__<suffix>`. Returns null for another form or an unknown suffix. */
 export function parseFilterKey(key: string) {
   const split = key.lastIndexOf('__');
   const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];

@@ -7,7 +7,7 @@ import { isMapping, itemsOf } from './config-problems.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
-/** Draft 7, of the text before its variables are filled. */
+/** Returns a draft-07 schema of the file's text before its variables are filled. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   const { $schema, ...schema } = z.toJSONSchema(settings, {
     io: 'input',
@@ -45,7 +45,7 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
 
 const LINE_WIDTH = 120;
 
-/** States the same when read again, except for secrets. */
+/** Returns YAML that states the same when read again, except for secrets. */
 export function resolvedYaml(
   root: Readonly<Record<string, unknown>>,
   notes: ReadonlyMap<string, string>,

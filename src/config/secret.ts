@@ -85,7 +85,7 @@ export function scrubEcho(text: string): string {
 const lowerCase = (text: string): string =>
   text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Also replaces half surrogate pairs, which DuckDB refuses. */
+/** Returns a value as scrubbed JSON. Also replaces half surrogate pairs, which DuckDB refuses. */
 export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'string' ? scrub(inner).toWellFormed() : inner,
@@ -95,7 +95,7 @@ export function scrubbedJson(value: unknown): string {
 /** A shorter password may be a word of the data. */
 const MIN_REFUSED_LENGTH = 12;
 
-/** None of them contains another. */
+/** Returns the forms by which data that contains a secret is refused. None of them contains another. */
 export function secretForms(): readonly string[] {
   const forms = [...allForms].filter(({ length }) => length >= MIN_REFUSED_LENGTH);
   return forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
@@ -115,7 +115,7 @@ function formsOf(value: string): string[] {
     });
 }
 
-/** Also the digits it determines after other bytes, such as a user's name. */
+/** Returns the base64 of a text, and the digits it determines after other bytes, such as a user's name. */
 function base64Forms(text: string): string[] {
   const inside = [0, 1, 2].map((bytesBefore) => {
     const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);

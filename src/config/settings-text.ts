@@ -95,7 +95,7 @@ export class SettingsText {
     }
   }
 
-  /** `line:column`, of the nearest setting around it if it is not stated. */
+  /** Returns `line:column` of a setting, or of the nearest one around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): string {
     const name = placeName(path);
     const { key, value } = this.#offsets;
@@ -185,7 +185,7 @@ export class SettingsText {
     return mapping;
   }
 
-  /** Own pairs first. */
+  /** Returns the pairs of a mapping, then those that it merges. */
   #pairsOf({ items }: yaml.YAMLMap, path: SettingPath): yaml.Pair[] {
     const isMerge = ({ key }: yaml.Pair): boolean => yaml.isScalar(key) && key.value === '<<';
     const merged = items.filter(isMerge).flatMap(({ value }) => this.#mergedPairs(value, path));
@@ -259,7 +259,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /** Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
-/** Values are not searched for more variables. */
+/** Fills the variables of a text. Their values are not searched for more. */
 function fillVariables(text: string, environment: Environment, isUnused = false) {
   const unset: string[] = [];
   let isNamed = false;

@@ -54,7 +54,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
 
 type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
 
-/** Those that the account lists are used, as of the ages below. */
+/** Only those that the account lists are used. */
 const usualMetrics = [
   'installs',
   'clicks',
@@ -70,7 +70,7 @@ const usualCohorts = [
   ['retained_users', 'retention_rate'],
   ['roas'],
 ] as const;
-/** In days. */
+/** In days. Only those that the account lists are used. */
 const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
 /** Patterns of event metrics, widest first. The widest that matches events but not too many metrics is used. */
 const eventStars = ['*_events', '*_revenue'] as const;
@@ -192,7 +192,7 @@ function unlisted(noun: string, name: string, listed: readonly string[]): Failur
   return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
 }
 
-/** JSON is valid YAML. */
+/** Quotes a text for YAML, of which JSON is a part. */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const listText = (names: readonly string[]): string =>

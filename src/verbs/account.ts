@@ -44,7 +44,7 @@ export interface NewLinkOptions extends LinksOptions {
 export interface LinkChangeOptions extends Circumstances {
   readonly app: string;
   readonly link: string;
-  /** An id. */
+  /** The id of a partner. */
   readonly partner?: string | undefined;
   readonly costData?: boolean | undefined;
 }
@@ -58,7 +58,7 @@ export interface SpendOptions extends Circumstances {
   readonly resendUnknown?: boolean;
 }
 
-/** Searches the items of filters-data. */
+/** Returns the items of filters-data with this word, or the metrics of this section. */
 export const catalog = verb(
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;

@@ -35,7 +35,7 @@ export interface Loss {
   readonly is_configured: boolean;
   readonly periods: number;
   readonly rows: number;
-  /** Archived answers with such a period; they are deleted whole. */
+  /** Archived answers with such a period, each deleted as a whole. */
   readonly answers: number;
 }
 
@@ -44,7 +44,9 @@ export interface Dropped extends Publication {
   readonly dropped: Loss | null;
 }
 
-/** Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
+/**
+ * Drops a slice or its oldest periods. Throws `USAGE_INVALID` if there are none, and any error that keeps a run from starting.
+ */
 export async function dropSlice(config: Config, options: DropOptions): Promise<Dropped> {
   await assertWritable(config);
   const { slice, before = null, agree } = options;
@@ -69,7 +71,7 @@ export async function dropSlice(config: Config, options: DropOptions): Promise<D
   });
 }
 
-/** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
+/** Returns what would be deleted. Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
 export const lossOf = async (config: Config, options: LossRequest): Promise<Loss> =>
   onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) => {
     return (await lossIn(config, warehouse, options)).loss;

@@ -12,7 +12,7 @@ export interface InitOptions {
   readonly directory: string;
   /** Whether to configure the bundled simulator, which needs no account. */
   readonly simulator?: boolean;
-  /** The configuration uses what its filters-data lists. */
+  /** The account to configure: the configuration uses what its filters-data lists. */
   readonly account?: AccountOptions;
   /** Permissions of the files (default: 0o644). */
   readonly mode?: number;
@@ -35,7 +35,7 @@ data/
 analytics/
 `;
 
-/** The path is the same from `src/verbs/`, `dist/verbs/` and `dist/bundle/`. */
+/** The path is the same from `src/verbs/` and `dist/bundle/`. */
 const bundled = async (name: string): Promise<string> =>
   readFile(new URL(`../../config/${name}`, import.meta.url), 'utf8');
 
@@ -88,7 +88,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   return { written: [...texts.keys()].map(pathOf) };
 }
 
-/** Also of a broken link. If a path cannot be inspected, writing fails with the reason. */
+/** Also true of a broken link. If a path cannot be inspected, writing fails with the reason. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

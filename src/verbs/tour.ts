@@ -34,7 +34,7 @@ const OWN_CONFIG = 'data/demo.yaml';
 
 /** The first projection needs eight final days, then eight more that become final. */
 const USUAL_NIGHTS = 28;
-/** Published and told: one with a correction, one that is held, one that is whole again. */
+/** The last nights, which are published and told: one with a correction, one that is held, one that is whole again. */
 const TOLD_NIGHTS = 3;
 /** Old enough for its installs and its spend to be final before it is corrected. */
 const CORRECTED_AGE_DAYS = 20;
@@ -49,7 +49,7 @@ export interface TourOptions {
   readonly file?: string | undefined;
   /** The values of `${NAME}` in the configuration (default: none). */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Before it are the nights (default: now). */
+  /** The instant that all nights precede (default: now). */
   readonly now?: Date | null;
   /** Number of nights (default: 28, as with fewer nothing is projected yet). */
   readonly nights?: number | undefined;
@@ -68,7 +68,7 @@ interface ToldNight {
 
 export interface Tour {
   readonly config: Config;
-  /** Of the nights that no earlier tour ran, oldest first, failed ones included. */
+  /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
   /** The last of them. */
   readonly told: readonly ToldNight[];

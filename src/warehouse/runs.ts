@@ -32,7 +32,10 @@ export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise
   return (await warehouse.rows(statement('links/runs_with_partners'), at, z.unknown())).length > 0;
 }
 
-/** Records a run's summary, as JSON, and its end; before publishing none, so that the published ledger has the summary. */
+/**
+ * Records a run's summary, as JSON, and its end. It is also recorded before publishing, without an end, so that the copies have
+ * it.
+ */
 export async function recordRun(
   warehouse: Warehouse,
   runId: string,

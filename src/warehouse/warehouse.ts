@@ -214,9 +214,9 @@ const repeatable: ReadonlySet<StatementType> = new Set([
 ]);
 
 /**
- * Returns what runs a connection's statements, or a script of several without parameters, with as few awaited engine calls as
- * possible: each waits for a turn of the event loop, 20 ms while responses arrive (measured). Throws DuckDB's own errors. Closing
- * the connection destroys prepared statements, which would keep the file open.
+ * Returns a function that runs a statement, or a script of several without parameters, with as few awaited engine calls as
+ * possible: each waits for a turn of the event loop, 20 ms while responses arrive (measured). It throws DuckDB's own errors.
+ * Closing the connection destroys prepared statements, which would keep the file open.
  */
 export function statementsOn(
   connection: DuckDBConnection,

@@ -106,7 +106,7 @@ export function logFiles(paths: Iterable<string>) {
   return { commits, checkpoints };
 }
 
-/** Reads one action per line. Throws `garbled`. */
+/** Reads one action per line. Throws `STORAGE_FAILED` if a line is not one. */
 export function actionsIn(path: string, text: string): Action[] {
   try {
     const lines = text.split('\n').filter((line) => line.trim() !== '');

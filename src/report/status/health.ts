@@ -20,7 +20,7 @@ const MAX_PROPOSED = 3;
 
 const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
 
-/** One that is `well` is worth knowing, but no problem. */
+/** A finding that is `well` is worth knowing, but is not a problem. */
 type Finding = Health['findings'][number] & { readonly state: HealthState };
 
 type Judged = Omit<StatusReport, 'health'>;

@@ -53,7 +53,7 @@ export interface MetricStatus {
   readonly metric: string;
   /** The rule of its horizon; null before the first load. */
   readonly kind: string | null;
-  /** After the end of a period; null if the value never becomes final, or not known yet. */
+  /** Days after the end of a period. Null if the value never becomes final, or that is not known yet. */
   readonly horizon_days: number | null;
   readonly horizon_from: string | null;
   /** The comment of its column. */
@@ -102,7 +102,7 @@ export const metricHorizon = z.object({
   metric: z.string(),
   /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
-  /** Most of its final totals move night after night, as was told once. */
+  /** Whether most of its final totals move night after night, which was told once. */
   is_restless: z.boolean(),
   /** Periods whose total was read again after it was final, and those of them that had changed. */
   final_periods: count,

@@ -26,6 +26,7 @@ function wordsOf(kind: NewsItem['kind']): readonly [noun: string, verb: string] 
   const at = kind.lastIndexOf(' ');
   return [kind.slice(0, at), kind.slice(at + 1)];
 }
+
 /** There are too many every night. */
 const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved']);
 

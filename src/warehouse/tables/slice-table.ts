@@ -262,7 +262,7 @@ export async function refusalOf(
   return new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 
-/** It may name columns that the table no longer has. The run makes it again at its end. */
+/** Drops the view `_projected`, which may name columns that the table no longer has. The run makes it again at its end. */
 const dropProjected = ({ name }: Slice): string =>
   `drop view if exists main.${identifier(`${name}_projected`)}`;
 
