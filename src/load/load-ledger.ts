@@ -6,8 +6,8 @@ import { scrub } from '../config/secret.ts';
 import { type Day, isWithin, startOfDayAt, unionOf } from '../model/calendar.ts';
 import { isExact } from '../model/column-type.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
-import type { PeriodRecord } from '../model/ledger.ts';
-import { computedAt, recordOf, RUNS_TO_BELIEVE_EMPTY, stateOf } from '../model/maturity.ts';
+import type { FetchedPeriod, PeriodRecord } from '../model/ledger.ts';
+import { computedAt, finalMetrics, recordOf, RUNS_TO_BELIEVE_EMPTY } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -221,9 +221,11 @@ function periodsOf(
           requestedAt,
           metrics: window.slice.metrics,
         };
-        // Final values stay final, and are watched from now on. Others stay due by their schedule.
-        const isFinal = stateOf(kept, metrics, slice) === 'final';
-        return recordOf(isFinal ? { ...kept, fetchedAt } : kept, metrics, slice);
+        const watched = { ...kept, fetchedAt, computedAt: null };
+        const finals = (record: FetchedPeriod): number =>
+          finalMetrics(record, metrics, slice).length;
+        // Watched from now on, unless that would make values final that were not: those stay due by their schedule.
+        return recordOf(finals(watched) > finals(kept) ? kept : watched, metrics, slice);
       });
     // A row of unknown day counts for every period.
     const rejected = rejects.days.filter((day) => day === null || isWithin(day, bucket)).length;

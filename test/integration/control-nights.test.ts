@@ -17,7 +17,7 @@ import { json } from '../support/scripted-server.ts';
 import { loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { noContent } from '../support/odd-answers.ts';
+import { beside, noContent } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
 let world: AnsweringWorld;
@@ -391,6 +391,27 @@ test('a metric added to days that the service no longer has is NULL there: their
   expect((await replayInto(scenario, { ...archiving, slices: [of, curve] })).failures).toEqual([]);
   expect([await world.cells(of, old), await world.cells(curve, old)]).toEqual(before);
 }, 60_000);
+
+test.each([
+  ['rows that were computed earlier', ['installs', 'cost'], { cached_at: '2026-06-01T12:00:00Z' }],
+  ['a metric that is never final', ['installs', 'cost', 'mystery'], {}],
+])(
+  'days with %s that the service no longer has cost no night after the one that added a metric',
+  async (_, loaded, debug) => {
+    const added = { ...daily, metrics: [...loaded, 'clicks'] };
+    const all = gridOf(['2026-05-01', '2026-05-20', '2026-06-01'], values, added.metrics);
+    world = await openAnswering([added], all);
+    const restore = world.rewrite({ part: 'undivided' }, beside({ debug }));
+    const of = { ...daily, metrics: loaded };
+    expect((await world.night(2, { config, slices: [of] })).failures).toEqual([]);
+    const before = await world.cells(of, "day < '2026-05-10'");
+    restore();
+    world.rows = all.filter(({ day: date }) => date >= '2026-05-10');
+    for (const number of [3, 4])
+      expect((await world.night(number, { config })).failures).toEqual([]);
+    expect(await world.cells(added, "day < '2026-05-10'")).toEqual(before);
+  },
+);
 
 test('a metric added on a night that is answered without rows keeps its days due', async () => {
   const of = { ...daily, metrics: ['installs', 'cost'] };
