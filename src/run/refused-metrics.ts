@@ -1,6 +1,7 @@
 /**
  * Metrics that only a star stands for, and that the service lists but refuses in reports, by name: they cost their slice no
- * night. It is loaded without them, which is told, and stays so for a month unless it was loaded with them before.
+ * night. It is loaded without them, which is told, and stays so for a month. One that was loaded before is no such metric: its
+ * values stay, and the refusal fails the window.
  */
 
 import * as z from 'zod';
@@ -20,12 +21,20 @@ const REFUSED_DAYS = 30;
 const wordsOf = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
 const names = (text: string, metric: string): boolean => wordsOf(text).includes(wordsOf(metric));
 
-/** Returns the metrics of a window that the refusal names and that its slice as configured does not. */
-export function refusedMetrics({ slice }: Window, { code, message }: Failure, configured: Slice) {
+const loadedRow = z.object({ metric: z.string() });
+
+/** Returns the metrics of a window that the refusal names, that its slice does not, and that were never loaded. */
+export async function refusedMetrics(
+  warehouse: Warehouse,
+  { slice, fingerprint }: Window,
+  { code, message }: Failure,
+  configured: Slice,
+): Promise<readonly string[]> {
   if (code !== 'SOURCE_REFUSED') return [];
-  const refused = slice.metrics.filter(
-    (id) => names(message, id) && !configured.metrics.includes(id),
-  );
+  const table = [slice.name, fingerprint];
+  const loaded = await warehouse.rows(statement('load/loaded_metrics'), table, loadedRow);
+  const kept = new Set([...configured.metrics, ...loaded.map(({ metric }) => metric)]);
+  const refused = slice.metrics.filter((id) => names(message, id) && !kept.has(id));
   return refused.length < slice.metrics.length ? refused : [];
 }
 

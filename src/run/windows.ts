@@ -209,7 +209,9 @@ class WindowLoader {
     }
     const { name } = window.slice;
     const configured = this.#run.slices.find((slice) => slice.name === name);
-    const refused = configured === undefined ? [] : refusedMetrics(window, failure, configured);
+    const { warehouse } = this.#run;
+    const refused =
+      configured === undefined ? [] : await refusedMetrics(warehouse, window, failure, configured);
     if (refused.length > 0) {
       const news = refused.filter((id) => !this.#refused.has(`${name} ${id}`));
       for (const id of news) this.#refused.add(`${name} ${id}`);
@@ -222,31 +224,35 @@ class WindowLoader {
       return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
     const lost: LostApps = isRefused ? await this.#into.lost() : new Map();
-    if (withoutLost(window, lost) !== null) {
+    const others = withoutLost(window, lost);
+    if (others !== null) {
+      // Only its own answer shows whether it was refused because of them.
       this.#emitAgain(window, failure.message);
-      return this.#narrow(window, (each) => withoutLost(each, lost) ?? each);
+      return [unanswered(others)];
     }
     const target = this.#into.targets.get(name);
     // The stored values of lost apps are kept. The end of the run names them.
     const isKept =
       target !== undefined &&
       requestsOnlyLost(window.slice, lost) &&
-      (await lostAppsIn(this.#run.warehouse, target, lost)).length > 0;
+      (await lostAppsIn(warehouse, target, lost)).length > 0;
     return isKept ? this.#narrow(window, () => null) : this.#fail(failure, window);
   }
 
-  /** Returns what is left of a window and of the others of its slice, which no longer wait. */
+  /** Returns what is left of a window. The others of its slice are narrowed where they wait. */
   #narrow(window: Window, restOf: (window: Window) => Window | null): readonly PendingWindow[] {
     const { name } = window.slice;
-    const whole = [unanswered(window)];
-    for (const pending of this.#waiting.splice(0))
-      (pending.window.slice.name === name ? whole : this.#waiting).push(pending);
-    const rest = whole.flatMap((pending) => {
-      const into = restOf(pending.window);
-      if (into === null) return [];
-      return [into === pending.window ? pending : unanswered(into)];
-    });
-    this.#regroup(name, whole.length, rest.length);
+    const isOwn = (pending: PendingWindow): boolean => pending.window.slice.name === name;
+    const leftOf = (pending: PendingWindow): readonly PendingWindow[] => {
+      const rest = isOwn(pending) ? restOf(pending.window) : pending.window;
+      if (rest === null) return [];
+      return [rest === pending.window ? pending : unanswered(rest)];
+    };
+    const rest = leftOf(unanswered(window));
+    const waiting = this.#waiting.splice(0);
+    this.#waiting.push(...waiting.flatMap(leftOf));
+    const into = rest.length + this.#waiting.filter(isOwn).length;
+    this.#regroup(name, 1 + waiting.filter(isOwn).length, into);
     return rest;
   }
 

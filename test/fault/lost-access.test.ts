@@ -14,6 +14,7 @@ import {
   withCells,
 } from '../support/answering.ts';
 import { column, lastRun, query } from '../support/contents.ts';
+import { refused } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
 /** As tokens are: no other word of a message holds them. */
@@ -254,6 +255,18 @@ describe('a slice whose `app_token__in` names both apps', () => {
       expect(onDays(await world.cells(named), young)).toEqual(onDays(world.truth(named), young));
     },
   );
+
+  test('and of which one is not listed, but answered for, is asked for both where another day is refused', async () => {
+    const world = await openAnswering([named], rowsOf(1), { maxRows: 4 });
+    expect((await world.night(BEFORE)).failures).toEqual([]);
+    Object.assign(world, { listed: [KEPT], rows: rowsOf(2) });
+    world.rewrite({ day: LATER }, refused(400));
+    const service = { ...world.scenario.config.service, maxConcurrency: 1 };
+    const { failures } = await world.night(AFTER, { config: { service } });
+    expect(failures.map(({ window }) => window)).toEqual([`${LATER}:${LATER}`]);
+    const young = ['2026-06-08', '2026-06-09'];
+    expect(onDays(await world.cells(named), young)).toEqual(onDays(world.truth(named), young));
+  });
 
   test('of which neither is listed before anything was loaded fails with exit code 78', async () => {
     const world = await openAnswering([named], rowsOf(1), { apps: [KEPT, GONE] });

@@ -13,13 +13,16 @@ import {
   type Config,
   type SyncSummary,
 } from '../../src/index.ts';
+import { day } from '../../src/model/calendar.ts';
 import { planText } from '../../src/commands/plan.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query, type Readable } from '../support/contents.ts';
+import { gridOf, openAnswering } from '../support/answering.ts';
 import { type AccountLists, startAccount } from '../support/grown-account.ts';
 import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
 import { textWith } from '../support/matching.ts';
-import type { ScriptedServer } from '../support/scripted-server.ts';
+import { json, type ScriptedServer } from '../support/scripted-server.ts';
+import { slice } from '../support/slice.ts';
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const night = (number: number): Date => new Date(FIRST.getTime() + number * 86_400_000);
@@ -177,7 +180,7 @@ test('of two metrics that differ by letter case alone the loaded one stays, else
   expect(daily?.metrics.map(({ metric }) => metric)).toEqual(await metricColumns(config));
 });
 
-test('a metric that only a star stands for, and that reports refuse by name, costs its slice no night and is told once; one that is stated fails', async () => {
+test('a metric that only a star stands for, and that reports refuse by name, costs its slice no night and is told once; one that was loaded, or is stated, fails and loses no value', async () => {
   const config = await configured(['installs', '*_events']);
   const warned = async (): Promise<string[]> =>
     column(
@@ -202,11 +205,38 @@ test('a metric that only a star stands for, and that reports refuse by name, cos
   expect(await warned()).toHaveLength(1);
 
   lists.refused = ['new event_events', 'a_events'];
-  expect(await syncOn(config, 3)).toMatchObject({ failures: [] });
-  expect(await warned()).toEqual([expect.anything(), textWith('lists a_events, and refuses')]);
-  expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
+  const loaded = await syncOn(config, 3);
+  expect(loaded.failures.map(({ code }) => code)).toEqual(['SOURCE_REFUSED']);
+  expect(await warned()).toHaveLength(1);
+  expect(await query(readable(config), days)).toEqual([{ days: 12, a: 12 }]);
 
   const stated = await configured(['installs', 'a_events']);
   const { failures } = await syncOn(stated, 4);
   expect(failures.map(({ code }) => code)).toContain('SOURCE_REFUSED');
+});
+
+test('what is left of a slice whose metric is refused waits where it was, behind yesterday of every slice', async () => {
+  const dates = ['2026-05-31', '2026-06-01', '2026-06-02'];
+  const rows = gridOf(dates, { app_token: ['a'] }, ['installs', 'clicks']);
+  const datePeriod = { first: { day: day('2026-05-31') }, last: { daysAgo: 1 } } as const;
+  const dimensions = ['day', 'app_token'];
+  const stated = slice({ name: 'starred', dimensions, metrics: ['installs'], datePeriod });
+  const other = { ...stated, name: 'other', dimensions: ['day'], metrics: ['clicks'] };
+  const world = await openAnswering([stated, other], rows);
+  await world.night(2);
+  const first = { day: day('2024-01-01') };
+  const starred = { ...stated, metrics: ['installs', 'cl*'], datePeriod: { ...datePeriod, first } };
+  const words = { error_desc: 'Unsupported metric: clicks.' };
+  world.rewrite({ metric: 'clicks', part: 'undivided' }, () => json(words, { status: 400 }));
+  world.asked = [];
+  const service = { ...world.scenario.config.service, maxConcurrency: 1 };
+  const night = { slices: [starred, other], config: { service } };
+  expect((await world.night(3, night)).failures).toEqual([]);
+  const asked = world.asked.map(({ metrics, lastDay }) => `${metrics.join()} to ${lastDay}`);
+  expect(asked.slice(0, 4)).toEqual([
+    'installs,clicks to 2026-06-02',
+    'installs to 2026-06-02',
+    'clicks to 2026-06-02',
+    'installs to 2025-06-01',
+  ]);
 });
