@@ -53,7 +53,7 @@ test('1 of 4 rows of a settled day, which comes 4 times and whose totals are its
   const world = await openAnswering([nightly], rows);
   expect((await world.night(1)).failures).toEqual([]);
   world.rewrite({ day: '2026-05-31' }, (report) => {
-    const [last] = report.rows.filter((row) => row['day'] === '2026-05-31');
+    const last = report.rows.find((row) => row['day'] === '2026-05-31');
     const kept = [...report.rows.filter((row) => row['day'] !== '2026-05-31'), last ?? {}];
     const totals = metrics.map((metric) => {
       return [metric, kept.reduce((sum, row) => sum + Number(row[metric]), 0)];
