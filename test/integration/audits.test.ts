@@ -119,6 +119,7 @@ describe('a held night', () => {
     await withWarehouse(config.warehouse, writing, async (warehouse) =>
       insertRows(warehouse, 'ripen_internal.publishes', [{ number: 9, published_at: new Date() }]),
     );
+    expect((await publish({ ...config, publish: targets.slice(0, 1) })).failures).toEqual([]);
     const { headline } = (await status(config, { asOf: SECOND })).health;
     expect(headline).toMatch(/ was held back by an audit\.$/);
     const lifted = await publish({ ...config, audits: audit('2026-04-09') });

@@ -66,7 +66,8 @@ export async function readStatus(
   const slices = await readSlices(warehouse, configured, planAt, agreement);
   const names = new Set(config.slices.map(({ name }) => name));
   const stored = await read('publish/slices', [], sliceRow);
-  const runs = await read('status/runs', [RUNS, snapshot], runStatus);
+  const copies = JSON.stringify(config.publish.map(({ path }) => path));
+  const runs = await read('status/runs', [RUNS, snapshot, copies], runStatus);
   // The service's answer does not name the setting.
   for (const { failures } of runs)
     for (const [at, failure] of failures.entries())
