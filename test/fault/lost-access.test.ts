@@ -14,6 +14,7 @@ import {
   withCells,
 } from '../support/answering.ts';
 import { column, lastRun, query } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { refused } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
@@ -223,6 +224,14 @@ test('an app that is no longer listed, but that answers still name, is loaded as
   expect(wordsSince(world, 0)).toEqual([]);
 });
 
+test('an app that comes back after 2 weeks is whole in the days that became final without it', async () => {
+  const world = await openLost([daily]);
+  for (const night of [AFTER, 25]) await world.night(night);
+  world.apps = [KEPT, GONE];
+  expect((await world.night(26)).failures).toEqual([]);
+  expect(onDays(await world.cells(daily), YOUNG)).toEqual(onDays(world.truth(daily), YOUNG));
+});
+
 test('a list of apps that is empty for a night, while rows have both, is no lost access', async () => {
   const world = await openAnswering([daily], rowsOf(1), { apps: [KEPT, GONE] });
   await world.night(BEFORE);
@@ -266,6 +275,16 @@ describe('a slice whose `app_token__in` names both apps', () => {
     expect(failures.map(({ window }) => window)).toEqual([`${LATER}:${LATER}`]);
     const young = ['2026-06-08', '2026-06-09'];
     expect(onDays(await world.cells(named), young)).toEqual(onDays(world.truth(named), young));
+  });
+
+  test('of which neither is listed, while another app is, and whose report is refused keeps every row and names both', async () => {
+    const world = await openLost([named], 403);
+    const before = await world.cells(named);
+    world.apps = ['otherapp1234'];
+    expect((await world.night(AFTER)).failures).toEqual([]);
+    expect(await world.cells(named)).toEqual(before);
+    for (const app of [KEPT, GONE])
+      expect(world.warnings()).toContainEqual(textWith(`The app ${app} is no longer listed`));
   });
 
   test('of which neither is listed before anything was loaded fails with exit code 78', async () => {

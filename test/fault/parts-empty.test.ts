@@ -194,6 +194,20 @@ test('a row whose app is NULL is in neither of 2 parts: the days fail by name wi
   expect(await world.cells(daily)).toEqual(stored(world, daily));
 });
 
+test('a row whose app is NULL, of metrics that do not add up, is missed by the list of all apps', async () => {
+  const of: Slice = { ...daily, metrics: ['ctr', 'ecpi'] };
+  const world = await openAnswering([of], gridOf([FIRST], places, of.metrics), { maxRows: 3 });
+  expect((await world.night(1)).failures).toEqual([]);
+  const before = await world.cells(of);
+  const rows = gridOf([FIRST, SECOND], places, of.metrics, 2);
+  const lost = rows.slice(5, 6).map((row) => withCells(row, { app_token: null }));
+  Object.assign(world, { maxRows: Infinity, listed: ['a', 'b'], rows: [...rows, ...lost] });
+  const { failures } = await world.night(2);
+  expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
+  expect(failures[0]?.message).toContain('rows whose app_token is NULL, and its parts have none');
+  expect(await world.cells(of)).toEqual(before);
+});
+
 test('a new app is in the part of all others, and loaded with the first night that has it', async () => {
   const world = await openDivided(daily);
   const row = { ...rowsOf(2)[5], day: SECOND, app_token: 'c' } as TrueRow;

@@ -140,4 +140,14 @@ describe('a filter of 900 apps, which no address holds,', () => {
     expect(await verdicts(world)).toEqual(['unverifiable']);
     expect(world.warnings()).toContainEqual(textWith('PARTS_NOT_PROVEN'));
   });
+
+  test('of which an app is lost and refused for a night, while shorter lists are learned, has its rows again when it is back', async () => {
+    const world = await openShort(listed, rows([FIRST]), 150);
+    expect((await world.night(1)).failures).toEqual([]);
+    Object.assign(world, { rows: rows([FIRST, SECOND]), apps: apps.slice(1), refusal: 403 });
+    expect((await world.night(2)).failures).toEqual([]);
+    world.apps = apps;
+    expect((await world.night(3)).failures).toEqual([]);
+    expect(await world.cells(listed)).toEqual(world.truth(listed));
+  });
 });
