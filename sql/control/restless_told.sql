@@ -1,4 +1,4 @@
--- The restless metrics of a slice that were told.
+-- The metrics of a slice that were told as restless.
 -- $1 slice
 -- Returns one row per metric, and per other word of what was told: metric.
 select metric

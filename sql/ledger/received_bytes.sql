@@ -1,4 +1,4 @@
--- How much the newest run received that got as far as to have a summary.
+-- How many bytes the newest run with a summary received.
 -- Returns at most one row: bytes.
 select coalesce(cast(summary ->> '$.service.bytes' as double), 0) as bytes
 from ripen.runs

@@ -1,5 +1,5 @@
--- What runs since an instant told of metrics that only a star stands for and that the service refused, of slices where none was
--- ever loaded with them.
+-- What runs since an instant told of metrics that only a star stands for and that the service refused, beside the metrics that
+-- their slice was loaded with.
 -- $1 since which as-of instant (UTC)
 -- Returns one row per warning: slice, message, loaded (the metrics of all loads of the slice).
 select
