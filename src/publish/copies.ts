@@ -16,8 +16,8 @@ export function copyAt(target: PublishTarget): Copy {
 }
 
 /**
- * Returns what a target states of itself; null if it is free. Throws `WAREHOUSE_FOREIGN` for the copy of another warehouse, and
- * as `Copy.owner` does.
+ * Returns what a target states of itself, or null if it is free. Throws `WAREHOUSE_FOREIGN` for the copy of another warehouse,
+ * and as `Copy.owner` does.
  */
 export async function assertOwnTarget(
   target: PublishTarget,

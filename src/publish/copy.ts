@@ -72,7 +72,7 @@ export interface Copy {
   /** How long older versions stay readable. */
   readonly keepMs: number;
   /**
-   * Returns what the copy states of itself; null if nothing is there. Throws `WAREHOUSE_FOREIGN`, `USAGE_INVALID` and
+   * Returns what the copy states of itself, or null if nothing is there. Throws `WAREHOUSE_FOREIGN`, `USAGE_INVALID` and
    * `STORAGE_FAILED` for what must not be replaced.
    */
   owner(publisher: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;

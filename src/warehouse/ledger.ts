@@ -198,7 +198,7 @@ const costsRow = z.object({
 const MAX_TIMED_LOADS = 500;
 const MIN_TIMED_LOADS = 20;
 
-/** Returns what a request and a row take, in milliseconds; null before there are enough timings. */
+/** Returns what a request and a row take, in milliseconds, or null before there are enough timings. */
 export async function readRequestCosts(
   warehouse: Warehouse,
 ): Promise<{ readonly base: number; readonly row: number } | null> {

@@ -38,7 +38,7 @@ export interface StoredTable {
 
 type StoredFiles = ReadonlyMap<string, StoredFile>;
 
-/** Returns what a table states of its warehouse; null if it states nothing. */
+/** Returns what a table states of its warehouse, or null if it states nothing. */
 export function originIn({ table }: StoredTable): CopyOrigin | null {
   const warehouse = table?.metaData.configuration[OWNER] ?? null;
   const { version: number, lastUpdated: atMs } = table?.txns.get(PROGRAM) ?? {};

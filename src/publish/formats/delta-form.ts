@@ -118,7 +118,7 @@ export function tagsOf(block: string, { content, stamp }: BlockContent): z.infer
   return { 'ripen.block': block, 'ripen.content': content, 'ripen.stamp': stamp };
 }
 
-/** Returns the block of a file; null if another program wrote it. */
+/** Returns the block of a file, or null if another program wrote it. */
 export function blockIn(add: Add): (BlockContent & { readonly name: string }) | null {
   const { data } = tags.safeParse(add.tags);
   if (data === undefined) return null;
@@ -160,7 +160,10 @@ export function fileStatistics(
 /** DuckDB may have cut a longer text. */
 const MAX_BOUND_BYTES = 64;
 
-/** Returns a bound as JSON; null if it may not be exact. Instants have microseconds, bounds of the protocol only milliseconds. */
+/**
+ * Returns a bound as JSON, or null if it may not be exact. Instants have microseconds, bounds of the protocol only
+ * milliseconds.
+ */
 function boundOf({ name, type }: RelationColumn, bound: string | undefined): string | null {
   if (bound === undefined) return null;
   const quoted = JSON.stringify(bound);

@@ -175,7 +175,7 @@ export function replay(
   return { protocol: declared, metaData: described, files, tombstones, txns };
 }
 
-/** Returns the protocol that a table must declare; null if its own is enough. Older engines read tables without features. */
+/** Returns the protocol that a table must declare, or null if its own is enough. Older engines read tables without features. */
 export function newerProtocol(
   before: Protocol | null,
   { hasLocalTimes, isMapped }: { readonly hasLocalTimes: boolean; readonly isMapped: boolean },

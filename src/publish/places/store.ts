@@ -17,7 +17,7 @@ export interface LakeStore {
   /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly atOnce: number;
-  /** Every file below a folder, by path; all files for the empty text. */
+  /** Returns every file below a folder by its path, and all files for the empty text. */
   list(folder: string): Promise<ReadonlyMap<string, StoredFile>>;
   read(path: string): Promise<string | null>;
   /** A local path where DuckDB finds the content of a file. */

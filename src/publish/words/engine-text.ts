@@ -89,7 +89,7 @@ type Values = Readonly<Record<string, string>>;
 
 const none = { name: '', comment: null, columns: [] };
 
-/** Returns an engine's statements for a table or view; for `lake` those before all tables. */
+/** Returns an engine's statements for a table or view, or for `lake` those before all tables. */
 export function engineText(
   engine: Engine,
   part: Part,

@@ -22,7 +22,7 @@ const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
 const samePeriod = (grain: string, { column }: QueryWords): string =>
   `f.${column('period')} = cast(s.${column(grain)} as date)`;
 
-/** A cube has a row for each metric; a slice without a date is one period. */
+/** Returns the query of final values. A cube has a row for each metric, and a slice without a date is one period. */
 function finalRows(
   { name, columns, metrics, grain, isCube }: LakeTable,
   words: QueryWords,

@@ -14,7 +14,7 @@ export interface Line {
   readonly isDashed?: boolean;
 }
 
-/** `place` counts all periods from 0; `text` is shown beside the pointer. */
+/** `place` counts all periods from 0. `text` is shown beside the pointer. */
 export type PeriodBar = MoneyPeriod & { readonly place: number; readonly text: string };
 
 /** Draws lines from 0 up, with x to scale. The legend is outside. */

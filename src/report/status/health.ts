@@ -26,8 +26,8 @@ type Finding = Health['findings'][number] & { readonly state: HealthState };
 type Judged = Omit<StatusReport, 'health'>;
 
 /**
- * Judges the newest run and the newest that called the service. `wrongClock` is the failure if stored fetches lie in the future;
- * `start` is the last run if it did not start.
+ * Judges the newest run and the newest that called the service. `wrongClock` is the failure if stored fetches are in the
+ * future, and `start` the last run if it did not start.
  */
 export function healthOf(
   report: Judged,

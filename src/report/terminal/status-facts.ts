@@ -82,7 +82,7 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   return facts;
 }
 
-/** Returns how far the totals of all slices agree with the service; null if none was compared. */
+/** Returns how far the totals of all slices agree with the service, or null if none was compared. */
 export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['control'] {
   const compared = slices
     .flatMap(({ control }) => control ?? [])

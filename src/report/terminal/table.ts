@@ -23,7 +23,7 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Makes columns of titles; `#` before one marks numbers, `~` cells that may be cut. */
+/** Makes columns of titles. `#` before one marks numbers, `~` cells that may be cut. */
 export const columnsOf = (...titles: readonly string[]): Column[] =>
   titles.map((title) => ({
     title: title.replace(/^[#~]/, ''),

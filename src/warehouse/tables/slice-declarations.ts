@@ -117,7 +117,10 @@ function summingText({ id, additive }: Metric): string {
   return `must not be summed: over rows it is ${factor}ratio(${identifier(ratio.numerator)}, ${identifier(ratio.denominator)})`;
 }
 
-/** A cube shows its final rows alone; of any other slice, cells that are not final are NULL. */
+/**
+ * Returns the view of final values: of a cube only the final rows, of any other slice all rows with NULL in cells that are not
+ * final.
+ */
 function finalView(target: Target): string {
   const { table, columns } = target;
   const isCube = columns.value !== undefined;
