@@ -67,10 +67,16 @@ export async function countSteps(fails: (step: number) => boolean = () => false)
   watch(DuckDBPreparedStatement.prototype, 'run', databaseFull, (_, prepared) =>
     kindOfStatement(texts.get(prepared)),
   );
-  for (const method of ['write', 'sync']) watch(handles, method, fileFull);
-  for (const method of ['open', 'writeFile', 'mkdir', 'chmod', 'link', 'rename', 'rm', 'rmdir'])
+  watch(handles, 'write', fileFull);
+  for (const method of ['open', 'writeFile', 'mkdir', 'chmod', 'rename', 'rm', 'rmdir'])
     watch(files, method, fileFull);
-  for (const method of ['mkdirSync', 'rmSync']) watch(syncFiles, method, fileFull);
+  for (const method of ['chmod', 'link', 'mkdir', 'open', 'rm', 'writeFile'])
+    watch(syncFiles, `${method}Sync`, fileFull);
+  replace(syncFiles, 'fsync', (call, [, done]) => {
+    kinds.push('fsync');
+    if (!fails(kinds.length)) return call();
+    return typeof done === 'function' && Reflect.apply(done, null, [fileFull('fsync')]);
+  });
   syncBuiltinESMExports();
   return {
     kinds,

@@ -42,7 +42,7 @@ function kindOfStatement(sql) {
 // The process that copies a database inherits the environment.
 if (process.argv[1]?.endsWith('cli.js')) {
   const handle = await fs.promises.open(process.argv[1]);
-  for (const method of ['write', 'sync']) number(Object.getPrototypeOf(handle), method, () => method);
+  number(Object.getPrototypeOf(handle), 'write', () => 'write');
   await handle.close();
   // What the addon exports cannot be changed: a copy takes its place.
   const require = createRequire(${JSON.stringify(bindings)});
@@ -58,9 +58,11 @@ if (process.argv[1]?.endsWith('cli.js')) {
   };
   number(copy, 'execute_prepared', ([prepared]) => kindOfStatement(texts.get(prepared) ?? ''));
   require.cache[require.resolve('./duckdb.js')].exports = copy;
-  for (const method of ['chmod', 'mkdir', 'open', 'rename', 'rm', 'rmdir', 'writeFile']) {
+  for (const method of ['chmod', 'mkdir', 'open', 'rename', 'rm', 'rmdir', 'writeFile'])
     number(fs.promises, method, () => method);
-  }
+  for (const method of ['chmod', 'link', 'mkdir', 'open', 'rm', 'writeFile'])
+    number(fs, method + 'Sync', () => method);
+  number(fs, 'fsync', () => 'fsync');
   syncBuiltinESMExports();
   if (STEPS_FILE !== undefined) process.on('exit', () => fs.writeFileSync(STEPS_FILE, JSON.stringify(kinds)));
 }
