@@ -7,8 +7,12 @@ import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
-import { metricsOf } from '../model/metric.ts';
-import { loadedMetrics, readAdditivity } from '../warehouse/tables/slice-metrics.ts';
+import { isMetricItem, metricsOf } from '../model/metric.ts';
+import {
+  leftOutMetrics,
+  loadedMetrics,
+  readAdditivity,
+} from '../warehouse/tables/slice-metrics.ts';
 import { refusalOf } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
@@ -24,7 +28,6 @@ import {
 } from './circumstances.ts';
 import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { controlEvidence } from '../warehouse/tables/lost-apps.ts';
-import { starCandidates } from './refused-metrics.ts';
 import { requestCost } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -101,7 +104,8 @@ export async function explainPlan(
     ]);
     await Promise.allSettled([stored, ...ledgers]);
     const catalog = await stored;
-    const candidates = await starCandidates(warehouse, catalog, planAt);
+    const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+    const isLeftOut = await leftOutMetrics(warehouse, planAt);
     const cost = await requestCost(warehouse);
     const planned: PlannedSlice[] = [];
     for (const configured of chosen) {
@@ -113,7 +117,7 @@ export async function explainPlan(
           refusal,
         );
       const loaded = await loadedMetrics(warehouse, configured.name);
-      const metricIds = candidates(configured.name);
+      const metricIds = listed.filter((id) => !isLeftOut(configured.name, id));
       const slice = withStars(configured, metricIds, loaded);
       const ledger = await readSliceLedger(warehouse, slice.name);
       const refused = await refusalOf(warehouse, slice, ledger);

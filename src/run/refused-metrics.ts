@@ -7,19 +7,11 @@
 import * as z from 'zod';
 
 import type { Failure } from '../errors.ts';
-import { MS_PER_DAY } from '../model/calendar.ts';
-import type { Catalog } from '../model/catalog.ts';
-import { isMetricItem } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { type Window, windowOf } from '../model/window.ts';
-import { statement, timestamp } from '../warehouse/sql.ts';
+import { statement } from '../warehouse/sql.ts';
+import { namesMetric } from '../warehouse/tables/slice-metrics.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-
-/** How long a metric that was refused is left out. */
-const REFUSED_DAYS = 30;
-
-const wordsOf = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
-const names = (text: string, metric: string): boolean => wordsOf(text).includes(wordsOf(metric));
 
 const loadedRow = z.object({ metric: z.string() });
 
@@ -34,7 +26,7 @@ export async function refusedMetrics(
   const table = [slice.name, fingerprint];
   const loaded = await warehouse.rows(statement('load/loaded_metrics'), table, loadedRow);
   const kept = new Set([...configured.metrics, ...loaded.map(({ metric }) => metric)]);
-  const refused = slice.metrics.filter((id) => names(message, id) && !kept.has(id));
+  const refused = slice.metrics.filter((id) => namesMetric(message, id) && !kept.has(id));
   return refused.length < slice.metrics.length ? refused : [];
 }
 
@@ -51,23 +43,3 @@ export function withoutMetrics(window: Window, refused: readonly string[]): Wind
 
 export const refusedText = (refused: readonly string[]): string =>
   `The service lists ${refused.join(', ')}, and refuses reports with it. Only a pattern of the slice stands for it, so that it is left out.`;
-
-const toldRow = z.object({ slice: z.string(), message: z.string(), loaded: z.array(z.string()) });
-
-/** Returns a function for the metrics that the stars of a slice may stand for. */
-export async function starCandidates(
-  warehouse: Warehouse,
-  catalog: Catalog,
-  planAt: Date,
-): Promise<(slice: string) => readonly string[]> {
-  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-  const since = timestamp(new Date(planAt.getTime() - REFUSED_DAYS * MS_PER_DAY));
-  const told = await warehouse.rows(statement('ledger/refused_metrics'), [since], toldRow);
-  return (name) =>
-    listed.filter((id) =>
-      told.every(
-        ({ slice, message, loaded }) =>
-          slice !== name || loaded.includes(id) || !names(message, id),
-      ),
-    );
-}

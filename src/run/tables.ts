@@ -8,12 +8,16 @@ import { Failure } from '../errors.ts';
 import { declareViews } from '../insight/views.ts';
 import { lostAppsIn } from '../load/lost-apps.ts';
 import { controlEvidence, type LostApps } from '../warehouse/tables/lost-apps.ts';
-import { loadedMetrics, recordedUnknown } from '../warehouse/tables/slice-metrics.ts';
+import {
+  leftOutMetrics,
+  loadedMetrics,
+  recordedUnknown,
+} from '../warehouse/tables/slice-metrics.ts';
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { ControlEvidence } from '../model/control.ts';
-import { unknownFormsText } from '../model/metric.ts';
+import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { starsOf, twinsText, withStars } from '../model/stars.ts';
@@ -24,7 +28,6 @@ import { refreshJoins } from '../account/joins.ts';
 import { completePartners } from '../account/refresh-partners.ts';
 import { storedRows } from '../account/replace-rows.ts';
 import { reportMoved } from './controls.ts';
-import { starCandidates } from './refused-metrics.ts';
 import { boundedCost, DEFAULT_COST, type RequestCost } from '../plan/cover.ts';
 import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -36,7 +39,8 @@ export async function starredSlices(
   slices: readonly Slice[],
   catalog: Catalog,
 ): Promise<Slice[]> {
-  const candidates = await starCandidates(run.warehouse, catalog, run.planAt);
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  const isLeftOut = await leftOutMetrics(run.warehouse, run.planAt);
   const starred: Slice[] = [];
   // Awaited together, they are read together.
   const recorded = await Promise.all(
@@ -50,7 +54,7 @@ export async function starredSlices(
       continue;
     }
     const loaded = recorded[at];
-    const metricIds = candidates(slice.name);
+    const metricIds = listed.filter((id) => !isLeftOut(slice.name, id));
     const twins = twinsText(starsOf(slice, metricIds, loaded));
     if (twins !== null) warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
     starred.push(withStars(slice, metricIds, loaded));

@@ -203,6 +203,9 @@ test('a metric that only a star stands for, and that reports refuse by name, cos
   expect(reports()).toBe(before + 1);
   expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
   expect(await warned()).toHaveLength(1);
+  const [daily] = (await status(config, { asOf: night(2) })).slices;
+  expect(daily?.cells).toMatchObject({ expected: 36, 'not loaded': 0 });
+  expect(await messagesOf(config, 2)).not.toContain('new event_events');
 
   lists.refused = ['new event_events', 'a_events'];
   const loaded = await syncOn(config, 3);

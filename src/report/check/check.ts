@@ -5,6 +5,7 @@ import type { Problem } from '../../config/config-problems.ts';
 import { textOf } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import { sliceRefusal } from '../../model/slice-refusal.ts';
+import type { Slice } from '../../model/slice.ts';
 import { hasStars, type Star, starsOf, twinsText, withStars } from '../../model/stars.ts';
 import { countText, namesText } from '../../model/measure.ts';
 import { wrapped } from '../terminal/table.ts';
@@ -32,10 +33,12 @@ export async function findingsOf(
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
   const stored = config.slices.some(hasStars)
-    ? await storedMetricsAt(config.warehouse).catch(() => null)
+    ? await storedMetricsAt(config.warehouse, at).catch(() => null)
     : null;
+  const listedFor = ({ name }: Slice): string[] =>
+    [...lists.metrics].filter((id) => stored?.isLeftOut(name, id) !== true);
   const slices = config.slices.map((slice) =>
-    withStars(slice, lists.metrics, stored?.loaded.get(slice.name)),
+    withStars(slice, listedFor(slice), stored?.loaded.get(slice.name)),
   );
 
   // Why a slice cannot be loaded as configured, or else what its stars stand for.
@@ -51,7 +54,7 @@ export async function findingsOf(
       continue;
     }
     const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
-    const stars = starsOf(slice, lists.metrics, stored?.loaded.get(slice.name));
+    const stars = starsOf(slice, listedFor(slice), stored?.loaded.get(slice.name));
     for (const star of stars)
       ofSlices.push(finding('note', `${standsFor(star)}: ${namesText(star.metrics)}`, null, place));
     const twins = twinsText(stars);
@@ -79,10 +82,13 @@ const standsFor = ({ pattern, metrics }: Star): string =>
 
 /** Says what the stars of each slice stand for in the catalog that the warehouse last saw. */
 export async function starNotes({ warehouse, slices }: Config): Promise<Map<string, string>> {
-  const stored = await storedMetricsAt(warehouse).catch((thrown: unknown) => textOf(thrown));
+  const stored = await storedMetricsAt(warehouse, new Date()).catch((thrown: unknown) =>
+    textOf(thrown),
+  );
   const notes = slices.filter(hasStars).map((slice): [string, string] => {
     if (typeof stored === 'string') return [slice.name, `what * stands for is unknown: ${stored}`];
-    const { listed, loaded } = stored;
+    const { loaded, isLeftOut } = stored;
+    const listed = stored.listed.filter((id) => !isLeftOut(slice.name, id));
     if (listed.length === 0) return [slice.name, 'what * stands for is known after the first sync'];
     const lines = starsOf(slice, listed, loaded.get(slice.name)).map(
       (star) => `${standsFor(star)}: ${star.metrics.join(', ')}`,

@@ -22,6 +22,7 @@ import { countText, namesText, sizeText } from '../../model/measure.ts';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { count, statement } from '../../warehouse/sql.ts';
+import { leftOutMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { type Finding, finding, findingOf, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
@@ -150,15 +151,20 @@ async function unconfiguredFindings(config: Config, warehouse: Warehouse): Promi
 
 const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
 
-/** Returns the metrics of the catalog last seen, and those loaded by slice. Both are empty before the first sync. */
-export async function storedMetricsAt(path: string): Promise<{
+/** Returns the metrics of the catalog last seen, those loaded by slice, and whether a star stands for one no more. */
+export async function storedMetricsAt(
+  path: string,
+  at: Date,
+): Promise<{
   readonly listed: readonly string[];
   readonly loaded: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly isLeftOut: (slice: string, metric: string) => boolean;
 }> {
-  if (!warehouseExists(path)) return { listed: [], loaded: new Map() };
+  if (!warehouseExists(path)) return { listed: [], loaded: new Map(), isLeftOut: () => false };
   return withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
     const listed = (await readCatalog(warehouse)).filter(isMetricItem).map(({ id }) => id);
-    return { listed, loaded: await storedMetrics(warehouse) };
+    const isLeftOut = await leftOutMetrics(warehouse, at);
+    return { listed, loaded: await storedMetrics(warehouse), isLeftOut };
   });
 }
 

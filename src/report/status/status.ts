@@ -12,7 +12,7 @@ import { metricFilterNames } from '../../model/catalog.ts';
 import { controlName } from '../../model/control.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { hasStars, withStars } from '../../model/stars.ts';
-import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
+import { leftOutMetrics, loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { controlEvidence } from '../../warehouse/tables/lost-apps.ts';
@@ -55,11 +55,14 @@ export async function readStatus(
   const listed = config.slices.some(hasStars)
     ? await read('status/listed_metrics', [JSON.stringify(metricFilterNames)], listedRow)
     : [];
+  const isLeftOut =
+    warehouse === null || listed.length === 0 ? null : await leftOutMetrics(warehouse, planAt);
   // Awaited together, they are read together.
   const configured = await Promise.all(
     config.slices.map(async (stated) => {
       const loaded = warehouse === null ? undefined : await loadedMetrics(warehouse, stated.name);
-      return withStars(stated, listed, loaded);
+      const metricIds = listed.filter((id) => isLeftOut?.(stated.name, id) !== true);
+      return withStars(stated, metricIds, loaded);
     }),
   );
   const agreement = await readAgreement(config, warehouse, configured, planAt);

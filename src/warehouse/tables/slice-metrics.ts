@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import type { Day } from '../../model/calendar.ts';
+import { type Day, MS_PER_DAY } from '../../model/calendar.ts';
 import { formatColumnType } from '../../model/column-type.ts';
 import { recordOf } from '../../model/maturity.ts';
 import { isCertain, type Metric, type SeenAdditivity } from '../../model/metric.ts';
@@ -216,4 +216,32 @@ export async function saveAdditivity(
   await insertRows(warehouse, 'ripen_internal.additivity', rows);
   await warehouse.run(statement('ledger/apply_additivity'), [slice, JSON.stringify(rows)]);
   return { ...target, columns: { ...target.columns, metrics } };
+}
+
+const wordsOf = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
+
+export const namesMetric = (text: string, metric: string): boolean =>
+  wordsOf(text).includes(wordsOf(metric));
+
+/** How long a metric that was refused is left out. */
+const REFUSED_DAYS = 30;
+
+const refusedRow = z.object({
+  slice: z.string(),
+  message: z.string(),
+  loaded: z.array(z.string()),
+});
+
+/** Returns a function for the metrics that no star of a slice stands for at an instant, as reports with them were refused. */
+export async function leftOutMetrics(
+  warehouse: Warehouse,
+  at: Date,
+): Promise<(slice: string, metric: string) => boolean> {
+  const since = timestamp(new Date(at.getTime() - REFUSED_DAYS * MS_PER_DAY));
+  const rows = await warehouse.rows(statement('ledger/refused_metrics'), [since], refusedRow);
+  return (name, id) =>
+    rows.some(
+      ({ slice, message, loaded }) =>
+        slice === name && !loaded.includes(id) && namesMetric(message, id),
+    );
 }
