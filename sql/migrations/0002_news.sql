@@ -149,17 +149,17 @@ comment on column ripen_internal.moved_totals.is_additive is 'Whether the totals
 comment on column ripen_internal.moved_totals.before is 'The total that the service stated before, NULL for none';
 comment on column ripen_internal.moved_totals.after is 'The total that it states since, NULL for none';
 
--- The words of the warnings, and so the metrics that they name.
+-- A name may hold a blank, but no comma.
 create view ripen_internal.restless_metrics as
 select distinct
     slice,
-    unnest(regexp_split_to_array(message, '[, ]+')) as metric
+    unnest(string_split(regexp_extract(message, '^Most final totals of (.+) moved in ', 1), ', ')) as metric
 from ripen.warnings
 where code = 'METRIC_RESTLESS';
 
 comment on view ripen_internal.restless_metrics is 'Metrics most of whose final totals moved night after night, as was told once';
 comment on column ripen_internal.restless_metrics.slice is 'Name of the slice';
-comment on column ripen_internal.restless_metrics.metric is 'Name of the metric, or another word of the warning';
+comment on column ripen_internal.restless_metrics.metric is 'Name of the metric';
 
 create view ripen.news as
 with since as (

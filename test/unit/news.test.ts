@@ -1,6 +1,7 @@
 /** Which totals are news: those that the service states differently although their time had come; and how items are told. */
 
 import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
@@ -8,7 +9,7 @@ import { readStatus } from '../../src/report/status/status.ts';
 import type { NewsItem } from '../../src/report/status/status-report.ts';
 import { newsText } from '../../src/report/terminal/news-text.ts';
 import { fingerprintOf } from '../../src/model/slice.ts';
-import { insertRows } from '../../src/warehouse/sql.ts';
+import { insertRows, statement } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { storeRows } from '../support/ledger-rows.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
@@ -121,12 +122,15 @@ describe('a total', () => {
     await read('2026-02-13', { 'installs@2026-02-01': 5 });
     await read('2026-02-14', { 'installs@2026-02-01': 4 });
     expect(await moved()).toEqual(['2026-02-14 final total moved old installs 1 5 4']);
-    const message = 'Most final totals of cost, installs moved in each of the last 3 nights.';
+    const message =
+      'Most final totals of a new event, installs moved in each of the last 3 nights.';
     await storeRows(warehouse, 'ripen.warnings', {
       slice: 'old',
       code: 'METRIC_RESTLESS',
       message,
     });
+    const told = await warehouse.rows(statement('control/restless_told'), ['old'], z.unknown());
+    expect(new Set(told)).toEqual(new Set([{ metric: 'a new event' }, { metric: 'installs' }]));
     // Only counted: totals of different metrics do not add up.
     expect(await moved()).toEqual(['2026-02-14 restless total moved old  1  ']);
     // Of a metric that came to rest, few move.
