@@ -31,9 +31,9 @@ export async function refusedMetrics(
 }
 
 /** Returns a window without some metrics; null if it was due for a metric alone, or has no other. */
-export function withoutMetrics(window: Window, refused: readonly string[]): Window | null {
+export function withoutMetrics(window: Window, refused: ReadonlySet<string>): Window | null {
   const { slice, fingerprint, periods, parts } = window;
-  const metrics = slice.metrics.filter((id) => !refused.includes(id));
+  const metrics = slice.metrics.filter((id) => !refused.has(id));
   if (metrics.length === slice.metrics.length) return window;
   const isDue = periods.some(({ reason }) => reason !== 'metric added' && reason !== 'between');
   return isDue && metrics.length > 0

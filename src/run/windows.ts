@@ -95,8 +95,8 @@ class WindowLoader {
   readonly #waiting: PendingWindow[] = [];
   /** Slices of unknown size, whose first answer shows how long their other windows may be. */
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
-  /** Metrics that are refused by name and left out, each after the name of its slice. */
-  readonly #refused = new Set<string>();
+  /** Metrics that are refused by name and left out, by slice. */
+  readonly #refused = new Map<string, ReadonlySet<string>>();
   /** Ends all requests. */
   readonly #stop = new AbortController();
 
@@ -213,11 +213,12 @@ class WindowLoader {
     const refused =
       configured === undefined ? [] : await refusedMetrics(warehouse, window, failure, configured);
     if (refused.length > 0) {
-      const news = refused.filter((id) => !this.#refused.has(`${name} ${id}`));
-      for (const id of news) this.#refused.add(`${name} ${id}`);
+      const known = this.#refused.get(name) ?? new Set();
+      const news = refused.filter((id) => !known.has(id));
+      this.#refused.set(name, new Set([...known, ...news]));
       const message = refusedText(news);
       if (news.length > 0) warn({ code: 'METRIC_REFUSED', message }, name, this.#run);
-      return this.#narrow(window, (each) => withoutMetrics(each, refused));
+      return this.#narrow(window, (each) => this.#withoutRefused(each));
     }
     this.#release(window);
     if (heavy.size > 0)
@@ -237,6 +238,10 @@ class WindowLoader {
       requestsOnlyLost(window.slice, lost) &&
       (await lostAppsIn(warehouse, target, lost)).length > 0;
     return isKept ? this.#narrow(window, () => null) : this.#fail(failure, window);
+  }
+
+  #withoutRefused(window: Window): Window | null {
+    return withoutMetrics(window, this.#refused.get(window.slice.name) ?? new Set());
   }
 
   /** Returns what is left of a window. The others of its slice are narrowed where they wait. */
@@ -323,7 +328,10 @@ class WindowLoader {
     if (unsized === undefined) return;
     this.#unsized.delete(slice.name);
     const { plan, held } = unsized;
-    const windows = resized(plan, held, bytes / daysBetween(requested.start, requested.end));
+    const bytesADay = bytes / daysBetween(requested.start, requested.end);
+    const windows = resized(plan, held, bytesADay).flatMap(
+      (window) => this.#withoutRefused(window) ?? [],
+    );
     this.#waiting.push(...windows.map(unanswered));
     this.#regroup(slice.name, held.length, windows.length);
   }
