@@ -226,6 +226,16 @@ async function carryingRows(): Promise<void> {
   await storeRows(scene.warehouse, 'ripen.loads', { slice: 'carrying', load_id: 2 });
 }
 
+test('a failed second page leaves the partners as they were', async () => {
+  scene = await openLinksScene({ world: { partners: 60 } });
+  await refreshPartners(scene.run(firstNight));
+  const before = await history();
+  const match = ({ query }: { readonly query: URLSearchParams }): boolean => query.has('after');
+  scene.simulator.script({ match, times: 1, fault: { kind: 'status', status: 400 } });
+  await expect(refreshPartners(scene.run(secondNight))).rejects.toThrow('400');
+  expect(await history()).toEqual(before);
+});
+
 test('a renamed partner gets a second version, one that is listed no more stays as not listed, as does one that rows alone carry', async () => {
   scene = await openLinksScene();
   await carryingRows();
