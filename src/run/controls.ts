@@ -74,6 +74,8 @@ export async function readControls(
       if (!read.some((days) => days.start <= start && end <= days.end)) windows.push(window);
     }
   }
+  // A limit of time costs the oldest.
+  windows.sort((one, other) => other.requested.end.localeCompare(one.requested.end));
   const maxMs = service.kind === 'http' ? Math.min(MAX_MS, 5 * service.requestTimeoutMs) : MAX_MS;
   const limit = AbortSignal.timeout(maxMs);
   // In a session apart, as what is cached of the slices' own periods stays true.
@@ -128,7 +130,7 @@ export async function readControls(
 /** Control totals are light. Those of a service that hangs must not keep a night waiting. */
 const MAX_MS = 300_000;
 
-/** Returns the windows of control totals, newest first, as few as earlier requests that were too heavy allow. */
+/** Returns the windows of control totals, as few as earlier requests that were too heavy allow. */
 async function controlWindows(
   { warehouse, config, planAt }: Run,
   targets: Targets,

@@ -17,7 +17,7 @@ import { json } from '../support/scripted-server.ts';
 import { loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { beside, noContent } from '../support/odd-answers.ts';
+import { beside, noContent, refused } from '../support/odd-answers.ts';
 import { slice } from '../support/slice.ts';
 
 let world: AnsweringWorld;
@@ -326,6 +326,27 @@ test('an app that goes moves no final total of a slice whose rows do not name th
     expect(summary.failures).toEqual([]);
     expect(summary.slices[0]?.periods['moved']).toBeUndefined();
   }
+});
+
+test('control totals in several windows are requested newest first, whichever slices they are for', async () => {
+  const days = Array.from({ length: 30 }, (_, at) => `2026-05-${String(at + 1).padStart(2, '0')}`);
+  const first = { ...daily.parameters, attribution_source: 'first' };
+  const both = [daily, { ...daily, name: 'other', parameters: first }];
+  world = await openAnswering(both, gridOf(days, values, metrics));
+  world.rewrite(
+    {
+      part: 'whole',
+      matches: ({ firstDay, lastDay }) => Date.parse(lastDay) - Date.parse(firstDay) > 9e8,
+    },
+    refused(504),
+  );
+  await world.night(1, { config });
+  world.asked = [];
+  const service = { ...world.scenario.config.service, maxConcurrency: 1 };
+  await world.night(2, { config: { ...config, service } });
+  const asked = world.asked.filter(({ part }) => part === 'whole').map(({ lastDay }) => lastDay);
+  expect(asked.length).toBeGreaterThan(5);
+  expect(asked).toEqual(asked.toSorted().toReversed());
 });
 
 test('a refused metric of control totals in several windows costs each slice each window once', async () => {
