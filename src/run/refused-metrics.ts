@@ -1,7 +1,7 @@
 /**
- * Metrics that only a star stands for, and that the service lists but refuses in reports, by name: they cost their slice no
- * night. It is loaded without them, which is told, and stays so for a month. One that was loaded before is no such metric: its
- * values stay, and the refusal fails the window.
+ * A metric that only a star stands for, and that the service lists but refuses in reports, by its name alone: it costs its slice
+ * no night. The slice is loaded without it, which is told, and stays so for a month. One that was loaded before is no such
+ * metric: its values stay, and the refusal fails the window.
  */
 
 import * as z from 'zod';
@@ -10,24 +10,28 @@ import type { Failure } from '../errors.ts';
 import type { Slice } from '../model/slice.ts';
 import { type Window, windowOf } from '../model/window.ts';
 import { statement } from '../warehouse/sql.ts';
-import { namesMetric } from '../warehouse/tables/slice-metrics.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const loadedRow = z.object({ metric: z.string() });
 
-/** Returns the metrics of a window that the refusal names, that its slice does not, and that were never loaded. */
-export async function refusedMetrics(
+/** Returns the one metric of a window that the refusal names, if its slice does not and it was never loaded; else null. */
+export async function refusedMetric(
   warehouse: Warehouse,
   { slice, fingerprint }: Window,
   { code, message }: Failure,
   configured: Slice,
-): Promise<readonly string[]> {
-  if (code !== 'SOURCE_REFUSED') return [];
+): Promise<string | null> {
+  if (code !== 'SOURCE_REFUSED') return null;
+  const named = slice.metrics.filter((id) => namesMetric(message, id));
+  // Of `my purchase_events` and `purchase_events`, only the longer one is named. A refusal may also repeat the whole request.
+  const [refused, ...others] = named.filter(
+    (id) => !named.some((longer) => longer !== id && namesMetric(longer, id)),
+  );
+  if (refused === undefined || others.length > 0 || slice.metrics.length === 1) return null;
   const table = [slice.name, fingerprint];
   const loaded = await warehouse.rows(statement('load/loaded_metrics'), table, loadedRow);
   const kept = new Set([...configured.metrics, ...loaded.map(({ metric }) => metric)]);
-  const refused = slice.metrics.filter((id) => namesMetric(message, id) && !kept.has(id));
-  return refused.length < slice.metrics.length ? refused : [];
+  return kept.has(refused) ? null : refused;
 }
 
 /** Returns a window without some metrics; null if it was due for a metric alone, or has no other. */
@@ -41,5 +45,7 @@ export function withoutMetrics(window: Window, refused: ReadonlySet<string>): Wi
     : null;
 }
 
-export const refusedText = (refused: readonly string[]): string =>
-  `The service lists ${refused.join(', ')}, and refuses reports with it. Only a pattern of the slice stands for it, so that it is left out.`;
+const wordsOf = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
+
+const namesMetric = (text: string, metric: string): boolean =>
+  wordsOf(text).includes(wordsOf(metric));

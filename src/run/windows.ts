@@ -7,7 +7,7 @@ import type { Missed } from '../extract/extract.ts';
 import { lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts';
 import type { LostApps } from '../warehouse/tables/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
-import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
+import { refusedText, saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { NightControl } from '../load/control-totals.ts';
 import { loadBatches, type SliceBatch } from '../load/load.ts';
 import type { Loaded, Outcome, Split } from '../load/outcome.ts';
@@ -31,7 +31,7 @@ import { splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';
-import { refusedMetrics, refusedText, withoutMetrics } from './refused-metrics.ts';
+import { refusedMetric, withoutMetrics } from './refused-metrics.ts';
 import { fail, type Run, saveWarnings, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
 
@@ -211,13 +211,12 @@ class WindowLoader {
     const configured = this.#run.slices.find((slice) => slice.name === name);
     const { warehouse } = this.#run;
     const refused =
-      configured === undefined ? [] : await refusedMetrics(warehouse, window, failure, configured);
-    if (refused.length > 0) {
+      configured === undefined ? null : await refusedMetric(warehouse, window, failure, configured);
+    if (refused !== null) {
       const known = this.#refused.get(name) ?? new Set();
-      const news = refused.filter((id) => !known.has(id));
-      this.#refused.set(name, new Set([...known, ...news]));
-      const message = refusedText(news);
-      if (news.length > 0) warn({ code: 'METRIC_REFUSED', message }, name, this.#run);
+      this.#refused.set(name, new Set([...known, refused]));
+      const message = refusedText(refused);
+      if (!known.has(refused)) warn({ code: 'METRIC_REFUSED', message }, name, this.#run);
       return this.#narrow(window, (each) => this.#withoutRefused(each));
     }
     this.#release(window);

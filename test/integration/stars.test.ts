@@ -218,6 +218,27 @@ test('a metric that only a star stands for, and that reports refuse by name, cos
   expect(failures.map(({ code }) => code)).toContain('SOURCE_REFUSED');
 });
 
+test.each([
+  ['my a_events, whose name has that of another one in it, is left out alone', false, []],
+  [
+    'my a_events among all that were requested fails, as any may be meant',
+    true,
+    ['SOURCE_REFUSED'],
+  ],
+])('a refusal that names %s', async (_, repeatsRequest, codes) => {
+  const config = await configured(['installs', '*_events']);
+  Object.assign(lists, {
+    events: ['my a_events', 'a_events', 'b_events'],
+    refused: ['my a_events'],
+    repeatsRequest,
+  });
+  const { failures } = await syncOn(config, 0);
+  expect(failures.map(({ code }) => code)).toEqual(codes);
+  const loaded = repeatsRequest ? 0 : 10;
+  const values = 'select count(a_events)::integer as a, count(b_events)::integer as b from daily';
+  expect(await query(readable(config), values)).toEqual([{ a: loaded, b: loaded }]);
+});
+
 test('2 metrics that reports refuse, one at a time, cost a first load of a year 1 request each', async () => {
   const config = await configured(['installs', '*_events'], {
     date_period: '2025-06-01:yesterday',

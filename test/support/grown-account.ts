@@ -16,6 +16,8 @@ export interface AccountLists {
   readonly ages: readonly string[];
   /** Listed metrics that no report may name. */
   refused?: readonly string[];
+  /** Whether a refusal repeats all metrics of the report. */
+  repeatsRequest?: boolean;
 }
 
 /** The lists may be changed between two requests. */
@@ -81,8 +83,11 @@ function replyTo({ path, query }: Received, lists: AccountLists): Reply {
     return json({ data: { items: [], paging: { cursors: {} } } }, { headers });
   const metrics = (query.get('metrics') ?? '').split(',');
   const refused = metrics.find((name) => lists.refused?.includes(name) === true);
-  if (refused !== undefined)
-    return json({ error_desc: `Unsupported metric: ${refused}.` }, { status: 400, headers });
+  if (refused !== undefined) {
+    const request = lists.repeatsRequest === true ? ` in '${metrics.join(',')}'` : '';
+    const words = { error_desc: `Unsupported metric: ${refused}${request}.` };
+    return json(words, { status: 400, headers });
+  }
   const labels = (query.get('dimensions') ?? '')
     .split(',')
     .filter((name) => name !== 'day' && name !== 'hour');

@@ -218,10 +218,9 @@ export async function saveAdditivity(
   return { ...target, columns: { ...target.columns, metrics } };
 }
 
-const wordsOf = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
-
-export const namesMetric = (text: string, metric: string): boolean =>
-  wordsOf(text).includes(wordsOf(metric));
+/** Words the warning `METRIC_REFUSED`, by which later runs know the metric. */
+export const refusedText = (metric: string): string =>
+  `The service lists ${metric}, and refuses reports with it. Only a pattern of the slice stands for it, so that it is left out.`;
 
 /** How long a metric that was refused is left out. */
 const REFUSED_DAYS = 30;
@@ -242,6 +241,6 @@ export async function leftOutMetrics(
   return (name, id) =>
     rows.some(
       ({ slice, message, loaded }) =>
-        slice === name && !loaded.includes(id) && namesMetric(message, id),
+        slice === name && !loaded.includes(id) && message === refusedText(id),
     );
 }
