@@ -27,6 +27,8 @@ export function boundedCost(base: number, row: number): RequestCost {
 export interface DueAges {
   readonly period: Period;
   readonly ages: ReadonlyMap<string, DueReason>;
+  /** Whether it begins a window, whatever that costs. */
+  readonly isFirst?: boolean;
 }
 
 /** Consecutive periods, and metrics of all of them. */
@@ -54,7 +56,8 @@ export function coverOf(periods: readonly DueAges[], covering: Covering): Group[
   const runs: DueAges[][] = [];
   for (const next of periods) {
     const run = runs.at(-1);
-    if (run?.at(-1)?.period.requested.end === next.period.requested.start) run.push(next);
+    const follows = run?.at(-1)?.period.requested.end === next.period.requested.start;
+    if (run !== undefined && follows && next.isFirst !== true) run.push(next);
     else runs.push([next]);
   }
   const groups: Group[] = [];

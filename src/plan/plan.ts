@@ -6,6 +6,7 @@
 import { type DueReason, roomOf, type Window, windowOf } from '../model/window.ts';
 import {
   addDays,
+  type Day,
   dayAt,
   type DayInterval,
   daysBetween,
@@ -98,9 +99,39 @@ export function planSlice(request: PlanRequest): SlicePlan {
       storedDays.end <= period.requested.end;
     return ages.size > 0 || mayBeBetween ? [{ period, ages }] : [];
   });
-  const planned = { slice, metrics, fingerprint, table, planAt, due, cost };
+  const divided = dividedAfterFailures(due, control, table);
+  const planned = { slice, metrics, fingerprint, table, planAt, due: divided, cost };
   const windows = windowsOf(planned, windowDays(slice, table, planAt));
   return { ...planned, periods, windows, storedNewer: newer.length, waiting };
+}
+
+/**
+ * Lets what failed as one window, and is due still, be two, and no part of one with other periods: in a few nights a period that
+ * fails for ever holds no other.
+ */
+function dividedAfterFailures(
+  due: readonly DueAges[],
+  control: ControlEvidence | null,
+  table: SliceTable | null,
+): DueAges[] {
+  const starts = new Set<Day>();
+  for (const { first, last, at } of control?.failed ?? []) {
+    const failed = [...due.keys()].filter((index) => {
+      const { period, ages } = due[index] ?? {};
+      if (period === undefined || ages?.size === 0) return false;
+      const { start } = period.requested;
+      const fetchedAt = table?.periods.get(period.bucket.start)?.fetchedAt;
+      return first <= start && start <= last && (fetchedAt === undefined || fetchedAt < at);
+    });
+    const after = due.findIndex(
+      ({ ages }, index) => index > (failed.at(-1) ?? Infinity) && ages.size > 0,
+    );
+    for (const index of [failed.at(0), failed[Math.ceil(failed.length / 2)], after]) {
+      const period = due[index ?? -1]?.period;
+      if (period !== undefined) starts.add(period.requested.start);
+    }
+  }
+  return due.map((each) => ({ ...each, isFirst: starts.has(each.period.requested.start) }));
 }
 
 /** The rows of a cube are values, several of which come in one row. */

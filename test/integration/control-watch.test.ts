@@ -240,3 +240,28 @@ test('corrections of final days that fail night after night keep an older one wa
   }
   expect(stored).toEqual([false, true]);
 }, 60_000);
+
+test('of 8 corrected days in the window of a night, one that the service refuses for ever holds new days for 1 night and the others for 4', async () => {
+  const of = { ...daily, metrics: ['installs', 'cost'] };
+  const refused = '2026-05-20';
+  const days = datesTo('2026-05-22').filter((date) => date >= '2026-05-15');
+  const changed = (night: number): TrueRow[] =>
+    rowsOn(night, 0).map((row) =>
+      days.includes(row.day) ? withCells(row, { installs: `${Number(row['installs']) + 7}` }) : row,
+    );
+  world = await openAnswering([of], rowsOn(1, 0));
+  expect((await world.night(1, { config })).failures).toEqual([]);
+  const matches = ({ part, firstDay, lastDay }: Asking): boolean =>
+    part === 'undivided' && firstDay <= refused && lastDay >= refused;
+  world.rewrite({ matches, metric: 'cost' }, () => ({ status: 400 }));
+  const wrongDays: number[] = [];
+  for (const night of [2, 3, 4, 5, 6]) {
+    world.rows = changed(night);
+    const { failures } = await world.night(night, { config });
+    expect(failures.map(({ code }) => code)).toContain('SOURCE_REFUSED');
+    const [cells, truth] = [await world.cells(of), world.truth(of)];
+    const wrong = truth.filter((cell) => !cells.includes(cell)).map((cell) => cell.slice(0, 10));
+    wrongDays.push(new Set(wrong).size);
+  }
+  expect(wrongDays).toEqual([9, 8, 3, 2, 1]);
+}, 60_000);
