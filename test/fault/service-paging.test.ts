@@ -40,10 +40,12 @@ describe('a list', () => {
       ids.push(...page.map(({ id }) => id));
     return ids;
   }
-  const page = (id: number, next: string | null) =>
-    json({
-      data: { items: [{ id, display_name: 'P', supports_cost_data: true }], paging: { next } },
+  const page = (ids: number | readonly number[], next: string | null) => {
+    const items = [ids].flat().map((id) => {
+      return { id, display_name: 'P', supports_cost_data: true };
     });
+    return json({ data: { items, paging: { next } } });
+  };
   const after = (cursor: string): string => `/public/v1/partners?after=${cursor}`;
 
   test('whose next page is itself stops after 1 page', async () => {
@@ -54,14 +56,18 @@ describe('a list', () => {
     });
   });
 
-  test('whose page 2 of 3 repeats the items of page 1 fails: the items of page 2 are missing', async () => {
+  test.each([
+    ['repeats the items of page 1', [1, 2]],
+    ['repeats them in another order', [2, 1]],
+    ['repeats one of them', [2, 3]],
+  ])('whose page 2 of 3 %s fails: others are missing', async (_, second) => {
     await serve(({ query }) => {
-      if (query.get('after') === 'b') return page(3, null);
-      return page(1, after(query.has('after') ? 'b' : 'a'));
+      if (query.get('after') === 'b') return page(5, null);
+      return query.has('after') ? page(second, after('b')) : page([1, 2], after('a'));
     });
     expect(await failureFrom(partnerIds())).toMatchObject({
       code: 'SOURCE_ENDLESS_PAGES',
-      message: textWith('repeated the items of an earlier page'),
+      message: textWith('repeated items of an earlier page'),
       facts: { pages: 2 },
     });
   });
