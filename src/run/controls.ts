@@ -109,7 +109,9 @@ export async function readControls(
     const warned = await warnedSlices(run, 'CONTROL_UNREAD');
     const [first] = names;
     if (first === undefined || names.some((name) => warned.has(name))) continue;
-    const message = `The control totals of ${names.join(', ')} could not be read, so they are not compared tonight: ${failure.message}`;
+    // The failure names the internal slice.
+    const because = failure.message.replaceAll(slice.name, first);
+    const message = `The control totals of ${names.join(', ')} could not be read, so they are not compared tonight: ${because}`;
     warn({ code: 'CONTROL_UNREAD', message }, first, run);
     await saveWarnings(run);
   }
