@@ -6,33 +6,40 @@
 
 import * as z from 'zod';
 
-import type { Failure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import type { Slice } from '../model/slice.ts';
 import { type Window, windowOf } from '../model/window.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-const loadedRow = z.object({ metric: z.string() });
+const loadedRow = z.object({ is_loaded: z.boolean() });
 
-/** Returns the one metric of a window that the refusal names, if its slice does not and it was never loaded; else null. */
+/** Returns the one metric of a window that the refusal names, if only a star stands for it, and whether it was loaded before. */
 export async function refusedMetric(
   warehouse: Warehouse,
-  { slice, fingerprint }: Window,
+  { slice }: Window,
   { code, message }: Failure,
   configured: Slice,
-): Promise<string | null> {
+): Promise<{ readonly metric: string; readonly isLoaded: boolean } | null> {
   if (code !== 'SOURCE_REFUSED') return null;
   const named = slice.metrics.filter((id) => namesMetric(message, id));
   // Of `my purchase_events` and `purchase_events`, only the longer one is named. A refusal may also repeat the whole request.
-  const [refused, ...others] = named.filter(
+  const [metric, ...others] = named.filter(
     (id) => !named.some((longer) => longer !== id && namesMetric(longer, id)),
   );
-  if (refused === undefined || others.length > 0 || slice.metrics.length === 1) return null;
-  const table = [slice.name, fingerprint];
-  const loaded = await warehouse.rows(statement('load/loaded_metrics'), table, loadedRow);
-  const kept = new Set([...configured.metrics, ...loaded.map(({ metric }) => metric)]);
-  return kept.has(refused) ? null : refused;
+  if (metric === undefined || others.length > 0 || slice.metrics.length === 1) return null;
+  if (configured.metrics.includes(metric)) return null;
+  const of = [slice.name, metric];
+  const [row] = await warehouse.rows(statement('ledger/metric_loaded'), of, loadedRow);
+  return { metric, isLoaded: row?.is_loaded === true };
 }
+
+/** Says how to load a slice again without a metric that was loaded and is now refused. */
+export const withoutStar = ({ code, message, facts }: Failure, metric: string): Failure =>
+  new Failure(code, message, {
+    facts,
+    hint: `If the service will not serve ${metric} again, replace the \`*\` that stands for it by the other names, which \`ripen check --resolved\` prints. \`ripen export\` keeps its values.`,
+  });
 
 /** Returns a window without some metrics; null if it was due for a metric alone, or has no other. */
 export function withoutMetrics(window: Window, refused: ReadonlySet<string>): Window | null {

@@ -31,7 +31,7 @@ import { splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';
-import { refusedMetric, withoutMetrics } from './refused-metrics.ts';
+import { refusedMetric, withoutMetrics, withoutStar } from './refused-metrics.ts';
 import { fail, type Run, saveWarnings, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
 
@@ -212,11 +212,12 @@ class WindowLoader {
     const { warehouse } = this.#run;
     const refused =
       configured === undefined ? null : await refusedMetric(warehouse, window, failure, configured);
-    if (refused !== null) {
+    if (refused?.isLoaded === false) {
+      const { metric } = refused;
       const known = this.#refused.get(name) ?? new Set();
-      this.#refused.set(name, new Set([...known, refused]));
-      const message = refusedText(refused);
-      if (!known.has(refused)) warn({ code: 'METRIC_REFUSED', message }, name, this.#run);
+      this.#refused.set(name, new Set([...known, metric]));
+      const message = refusedText(metric);
+      if (!known.has(metric)) warn({ code: 'METRIC_REFUSED', message }, name, this.#run);
       return this.#narrow(window, (each) => this.#withoutRefused(each));
     }
     this.#release(window);
@@ -236,7 +237,8 @@ class WindowLoader {
       target !== undefined &&
       requestsOnlyLost(window.slice, lost) &&
       (await lostAppsIn(warehouse, target, lost)).length > 0;
-    return isKept ? this.#narrow(window, () => null) : this.#fail(failure, window);
+    if (isKept) return this.#narrow(window, () => null);
+    return this.#fail(refused === null ? failure : withoutStar(failure, refused.metric), window);
   }
 
   #withoutRefused(window: Window): Window | null {

@@ -209,7 +209,9 @@ test('a metric that only a star stands for, and that reports refuse by name, cos
 
   lists.refused = ['new event_events', 'a_events'];
   const loaded = await syncOn(config, 3);
-  expect(loaded.failures.map(({ code }) => code)).toEqual(['SOURCE_REFUSED']);
+  expect(loaded.failures).toMatchObject([
+    { code: 'SOURCE_REFUSED', hint: textWith('check --resolved') },
+  ]);
   expect(await warned()).toHaveLength(1);
   expect(await query(readable(config), days)).toEqual([{ days: 12, a: 12 }]);
 
