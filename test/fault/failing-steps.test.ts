@@ -150,7 +150,8 @@ function byUnit(contents: Record<string, string>): Record<string, string> {
 /** The units that are neither as they were served before the night nor as after it. */
 function neitherOldNorNew(now: Record<string, string>): string[] {
   const known = served.map(byUnit);
-  const units = Object.entries(byUnit(now));
+  // A projection is void once its period is loaded again, until the night is measured.
+  const units = Object.entries(byUnit(now)).filter(([unit]) => !unit.endsWith('_projected'));
   return units
     .filter(([unit, text]) => known.every((each) => each[unit] !== text))
     .map(([unit]) => unit);
