@@ -1,4 +1,4 @@
--- The days of windows that runs since an instant could not load.
+-- The days of windows that runs since an instant could not load, although the disk had room.
 -- $1 since which as-of instant (UTC)
 -- Returns one row per slice and window: slice, first_day, last_day, failed_at (the latest as-of instant).
 with failures as (
@@ -15,5 +15,5 @@ select
     string_split(failure ->> '$.window', ':')[2] as last_day,
     max(as_of)::varchar as failed_at
 from failures
-where failure ->> '$.window' is not null
+where failure ->> '$.window' is not null and failure ->> '$.code' <> 'STORAGE_FAILED'
 group by all
