@@ -15,5 +15,5 @@ select
     string_split(failure ->> '$.window', ':')[2] as last_day,
     max(as_of)::varchar as failed_at
 from failures
-where failure ->> '$.window' is not null and failure ->> '$.code' <> 'STORAGE_FAILED'
+where (failure ->> '$.window') is not null and (failure ->> '$.code') <> 'STORAGE_FAILED'
 group by all
