@@ -163,8 +163,8 @@ function maturityIn(members: Members): StatedMaturity {
 }
 
 /**
- * Tells whether a warning says that rows were cut, and whether it names exactly the number received: then no total can refute
- * it, as that may be of the cut rows.
+ * Tells whether a warning says that rows were cut, and whether it names exactly the number received: then totals cannot refute
+ * it, because they may be those of the rows that are left.
  */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
   const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');

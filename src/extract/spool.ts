@@ -39,7 +39,7 @@ export interface PendingWindow {
   readonly isConfirmation: boolean;
   /** The state before its latest division, if it was divided because it fell short. */
   readonly round: Round | null;
-  /** Whether smaller requests cannot help: `completeness: warn` then loads what came. */
+  /** Whether smaller requests would not help, so that `completeness: warn` loads what came. */
   readonly isIndivisible?: boolean;
   /** By `boxId`. */
   readonly answers: ReadonlyMap<string, Answer>;

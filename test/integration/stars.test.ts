@@ -221,9 +221,9 @@ test('a metric that only a star stands for, and that reports refuse by name, cos
 });
 
 test.each([
-  ['my a_events, whose name has that of another one in it, is left out alone', false, []],
+  ['my a_events, whose name has that of another one in it, leaves out that one alone', false, []],
   [
-    'my a_events among all that were requested fails, as any may be meant',
+    'my a_events among all that were requested costs the night, as each may be meant',
     true,
     ['SOURCE_REFUSED'],
   ],

@@ -213,7 +213,7 @@ export function textIn(body: BodyWindow, from: number, to: number): string | nul
   return null;
 }
 
-/** Returns JSON as text. U+FFFD stands for half a surrogate pair, which DuckDB refuses. */
+/** Returns JSON as text, with U+FFFD in place of half a surrogate pair, which DuckDB refuses. */
 export function jsonIn(utf8: Uint8Array): string {
   const json = decoder.decode(utf8);
   if (!json.includes(String.raw`\u`)) return json;
