@@ -5,8 +5,7 @@ import { expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { gridOf, inBatches, openAnswering, type TrueRow } from '../support/answering.ts';
-import { column, lastRun } from '../support/contents.ts';
-import { json } from '../support/scripted-server.ts';
+import { column } from '../support/contents.ts';
 import { slice } from '../support/slice.ts';
 
 const metrics = ['installs', 'clicks', 'cost', 'sessions'];
@@ -47,22 +46,3 @@ test.each<['once' | 'as often', string, Slice, object]>([
     expect(verdicts).toEqual(['proven']);
   },
 );
-
-test('1 of 4 rows of a settled day, which comes 4 times and whose totals are its own, does not replace them: exit code 65', async () => {
-  const nightly: Slice = { ...daily, refresh: 'nightly' };
-  const world = await openAnswering([nightly], rows);
-  expect((await world.night(1)).failures).toEqual([]);
-  world.rewrite({ day: '2026-05-31' }, (report) => {
-    const last = report.rows.find((row) => row['day'] === '2026-05-31');
-    const kept = [...report.rows.filter((row) => row['day'] !== '2026-05-31'), last ?? {}];
-    const totals = metrics.map((metric) => {
-      return [metric, kept.reduce((sum, row) => sum + Number(row[metric]), 0)];
-    });
-    const answer = { ...report, rows: [...kept, last, last, last] };
-    return json({ ...answer, totals: Object.fromEntries(totals) as unknown });
-  });
-  const { failures } = await world.night(20);
-  expect(failures.map(({ code }) => code)).toEqual(['DATA_SHRUNK']);
-  expect(await lastRun(world.scenario)).toMatchObject({ exit_code: 65 });
-  expect(await world.cells(daily)).toEqual(world.truth(daily));
-});
