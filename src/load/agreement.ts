@@ -164,9 +164,9 @@ function betweenBatches(answered: Answered): Disagreement[] {
 
 /**
  * A part without rows beside others is doubted if no sums of its whole exist. A list of the values of the whole that is complete
- * by its own totals shows that it is empty; one without totals is a second answer that agrees. Identical rows may count in the
- * totals of a list alone, so that a list that is short by them holds only a window with such a part. Of a part that is its own
- * whole, only its repeated answer can show that it is empty.
+ * by its own totals shows that it is empty; one without totals is a second answer that agrees. Identical rows may count only in
+ * the totals of the list: a list that seems short because of them holds a window only if it has such a part. If a part is its
+ * own whole, only its repeated answer can show that it is empty.
  */
 function betweenParts({ answers, controls, spooled: { window } }: Answered): Disagreement[] {
   const controlBoxes = controlBoxesOf(window);

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Documented: how numbers move. Null is for ever. A cohort must also reach its age, and a computed metric waits for its parts.
+ * Documented: how numbers move. Null means for ever. A cohort must also reach its age, and a computed metric waits for its parts.
  */
 const kindDays = {
   plain: 7,
@@ -33,7 +33,7 @@ export interface CohortAge {
 export interface DocumentedMetric {
   readonly form: string;
   readonly kind: MetricKind;
-  /** After a period's end. Null is for ever. */
+  /** After a period's end. Null means for ever. */
   readonly horizonDays: number | null;
   /** Until its total can be compared from night to night. */
   readonly comparableDays: number | null;

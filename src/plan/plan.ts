@@ -16,7 +16,7 @@ import {
   spanOf,
 } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
-import { addFinals, movedTotals } from './watch.ts';
+import { addFinals, failuresSinceLoad, movedTotals } from './watch.ts';
 import { coveredPeriods, firstKeptDay, type Period, periodsOf } from '../model/period.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
@@ -106,8 +106,8 @@ export function planSlice(request: PlanRequest): SlicePlan {
 }
 
 /**
- * Lets what failed as one window, and is due still, be two, and no part of one with other periods: in a few nights a period that
- * fails for ever holds no other.
+ * Divides what failed as one window, and is still due, in two, and keeps it apart from other periods: within a few nights a
+ * period that fails for ever holds back no other.
  */
 function dividedAfterFailures(
   due: readonly DueAges[],
@@ -115,19 +115,16 @@ function dividedAfterFailures(
   table: SliceTable | null,
 ): DueAges[] {
   const starts = new Set<Day>();
-  for (const { first, last, at } of control?.failed ?? []) {
-    const failed = [...due.keys()].filter((index) => {
-      const { period, ages } = due[index] ?? {};
-      if (period === undefined || ages?.size === 0) return false;
-      const { start } = period.requested;
-      const fetchedAt = table?.periods.get(period.bucket.start)?.fetchedAt;
-      return first <= start && start <= last && (fetchedAt === undefined || fetchedAt < at);
+  const requested = due.filter(({ ages }) => ages.size > 0).map(({ period }) => period);
+  for (const failure of control?.failed ?? []) {
+    const failed = [...requested.keys()].filter((index) => {
+      const period = requested[index];
+      return period !== undefined && failuresSinceLoad(period, control, table).includes(failure);
     });
-    const after = due.findIndex(
-      ({ ages }, index) => index > (failed.at(-1) ?? Infinity) && ages.size > 0,
-    );
-    for (const index of [failed.at(0), failed[Math.ceil(failed.length / 2)], after]) {
-      const period = due[index ?? -1]?.period;
+    const [first, last] = [failed.at(0), failed.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    for (const index of [first, failed[Math.ceil(failed.length / 2)], last + 1]) {
+      const period = requested[index ?? -1];
       if (period !== undefined) starts.add(period.requested.start);
     }
   }

@@ -39,6 +39,19 @@ export function movedTotals(
   return moved;
 }
 
+/** Returns the windows with a period that failed since it was loaded. */
+export function failuresSinceLoad(
+  { bucket, requested }: Period,
+  control: ControlEvidence | null,
+  table: SliceTable | null,
+): ControlEvidence['failed'] {
+  const loadedMs = table?.periods.get(bucket.start)?.fetchedAt.getTime() ?? 0;
+  return (control?.failed ?? []).filter(
+    ({ first, last, at }) =>
+      first <= requested.start && requested.start <= last && at.getTime() > loadedMs,
+  );
+}
+
 /**
  * Adds periods whose final totals moved, at least one, as long as they have at most as many rows as the rest of the plan, of
  * restless metrics a seventh of that: a service may change its history every night. The newest come first, and those that failed
@@ -58,14 +71,9 @@ export function addFinals(
     }, 0);
   const rest = [...due].reduce((sum, [period, ages]) => sum + rowsOf(period, ages.keys()), 0);
   const candidates = [...due].toReversed().flatMap(([period, ages]) => {
-    const { bucket, requested } = period;
-    const movedAges = moved.get(bucket.start);
+    const movedAges = moved.get(period.bucket.start);
     if (movedAges === undefined) return [];
-    const loadedMs = table?.periods.get(bucket.start)?.fetchedAt.getTime() ?? 0;
-    const failures = (control?.failed ?? []).filter(
-      ({ first, last, at }) =>
-        first <= requested.start && requested.start <= last && at.getTime() > loadedMs,
-    );
+    const failures = failuresSinceLoad(period, control, table);
     const failedMs = Math.max(0, ...failures.map(({ at }) => at.getTime()));
     return [{ period, ages, movedAges, failedMs }];
   });

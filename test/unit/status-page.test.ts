@@ -366,3 +366,35 @@ test('every mark of the page stands out from the paper by at least 3 : 1, and ev
     ).toStrictEqual([]);
   }
 });
+
+test('of 7 findings five are shown, then a count', () => {
+  const slices = Array.from({ length: 7 }, (_, index) =>
+    sampleSlice({ name: `slice_${index}`, days: 20, metrics: [], missing: [index] }),
+  );
+  expect(wordsOf(statusPage(sampleReport(slices)))).toMatch(
+    /slice_4: 1 period never loaded, the oldest .* and 2 more .*slice_5: /,
+  );
+});
+
+test('of 7 restated metrics five are shown, and the others open on a click', () => {
+  const words = wordsOf(statusPage(sampleReport([ripenedSlice('daily', 20)])));
+  expect(words).toMatch(/d4 4 4,000,000 3,990,000 -10,000 and 2 more metrics .*d5 4 4,000,000/);
+});
+
+test('there is one minus sign', () => {
+  const moved = { metric: 'm', periods: 1, first_values: 0, oldest_period: '2026-02-01' };
+  const restated = [{ ...moved, before: 1e7, after: 9_998_957, change: -1043 }];
+  const slice = { ...sampleSlice({ days: 9, metrics: [] }), restated };
+  expect(wordsOf(statusPage(sampleReport([slice])))).toContain('-1,043 -&lt;0.1 %');
+});
+
+test('a cube is drawn as a line for each month of cohorts, dashed from where it is not final', () => {
+  const points = ['2026-01', '2026-02'].flatMap((month) =>
+    [0, 1, 7].map((age) => {
+      return { month, age_days: age, value: 100 + age, is_final: month === '2026-01' || age < 7 };
+    }),
+  );
+  const change = { curves: [{ cohort: 'all_revenue_total', points }] };
+  const cube = sampleSlice({ name: 'curve', days: 3, metrics: [], change });
+  expect(statusPage(sampleReport([cube]))).toMatch(/<path\s[^>]*class="line-2 dashed"/);
+});
