@@ -83,13 +83,16 @@ export function compareAnswers(
   return { disagreements, isTolerant, unverified, different };
 }
 
-/** Returns after how many repeated requests a disagreement in a period is accepted, whose values may still move between two. */
-function acceptedAfter({ spooled: { window }, fetchedAt }: Answered, start: string): number {
+/** Whether the values of a period may still move between two requests. */
+export function mayMove({ spooled: { window }, fetchedAt }: Answered, start: string): boolean {
   const { utcOffset, settleMs } = window.slice;
   const due = window.periods.find(({ period }) => period.bucket.start === start);
-  const isOpen = due !== undefined && +endOf(due.period, utcOffset) + settleMs > +fetchedAt;
-  return isOpen ? 1 : Infinity;
+  return due !== undefined && +endOf(due.period, utcOffset) + settleMs > +fetchedAt;
 }
+
+/** Returns after how many repeated requests a disagreement in a period is accepted. */
+const acceptedAfter = (answered: Answered, start: string): number =>
+  mayMove(answered, start) ? 1 : Infinity;
 
 /** Whether two sums differ by more than the order of their addition. */
 const differ = (one: number, other: number): boolean =>

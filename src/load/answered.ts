@@ -66,6 +66,8 @@ export interface Answered extends Readable {
   readonly controls: readonly AnswerFacts[];
   /** Why its rows cannot be loaded, whatever their totals. */
   readonly failure: Failure | null;
+  /** First days of the periods of keys with several values. */
+  readonly conflicts: readonly Day[];
   readonly rejects: Rejects | null;
   /** Surplus copies of identical rows, by batch of metrics. */
   readonly copies: readonly number[];

@@ -14,7 +14,7 @@ import {
   windowOf,
 } from '../model/window.ts';
 import { MAX_DOUBTS } from '../extract/spool.ts';
-import { compareAnswers } from './agreement.ts';
+import { compareAnswers, mayMove } from './agreement.ts';
 import type { LoadWarning } from './answer-pages.ts';
 import type { Answered } from './answered.ts';
 import { guard } from './fate.ts';
@@ -23,8 +23,16 @@ import { type AnswerProof, clauseOf, isShort, lacksRows, proveAnswer } from './p
 
 /** Returns what to replace, to request again, to split, or to fail; together every period of the window but those stored later. */
 export function decide(answered: Answered, policy: Policy): (Replacement | Outcome)[] {
-  const { window } = answered.spooled;
-  if (answered.failure !== null) return [{ kind: 'failed', window, failure: answered.failure }];
+  const { spooled, failure, conflicts } = answered;
+  const { window, doubts, isConfirmation } = spooled;
+  if (failure !== null) {
+    // Between two pages, a value of a row on both may have moved.
+    const isMoving =
+      failure.code === 'DATA_DUPLICATE_KEY' && conflicts.every((start) => mayMove(answered, start));
+    return isMoving && doubts === 0
+      ? [{ kind: 'again', window, spooled, failure, boxes: null, isConfirmation }]
+      : [{ kind: 'failed', window, failure }];
+  }
   const proven = prove(answered, policy);
   return 'verdict' in proven ? guard(answered, proven, policy) : [...proven];
 }

@@ -150,7 +150,7 @@ where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is not null`;
 
 /** Queries keys that a batch of metrics repeats: how often, and in how many versions. */
 export function duplicateKeys(
-  { columns, windows, answers }: Staged,
+  { columns, windows, period, answers }: Staged,
   windowNos: readonly number[],
 ): string {
   // Values that were not requested are part of a version: they may be what distinguishes the rows.
@@ -172,6 +172,7 @@ export function duplicateKeys(
 select
     window_no,
     batch_no,
+    start_day,
     count(*) as copies,
     count(distinct {v: row_values, e: row_extra}) as versions,
     to_json(row_key)::varchar as key,
@@ -180,13 +181,14 @@ from (
     select
         ${WINDOW} as window_no,
         ${batch} as batch_no,
+        (${period})::varchar as start_day,
         ${structOf(names)} as row_key,
         ${structOf(columns.metrics.map(({ id }) => id))} as row_values,
         "_extra"::varchar as row_extra
     from ${answers}
     where ${inWindows} and ${digest} in (select digest from twice)
 )
-group by window_no, batch_no, row_key
+group by window_no, batch_no, start_day, row_key
 having count(*) > 1`;
 }
 

@@ -182,6 +182,7 @@ async function answeredIn(
       answers: window.answers.map((answer, answerNo) => factsOf(window, answer, answerNo)),
       controls,
       failure: rejected?.failure ?? misplaced(spooled.window, periodRows) ?? keys?.failure ?? null,
+      conflicts: keys?.conflicts ?? [],
       rejects: rejected,
       copies: keys?.copies ?? [],
       periodRows,

@@ -31,15 +31,17 @@ export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failu
   return new Failure('DATA_OUTSIDE_WINDOW', message, { facts, hint });
 }
 
-/** Surplus copies of identical rows by batch of metrics, and why a key fails the window. */
-export interface RepeatedKeys {
-  readonly copies: readonly number[];
-  readonly failure: Failure | null;
+/** As in `Answered`: `failure` is of the first of the conflicts. */
+interface RepeatedKeys {
+  readonly copies: number[];
+  readonly conflicts: Day[];
+  failure: Failure | null;
 }
 
 const repeatedRow = z.object({
   window_no: z.number(),
   batch_no: z.number(),
+  start_day: dayShape,
   copies: count,
   versions: count,
   key: z.string(),
@@ -50,7 +52,7 @@ export async function repeatedKeys(
   warehouse: Warehouse,
   staged: Staged,
 ): Promise<ReadonlyMap<number, RepeatedKeys>> {
-  const repeated = new Map<number, RepeatedKeys & { readonly copies: number[] }>();
+  const repeated = new Map<number, RepeatedKeys>();
   // A key may occur twice in one file, in several pages or parts, or under two names of the first week.
   const suspects = staged.windows.filter(
     ({ answers, spooled: { window } }) =>
@@ -65,15 +67,15 @@ export async function repeatedKeys(
     const window = staged.windows[windowNo];
     if (window === undefined) continue;
     const batches = Math.max(...window.answers.map(({ box }) => box.batchNo)) + 1;
-    const copies = repeated.get(windowNo)?.copies ?? Array.from({ length: batches }, () => 0);
-    copies[batchNo] = (copies[batchNo] ?? 0) + row.copies - 1;
-    let failure = repeated.get(windowNo)?.failure ?? null;
-    if (versions > 1 && failure === null) {
-      const message = `${subjectOf(window.spooled.window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
-      const hint = 'Add the dimension that distinguishes the rows, such as app_token or an id.';
-      failure = new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
-    }
-    repeated.set(windowNo, { copies, failure });
+    const none = { copies: Array.from({ length: batches }, () => 0), conflicts: [], failure: null };
+    const keys = repeated.get(windowNo) ?? none;
+    repeated.set(windowNo, keys);
+    keys.copies[batchNo] = (keys.copies[batchNo] ?? 0) + row.copies - 1;
+    if (versions === 1) continue;
+    const message = `${subjectOf(window.spooled.window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
+    const hint = 'Add the dimension that distinguishes the rows, such as app_token or an id.';
+    keys.failure ??= new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
+    keys.conflicts.push(row.start_day);
   }
   return repeated;
 }

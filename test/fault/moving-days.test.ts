@@ -9,6 +9,7 @@ import {
   type Asking,
   atCopy,
   copyOf,
+  countAsked,
   gridOf,
   inBatches,
   openAnswering,
@@ -179,6 +180,31 @@ describe('behind a day that moves no other one loses a row:', () => {
     }
   });
 });
+
+test.each([
+  ['today, which moved between its pages once', TODAY, 1, 2, []],
+  ['today, which moves between its pages every time', TODAY, 2, 2, ['DATA_DUPLICATE_KEY']],
+  ['yesterday, which is over', SECOND, 1, 1, ['DATA_DUPLICATE_KEY']],
+])(
+  'two copies of a row on two pages differ on %s: 3 days in one window are asked for twice at most',
+  async (_, date, moves, times, codes) => {
+    const world = await openAnswering([ofOneDay], calm);
+    expect((await world.night(1)).failures).toEqual([]);
+    const first = { part: 'undivided', page: 1 } as const;
+    world.asked = [];
+    // 3 days of 4 rows, each twice: of every day, one row is on two pages.
+    Object.assign(world, { copies: () => 2, pages: { size: 3, totals: 'first' } });
+    world.rows = movedOn(date, (row, { part, page }) => {
+      const isMoving = part === 'undivided' && countAsked(world, first) <= moves;
+      return [grown(row, isMoving ? page : 0)];
+    });
+    const { failures } = await world.night(2, { slices: [untilToday(ofOneDay)] });
+    expect(failures.map(({ code }) => code)).toEqual(codes);
+    expect(countAsked(world, first)).toBe(times);
+    const days = codes.length === 0 ? [FIRST, SECOND, TODAY] : [FIRST];
+    expect(await world.cells(ofOneDay)).toEqual(onDays(world.truth(ofOneDay, calm), ...days));
+  },
+);
 
 test('a day that ended 12 days ago and moves with every request is not proven by its parts: exit code 65, and its rows stay', async () => {
   const world = await openDivided([ofOneDay], 10);

@@ -336,6 +336,7 @@ function answered(
       };
     }),
     failure: null,
+    conflicts: [],
     rejects: null,
     copies,
     periodRows,
