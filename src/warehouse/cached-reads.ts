@@ -9,7 +9,7 @@ interface Cache<T> {
 }
 
 /** Keys of one statement. The JSON of more would fill the memory. */
-const MAX_KEYS = 20;
+const MAX_KEYS = 60;
 
 /**
  * Caches what `readSome` returns until the warehouse changes, or only its relations. Concurrent calls are read together.

@@ -1,4 +1,4 @@
-/** Replaces views and comments only if what they are made from has changed, or if one was dropped or replaced otherwise. */
+/** Replaces views, comments and measurements only if what they are made from has changed, or if a view was dropped or replaced otherwise. */
 
 import { createHash } from 'node:crypto';
 
@@ -17,6 +17,7 @@ export interface Declaration {
   readonly inputs: readonly string[];
   /** The tables and views that they change, with their schema and without quotes. */
   readonly relations: readonly string[];
+  /** Returns none where it runs them itself, as they are too long for a script. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
@@ -54,7 +55,8 @@ export async function declare(
   for (let start = 0; start < changed.length; start += MAX_TOGETHER) {
     const chunk = changed.slice(start, start + MAX_TOGETHER);
     const statements = await Promise.all(chunk.map(async (each) => each.statements()));
-    await warehouse.alter(asScript(statements.flat()));
+    const script = asScript(statements.flat());
+    if (script !== '') await warehouse.alter(script);
   }
   await insertRows(warehouse, 'ripen_internal.declarations', await rowsOf(changed));
 }

@@ -38,12 +38,12 @@ const tableState = z.object({
   building_periods: count.nullable(),
 });
 
-/** Returns the status of slices; without a warehouse nothing is loaded. `controlOf` returns a text if a slice has no control totals. */
+/** Returns the status of slices. Without a warehouse nothing is loaded. `agreement` is a text for a slice without control totals. */
 export async function readSlices(
   warehouse: Warehouse | null,
   slices: readonly Slice[],
   planAt: Date,
-  controlOf: (slice: Slice) => SliceStatus['control'] | string,
+  agreement: Promise<(slice: Slice) => SliceStatus['control'] | string>,
 ): Promise<SliceStatus[]> {
   const read = async <T>(
     of: string,
@@ -74,6 +74,7 @@ group by slice`;
   const columnsOf = (slice: string) => tables(slice)[0]?.columns ?? [];
   const namesOf = (slice: string): string[] => columnsOf(slice).map(({ name }) => name);
   const money = warehouse && (await readMoney(warehouse, slices, namesOf, stored));
+  const controlOf = await agreement;
   const statuses: SliceStatus[] = [];
   for (const slice of slices) {
     const { name, grain } = slice;
