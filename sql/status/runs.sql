@@ -1,9 +1,9 @@
 -- The last runs.
 -- $1 how many, $2 path of the copy that this is (null: the warehouse), $3 paths of the configured copies (JSON list)
 -- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
--- summary covers what it did before it published, null before that; failures is a JSON list, in which published_later marks
--- what no longer holds: an audit's once every copy was published, a copy's once that copy was; slices, a JSON list, are those
--- that it was for; audits, a JSON list, are those that failed or wait for a slice.
+-- summary covers what it did before it published, null before that; failures is a JSON list, in which resolved marks what no
+-- longer holds: an audit's once every copy was published, a copy's once that copy was, or is no longer configured; slices, a JSON
+-- list, are those that it was for; audits, a JSON list, are those that failed or wait for a slice.
 with newest as (
     from ripen.runs
     order by run_number desc nulls last
@@ -45,9 +45,9 @@ select
                 if(
                     f ->> '$.code' = 'AUDIT_HELD',
                     list_has_all(l.copies, if($2::varchar is null, from_json($3::json, '["VARCHAR"]'), [$2::varchar])),
-                    list_contains(l.copies, f ->> '$.target')
+                    list_contains(l.copies, f ->> '$.target') or not list_contains(from_json($3::json, '["VARCHAR"]'), f ->> '$.target')
                 ),
-                json_merge_patch(f, '{"published_later": true}'),
+                json_merge_patch(f, '{"resolved": true}'),
                 f
             ) for f in coalesce(cast(r.summary -> '$.failures' as json []), [])
         ]

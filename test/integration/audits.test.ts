@@ -142,16 +142,20 @@ describe('a held night', () => {
 });
 
 describe('a copy that a sync failed to write', () => {
-  test('is a failure until a later publish writes that copy, and stays one in the history', async () => {
+  test('is a failure until a later publish writes that copy, or it is no longer configured, and stays one in the history', async () => {
     const copies = await openScenario([daily], { simulator: { world: smallWorld } });
     const [place, other] = [join(copies.directory, 'a'), join(copies.directory, 'b')];
     const target = (path: string): PublishTarget => ({ kind: 'duckdb', path, mode: MODE });
     const targets = [target(place), target(other)];
     const config = { ...copies.config, publish: targets };
-    const judged = async (path = config.warehouse, snapshot: string | null = null) => {
+    const judged = async (
+      path = config.warehouse,
+      snapshot: string | null = null,
+      left: readonly PublishTarget[] = targets,
+    ) => {
       const opening = { mode: 'read', lockWaitMs: 0, emit: () => {} } as const;
       const { runs, health } = await withWarehouse(path, opening, async (warehouse) =>
-        readStatus(config, warehouse, FIRST, { snapshot }),
+        readStatus({ ...config, publish: left }, warehouse, FIRST, { snapshot }),
       );
       return [health.state, health.headline, runs[0]?.failures[0]?.code];
     };
@@ -162,9 +166,15 @@ describe('a copy that a sync failed to write', () => {
     expect(await judged()).toEqual(['failed', `${failed}.`, 'WAREHOUSE_FOREIGN']);
     expect((await publish(config)).published).toMatchObject([{ path: place }]);
     expect(await judged()).toEqual(['failed', `${failed}.`, 'WAREHOUSE_FOREIGN']);
+    const well = `All is well. ${failed}, since resolved.`;
+    for (const left of [targets.slice(0, 1), []])
+      expect(await judged(config.warehouse, null, left)).toEqual([
+        'well',
+        well,
+        'WAREHOUSE_FOREIGN',
+      ]);
     await rm(other);
     expect((await publish(config)).published).toHaveLength(2);
-    const well = `All is well. ${failed}; a later publish succeeded.`;
     expect(await judged()).toEqual(['well', well, 'WAREHOUSE_FOREIGN']);
     expect(await judged(other, other)).toEqual(await judged());
     await copies.close();

@@ -84,7 +84,7 @@ export function auditSection([newest]: readonly RunStatus[]): Markup {
     <h2 id="audits">Audits</h2>
     ${newest.audits.map(({ name: audit, on_fail: onFail, rows, first, reason }) => {
       const isHeld = newest.failures.some(
-        (failure) => failure.code === 'AUDIT_HELD' && failure.published_later !== true,
+        (failure) => failure.code === 'AUDIT_HELD' && failure.resolved !== true,
       );
       const held = isHeld ? 'holds the night back' : 'held the night back, published later';
       const end = rows === 0 ? 'waits' : onFail === 'hold' ? held : 'warns';
@@ -185,11 +185,11 @@ export function failureLists(runs: readonly RunStatus[]): Markup[] {
         html`<details>
           <summary>Failures as of ${asOf}</summary>
           ${listOf(
-            failures.map(({ code, slice, window, message, hint, published_later: isPast }) => {
+            failures.map(({ code, slice, window, message, hint, resolved }) => {
               const place = [slice, window].filter((word) => word !== null).join(' ');
               const text = `${code}${place === '' ? '' : ` (${place})`}: ${message}`;
-              return isPast === true
-                ? { message: `${text} (published later)`, hint: null }
+              return resolved === true
+                ? { message: `${text} (resolved)`, hint: null }
                 : { message: text, hint };
             }),
           )}

@@ -39,7 +39,7 @@ export function healthOf(
   const add = (state: HealthState, message: string, hint: string | null = null): void =>
     void findings.push({ state, message, hint });
   const addFailures = (failures: (typeof runs)[number]['failures']): void => {
-    const merged = groupedFailures(failures.filter((one) => one.published_later !== true));
+    const merged = groupedFailures(failures.filter((one) => one.resolved !== true));
     for (const { code, message, hint } of merged.slice(0, MAX_FINDINGS))
       add('failed', `${code}: ${message}`, hint);
     if (merged.length > MAX_FINDINGS) findings.push(moreFindings(merged.length));
@@ -100,8 +100,8 @@ export function healthOf(
     if (status === 'partial') end = `ended with ${countText(failures.length, 'failure')}`;
     const isHeld = failures.length > 0 && failures.every(({ code }) => code === 'AUDIT_HELD');
     if (isHeld) end = 'was held back by an audit';
-    if (failures.length > 0 && failures.every((one) => one.published_later === true))
-      end += isHeld ? ', and published later' : '; a later publish succeeded';
+    if (failures.length > 0 && failures.every((one) => one.resolved === true))
+      end += isHeld ? ', and published later' : ', since resolved';
     const isDoubtful = state !== 'well' && status === 'succeeded';
     headline = `${state === 'well' ? 'All is well. ' : ''}The last ${command}, as of ${minuteText(asOf)}, ${end}${isDoubtful ? ', but something needs attention' : ''}.`;
   }

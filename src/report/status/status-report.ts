@@ -269,8 +269,8 @@ const runFailure = z.object({
   hint: z.string().nullable(),
   /** The path of the copy that could not be written. */
   target: z.string().optional(),
-  /** True once a later publish wrote that copy, or after an audit every copy. */
-  published_later: z.boolean().optional(),
+  /** True once a later publish wrote that copy, or after an audit every copy, or if the copy is no longer configured. */
+  resolved: z.boolean().optional(),
   /** How many failures with one cause it represents (default: 1). */
   count: z.number().optional(),
 });

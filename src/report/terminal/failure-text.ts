@@ -104,7 +104,7 @@ export async function explained(
   for (const failure of failures) remedied.push(await withRemedy(failure, config));
   // Some copy may not have that night.
   const isUnpublished = (run: RunStatus): boolean =>
-    run.failures.some((one) => one.published_later !== true && UNPUBLISHED.has(one.code));
+    run.failures.some((one) => one.resolved !== true && UNPUBLISHED.has(one.code));
   const { runs = [], slices = [] } = report ?? {};
   const good = runs.find(
     (run) =>
