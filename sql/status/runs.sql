@@ -1,9 +1,10 @@
 -- The last runs.
 -- $1 how many, $2 path of the copy that this is (null: the warehouse), $3 paths of the configured copies (JSON list)
--- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed; its
--- summary covers what it did before it published, null before that; failures is a JSON list, in which resolved marks what no
--- longer holds: an audit's once every copy was published, a copy's once that copy was, or is no longer configured; slices, a JSON
--- list, are those that it was for; audits, a JSON list, are those that failed or wait for a slice.
+-- Returns one row per run, newest first, instants as text in UTC; a run without finished_at is running or was killed, and has the
+-- status of its summary once every copy was published after it; the summary covers what it did before it published, null before
+-- that; failures is a JSON list, in which resolved marks what no longer holds: an audit's once every copy was published, a copy's
+-- once that copy was, or is no longer configured; slices, a JSON list, are those that it was for; audits, a JSON list, are those
+-- that failed or wait for a slice.
 with newest as (
     from ripen.runs
     order by run_number desc nulls last
@@ -11,16 +12,24 @@ with newest as (
 ),
 
 -- The publish that made a copy is not over in it, nor does the copy know of others.
-later as (
+published as (
     select
         r.run_id,
         flatten(list(coalesce(p.copies, [$2::varchar]))) as copies
     from newest as r
-    join ripen_internal.publishes as p on p.published_at > r.finished_at
+    join ripen_internal.publishes as p on p.published_at > coalesce(r.finished_at, r.started_at)
     where
         p.copies is not null
         or ($2::varchar is not null and p.number = (select max(number) from ripen_internal.publishes))
     group by r.run_id
+),
+
+later as (
+    select
+        run_id,
+        copies,
+        list_has_all(copies, if($2::varchar is null, from_json($3::json, '["VARCHAR"]'), [$2::varchar])) as has_all
+    from published
 )
 
 select
@@ -29,7 +38,7 @@ select
     strftime(r.as_of, '%Y-%m-%dT%H:%M:%S.%gZ') as as_of,
     strftime(r.started_at, '%Y-%m-%dT%H:%M:%S.%gZ') as started_at,
     strftime(r.finished_at, '%Y-%m-%dT%H:%M:%S.%gZ') as finished_at,
-    r.status,
+    if(r.finished_at is null and l.has_all, coalesce(r.summary ->> '$.status', r.status), r.status) as status,
     r.summary ->> '$.status' as refreshed,
     r.exit_code,
     case
@@ -44,7 +53,7 @@ select
             if(
                 if(
                     f ->> '$.code' = 'AUDIT_HELD',
-                    list_has_all(l.copies, if($2::varchar is null, from_json($3::json, '["VARCHAR"]'), [$2::varchar])),
+                    l.has_all,
                     list_contains(l.copies, f ->> '$.target') or not list_contains(from_json($3::json, '["VARCHAR"]'), f ->> '$.target')
                 ),
                 json_merge_patch(f, '{"resolved": true}'),

@@ -181,6 +181,36 @@ describe('a copy that a sync failed to write', () => {
   }, 60_000);
 });
 
+test('a sync that was killed while it published did not finish until every copy is published', async () => {
+  const copies = await openScenario([daily], { simulator: { world: smallWorld } });
+  const targets = ['a', 'b'].map((name): PublishTarget => {
+    return { kind: 'duckdb', path: join(copies.directory, name), mode: MODE };
+  });
+  const config = { ...copies.config, publish: targets };
+  const judged = async (): Promise<unknown[]> => {
+    const { health, runs } = await status(config, { asOf: FIRST });
+    return [health.state, health.headline, runs[0]?.finished_at];
+  };
+  const change = async (what: string): Promise<void> => {
+    const opening = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+    await withWarehouse(config.warehouse, opening, async (warehouse) =>
+      warehouse.run(`update ${what}`),
+    );
+  };
+  expect((await copies.night(FIRST, { publish: targets })).failures).toEqual([]);
+  await change(`ripen.runs set finished_at = null, exit_code = null, status = 'running'`);
+  await change('ripen_internal.publishes set copies = null');
+  const last = 'The last sync, as of 2026-04-02 06:00 UTC,';
+  expect(await judged()).toEqual(['failed', `${last} did not finish.`, null]);
+  await publish({ ...config, publish: targets.slice(0, 1) });
+  expect(await judged()).toEqual(['failed', `${last} did not finish.`, null]);
+  await publish(config);
+  expect(await judged()).toEqual(['well', `All is well. ${last} succeeded.`, null]);
+  await change('ripen.runs set summary = null');
+  expect(await judged()).toEqual(['failed', `${last} did not finish.`, null]);
+  await copies.close();
+}, 60_000);
+
 describe('an audit', () => {
   const other = slice({ ...daily, name: 'later' });
   const answerTo = async (sql: string, limitMs?: number, slices = [daily, other]) => {

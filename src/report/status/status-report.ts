@@ -291,7 +291,7 @@ export const runStatus = z.object({
   command: z.string(),
   as_of: z.string(),
   started_at: z.string(),
-  /** Null for a killed run, which stays `running`, and in a copy for the run that made it. */
+  /** Null for a killed run, and in a copy for the run that made it. */
   finished_at: z.string().nullable(),
   status: z.string(),
   /** Before publishing; null if the run was killed before that. */

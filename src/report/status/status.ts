@@ -87,9 +87,6 @@ export async function readStatus(
     for (const [at, failure] of failures.entries())
       if (isOfToken(failure)) failures[at] = { ...failure, hint: await tokenHint(config.file) };
   const [newest] = runs;
-  // In a copy, which it made, the newest run has not ended: its status is that before publishing.
-  if (newest !== undefined && snapshot !== null)
-    runs[0] = { ...newest, status: newest.refreshed ?? newest.status };
   const ofNewest = [newest?.run_id ?? null];
   const report = {
     as_of: planAt.toISOString(),
