@@ -188,7 +188,7 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
     });
   }
   if (thrown instanceof RangeError && OUT_OF_MEMORY.test(thrown.message)) {
-    const message = `The system gave the process no more memory: ${thrown.message}`;
+    const message = `Out of memory: ${thrown.message}`;
     return new Failure('ENGINE_MEMORY', message, {
       cause: thrown,
       hint: 'Raise the address-space limit (`ulimit -v`, `LimitAS=` of systemd): WebAssembly reserves about 10 GB.',

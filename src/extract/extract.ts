@@ -199,7 +199,7 @@ async function fetchWindow(
     giveUp.signal.throwIfAborted();
     const inOrder = [...boxesOf(window), ...controlBoxesOf(window)].flatMap((box) => {
       const answer = answers.get(boxId(box));
-      // Its part may have another number now, if another part was divided since.
+      // Part numbers change when another part is divided.
       return answer === undefined ? [] : [{ ...answer, box }];
     });
     return { ...pending, answers: inOrder, controlFailure };

@@ -148,11 +148,11 @@ function loadable(
   const warnings: LoadWarning[] = [];
   const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
   if (rejects === null && rounded !== null) {
-    const message = `The rows' ${rounded.metric} added up to ${rounded.sum}, the service's total was ${rounded.total}: either one of them is rounded, or rows that add up to the difference are missing; no other total shows which.`;
+    const message = `${rounded.metric}: the rows sum to ${rounded.sum}, the service's total is ${rounded.total}. Either is rounded, or rows are missing; no other metric can tell.`;
     warnings.push({ code: 'TOTALS_ROUNDED', message });
   }
   if (unverified !== null) {
-    const message = `The rows were requested in parts, and it could not be verified that the parts contain every row: ${unverified}.`;
+    const message = `The window was divided into parts, and ripen could not verify that no row is missing: ${unverified}.`;
     warnings.push({ code: 'PARTS_NOT_PROVEN', message });
   }
   // Rejected rows may hold all values of a metric: only a disagreement would show anything.

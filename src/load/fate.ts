@@ -240,7 +240,7 @@ export function guard(
 
 /** Returns rows, in a cube values, by first day of the period. Rejected ones count, as a period with such rows is not empty. */
 function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) {
-  // 1 if a cube has only zeros there.
+  // A cube's period of zeros counts as one row: it is not empty.
   const rows = new Map(
     [...periodRows].map(([start, count]) => [
       start,
@@ -288,7 +288,7 @@ function warningsOf(
     warnings.push({ code: 'REJECTED_ROWS', message });
   }
   for (const metric of new Set(proven.notAdditive)) {
-    const message = `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`;
+    const message = `${metric} is not additive here: other metrics add up to the service's totals, it does not. It is no longer used as proof.`;
     warnings.push({ code: 'NOT_ADDITIVE', message });
   }
   return warnings;

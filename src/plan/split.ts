@@ -72,7 +72,7 @@ function divideValues(
   const total = rowsIn(candidates);
   const room = VALUES_SHARE * (slice.maxUrlBytes ?? MAX_URL_BYTES) - encodedLength(valuesIn(part));
   let division: Division | null = null;
-  // Never takes all values: the last one makes it the whole, which is more than half.
+  // At least one value is left: taking the last would exceed half.
   for (let count = 1; count < candidates.length; count += 1) {
     const taken = candidates.slice(0, count);
     const rows = rowsIn(taken);

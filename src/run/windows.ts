@@ -287,7 +287,7 @@ class WindowLoader {
     const target = this.#into.targets.get(name);
     if (step.kind === 'not additive' && target !== undefined) {
       for (const metric of step.metrics) {
-        const message = `The rows' ${metric} did not add up to the service's total, and smaller requests returned no more rows: it is not additive here and no longer summed.`;
+        const message = `${metric} is not additive here: smaller requests returned the same rows, but their sum differs from the service's total. It is no longer used as proof.`;
         if (control === undefined) warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
       }
       const shown = { notAdditive: step.metrics, addsUp: [] };
@@ -372,7 +372,7 @@ class WindowLoader {
     // A request that names a lost app may be refused.
     const apps = stored.get('app_token')?.filter(({ value }) => !lost.has(value));
     if (apps !== undefined) stored.set('app_token', apps);
-    // An answer cut to one row shows only one value of each dimension, which divides nothing.
+    // An answer cut to one row has one value per dimension: nothing to divide by.
     const inParts =
       splitParts(window, parts, new Map([...stored, ...(divided.values ?? [])])) ??
       splitParts(window, parts, stored);

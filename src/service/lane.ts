@@ -42,7 +42,7 @@ interface Waiting {
 /**
  * Admits calls in the order of arrival. A 429 halves the limit, a round of successes raises it by one. After 8 outages in a
  * row the lane pauses, then admits one probe: an answer reopens the lane, an outage pauses it for longer, and the sixth failed
- * probe ends every call for good. The end of a call that began before the latest pause or decrease changes nothing.
+ * probe ends every call for good. Results of calls started before the latest pause or decrease are ignored.
  */
 export class Lane {
   readonly #settings: LaneSettings;
