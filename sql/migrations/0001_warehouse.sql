@@ -161,7 +161,7 @@ comment on column ripen.loads.end_day is 'The day after the last one that was re
 comment on column ripen.loads.reasons is 'Why the window was due';
 comment on column ripen.loads.parameters is 'The query parameters that were sent';
 comment on column ripen.loads.metrics is 'Metrics whose values were loaded and are still stored; a metric that is removed from the slice is removed here, and all of them with the table of an earlier meaning';
-comment on column ripen.loads.requests is 'Requests it took';
+comment on column ripen.loads.requests is 'Requests for the answers that were loaded, in the first of several loads that share them; retries and repeated requests count in the summary of the run alone';
 comment on column ripen.loads.bytes is 'Bytes received, still compressed';
 comment on column ripen.loads.rows_fetched is 'Rows the service sent';
 comment on column ripen.loads.rows_loaded is 'Rows that were stored';

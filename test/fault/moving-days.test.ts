@@ -198,10 +198,13 @@ test.each([
       const isMoving = part === 'undivided' && countAsked(world, first) <= moves;
       return [grown(row, isMoving ? page : 0)];
     });
-    const { failures } = await world.night(2, { slices: [untilToday(ofOneDay)] });
+    const { failures, slices } = await world.night(2, { slices: [untilToday(ofOneDay)] });
     expect(failures.map(({ code }) => code)).toEqual(codes);
-    expect(countAsked(world, first)).toBe(times);
-    const days = codes.length === 0 ? [FIRST, SECOND, TODAY] : [FIRST];
+    expect([countAsked(world, first), slices[0]?.requests]).toEqual([times, 8 * times]);
+    const isLoaded = codes.length === 0;
+    const days = isLoaded ? [FIRST, SECOND, TODAY] : [FIRST];
+    const requests = 'select requests from ripen.loads order by load_id';
+    expect(await column(world.scenario, requests)).toEqual(isLoaded ? ['1', '8'] : ['1']);
     expect(await world.cells(ofOneDay)).toEqual(onDays(world.truth(ofOneDay, calm), ...days));
   },
 );
