@@ -1,10 +1,11 @@
 -- Final totals that were found changed and not yet warned of: by this run, or by earlier ones that were killed or failed before they
 -- could warn. Unproven answers, and those with rejected rows, are no evidence.
--- Returns one row per slice and metric: how many periods, the first days of the newest three, the horizon in days, and the age in days
--- at which the latest of these changes was found.
+-- Returns one row per slice: the metrics, how many totals and periods, the first days of the newest three, the longest horizon in days,
+-- and the age in days at which the latest of these changes was found.
 select
     r.slice,
-    r.metric,
+    list_sort(list(distinct r.metric)) as metrics,
+    count(distinct (r.metric, r.period)) as totals,
     count(distinct r.period) as periods,
     list_reverse_sort(list(distinct r.period::varchar))[:3] as newest,
     max(m.horizon_seconds) / 86400 as horizon_days,
@@ -23,5 +24,5 @@ where
         join ripen.runs as e on e.run_id = w.run_id
         where w.code = 'FINAL_CHANGED' and w.slice = r.slice and e.run_number >= n.run_number
     )
-group by r.slice, r.metric
-order by r.slice, r.metric
+group by r.slice
+order by r.slice

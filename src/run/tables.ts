@@ -17,6 +17,7 @@ import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { ControlEvidence } from '../model/control.ts';
+import { countText, namesText } from '../model/measure.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
@@ -203,24 +204,25 @@ export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Pr
 
 const changedRow = z.object({
   slice: z.string(),
-  metric: z.string(),
+  metrics: z.array(z.string()),
+  totals: count,
   periods: count,
   newest: z.array(z.string()),
   horizon_days: z.number(),
   last_age: count,
 });
 
-/** Warns of changed final totals, whichever request found them: in this run, or in runs that ended before they could warn. */
+/** Warns, once a slice, of changed final totals that this run found, or runs that ended before they could warn. */
 export async function warnOfChangedFinals(run: Run): Promise<void> {
   const changed = await run.warehouse.rows(
     statement('insight/changed_after_final'),
     [],
     changedRow,
   );
-  for (const { slice, metric, periods, newest, horizon_days: horizon, last_age: age } of changed) {
+  for (const { slice, metrics, totals, periods, newest, horizon_days, last_age } of changed) {
     const days = newest.join(', ') + (periods > newest.length ? ', …' : '');
-    const totals = periods === 1 ? 'total' : 'totals';
-    const message = `${periods} final ${totals} of ${metric} changed after the horizon of ${horizon}d, the last at age ${age} days: ${days}.`;
+    const horizons = metrics.length === 1 ? 'the horizon of' : 'horizons of up to';
+    const message = `${countText(totals, 'final total')} of ${namesText(metrics)} changed after ${horizons} ${horizon_days}d, the last at age ${last_age} days: ${days}.`;
     warn({ code: 'FINAL_CHANGED', message }, slice, run);
   }
 }

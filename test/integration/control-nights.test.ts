@@ -60,11 +60,12 @@ test('a quiet night asks for the control totals and what is new, and nothing els
   ]);
 });
 
-test('a final day corrected upstream is loaded again the next night, and told with both totals', async () => {
+test('a final day that loses a row upstream is loaded again the next night, and told once for all metrics', async () => {
   world = await openAnswering([daily], rows);
   await world.night(1, { config });
   await world.night(2, { config });
-  world.rows = raised('2026-05-02', 'installs', 5);
+  const removed = rows.find((row) => row.day === '2026-05-02');
+  world.rows = rows.filter((row) => row !== removed);
   world.asked = [];
   const summary = await world.night(3, { config });
   expect(summary.failures).toEqual([]);
@@ -75,7 +76,9 @@ test('a final day corrected upstream is loaded again the next night, and told wi
   expect(world.scenario.events).toContainEqual(
     expect.objectContaining({ type: 'totals_moved', slice: 'daily', periods: 1, waiting: 0 }),
   );
-  expect(world.warnings().filter((text) => text.startsWith('FINAL_CHANGED'))).toHaveLength(1);
+  expect(world.warnings().filter((text) => text.startsWith('FINAL_CHANGED'))).toEqual([
+    'FINAL_CHANGED 3 final totals of clicks, cost, installs changed after horizons of up to 14d, the last at age 32 days: 2026-05-02.',
+  ]);
   world.asked = [];
   await world.night(4, { config });
   expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(0);
