@@ -1,4 +1,5 @@
--- The days of windows that runs since an instant could not load, although the disk had room.
+-- The days of windows that runs since an instant could not load, although the disk had room. If a run could not read control totals
+-- either, the service was away, and no smaller request would have helped.
 -- $1 since which as-of instant (UTC)
 -- Returns one row per slice and window: slice, first_day, last_day, failed_at (the latest as-of instant).
 with failures as (
@@ -6,6 +7,7 @@ with failures as (
         as_of,
         unnest(cast(summary -> '$.failures' as json [])) as failure
     from ripen.runs
+    semi join ripen.control_readings using (run_id)
     where as_of > $1::timestamp
 )
 

@@ -241,27 +241,53 @@ test('corrections of final days that fail night after night keep an older one wa
   expect(stored).toEqual([false, true]);
 }, 60_000);
 
-test('of 8 corrected days in the window of a night, one that the service refuses for ever holds new days for 1 night and the others for 4', async () => {
-  const of = { ...daily, metrics: ['installs', 'cost'] };
-  const refused = '2026-05-20';
-  const days = new Set(datesTo('2026-05-22').filter((date) => date >= '2026-05-15'));
-  const changed = (night: number): TrueRow[] =>
-    rowsOn(night, 0).map((row) =>
-      days.has(row.day) ? withCells(row, { installs: `${Number(row['installs']) + 7}` }) : row,
-    );
+test.each([
+  [400, 'SOURCE_REFUSED'],
+  [500, 'SOURCE_UNAVAILABLE'],
+])(
+  'of 8 corrected days in the window of a night, one with %i for ever holds new days for 1 night and the others for 4',
+  async (status, code) => {
+    const of = { ...daily, metrics: ['installs', 'cost'] };
+    const refused = '2026-05-20';
+    const days = new Set(datesTo('2026-05-22').filter((date) => date >= '2026-05-15'));
+    const changed = (night: number): TrueRow[] =>
+      rowsOn(night, 0).map((row) =>
+        days.has(row.day) ? withCells(row, { installs: `${Number(row['installs']) + 7}` }) : row,
+      );
+    world = await openAnswering([of], rowsOn(1, 0));
+    expect((await world.night(1, { config })).failures).toEqual([]);
+    const matches = ({ part, firstDay, lastDay }: Asking): boolean =>
+      part === 'undivided' && firstDay <= refused && lastDay >= refused;
+    world.rewrite({ matches, metric: 'cost' }, () => ({ status }));
+    const wrongDays: number[] = [];
+    for (const night of [2, 3, 4, 5, 6]) {
+      world.rows = changed(night);
+      const { failures } = await world.night(night, { config });
+      expect(failures.map((failure) => failure.code)).toContain(code);
+      const [cells, truth] = [await world.cells(of), world.truth(of)];
+      const wrong = truth.filter((cell) => !cells.includes(cell)).map((cell) => cell.slice(0, 10));
+      wrongDays.push(new Set(wrong).size);
+    }
+    expect(wrongDays).toEqual([9, 8, 3, 2, 1]);
+  },
+  60_000,
+);
+
+test('2 nights without the service divide no window of the next', async () => {
+  const of = { ...daily, metrics: ['installs', 'cost'], refresh: 'nightly' } as const;
   world = await openAnswering([of], rowsOn(1, 0));
   expect((await world.night(1, { config })).failures).toEqual([]);
-  const matches = ({ part, firstDay, lastDay }: Asking): boolean =>
-    part === 'undivided' && firstDay <= refused && lastDay >= refused;
-  world.rewrite({ matches, metric: 'cost' }, () => ({ status: 400 }));
-  const wrongDays: number[] = [];
-  for (const night of [2, 3, 4, 5, 6]) {
-    world.rows = changed(night);
+  const restore = world.rewrite({}, () => ({ status: 503 }));
+  for (const night of [2, 3]) {
+    world.rows = rowsOn(night, 0);
     const { failures } = await world.night(night, { config });
-    expect(failures.map(({ code }) => code)).toContain('SOURCE_REFUSED');
-    const [cells, truth] = [await world.cells(of), world.truth(of)];
-    const wrong = truth.filter((cell) => !cells.includes(cell)).map((cell) => cell.slice(0, 10));
-    wrongDays.push(new Set(wrong).size);
+    expect(failures.map(({ code }) => code)).toEqual(['SOURCE_UNAVAILABLE']);
   }
-  expect(wrongDays).toEqual([9, 8, 3, 2, 1]);
+  restore();
+  world.rows = rowsOn(4, 0).map((row) =>
+    row.day === '2026-05-15' ? withCells(row, { installs: `${Number(row['installs']) + 7}` }) : row,
+  );
+  const { failures, slices } = await world.night(4, { config });
+  expect([failures, slices[0]?.windows.planned]).toEqual([[], 1]);
+  expect(await world.cells(of)).toEqual(world.truth(of));
 }, 60_000);
