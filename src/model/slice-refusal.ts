@@ -4,7 +4,7 @@ import { type Catalog } from './catalog.ts';
 import { formatColumnType, isExact, isOfCounts } from './column-type.ts';
 import { globMatches, isMetricItem, metricsOf } from './metric.ts';
 import type { Slice } from './slice.ts';
-import { isStar, MAX_STARRED, withStars } from './stars.ts';
+import { isStar, MAX_STARRED, starsOf, withStars } from './stars.ts';
 import { hasRoom, wholeParts } from './window.ts';
 
 interface SliceRefusal {
@@ -16,7 +16,7 @@ interface SliceRefusal {
 /** Without a catalog it is unknown what a star stands for, and which type a metric has. */
 export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | null {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-  const starred = withStars(slice, listed);
+  const starred = withStars(slice, starsOf(slice, listed));
   const stars = slice.metrics.filter(isStar);
   if (stars.length > 0 && listed.length > 0) {
     const setting = 'metrics';

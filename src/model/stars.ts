@@ -63,14 +63,8 @@ export function twinsText(stars: readonly Star[]): string | null {
     : `The patterns also match metrics that are not loaded: ${texts.join('; ')}`;
 }
 
-export function withStars(
-  slice: Slice,
-  listed: Iterable<string>,
-  loaded: ReadonlySet<string> = new Set(),
-): Slice {
-  if (!hasStars(slice)) return slice;
-  const stars = new Map(
-    starsOf(slice, listed, loaded).map(({ pattern, metrics }) => [pattern, metrics]),
-  );
-  return { ...slice, metrics: slice.metrics.flatMap((name) => stars.get(name) ?? [name]) };
+export function withStars(slice: Slice, stars: readonly Star[]): Slice {
+  if (stars.length === 0) return slice;
+  const metricsOf = new Map(stars.map(({ pattern, metrics }) => [pattern, metrics]));
+  return { ...slice, metrics: slice.metrics.flatMap((name) => metricsOf.get(name) ?? [name]) };
 }

@@ -8,16 +8,12 @@ import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
-import {
-  leftOutMetrics,
-  loadedMetrics,
-  readAdditivity,
-} from '../warehouse/tables/slice-metrics.ts';
+import { readAdditivity, starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { refusalOf } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
-import { type Star, starsOf, withStars } from '../model/stars.ts';
+import type { Star } from '../model/stars.ts';
 import { boxesOf, controlBoxesOf, type DueReason } from '../model/window.ts';
 import { periodsByReason, planSlice, type SlicePlan } from '../plan/plan.ts';
 import {
@@ -100,33 +96,26 @@ export async function explainPlan(
     const ledgers = chosen.flatMap(({ name }) => [
       readSliceLedger(warehouse, name),
       readAdditivity(warehouse, name),
-      loadedMetrics(warehouse, name),
     ]);
     await Promise.allSettled([stored, ...ledgers]);
     const catalog = await stored;
+    for (const slice of chosen) {
+      const refusal = sliceRefusal(slice, catalog);
+      if (refusal === null) continue;
+      throw new Failure('CONFIG_INVALID', `slice ${slice.name}: ${refusal.message}.`, refusal);
+    }
     const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-    const isLeftOut = await leftOutMetrics(warehouse, planAt);
+    const starred = await starredAt(warehouse, chosen, listed, planAt);
     const cost = await requestCost(warehouse);
     const planned: PlannedSlice[] = [];
-    for (const configured of chosen) {
-      const refusal = sliceRefusal(configured, catalog);
-      if (refusal !== null)
-        throw new Failure(
-          'CONFIG_INVALID',
-          `slice ${configured.name}: ${refusal.message}.`,
-          refusal,
-        );
-      const loaded = await loadedMetrics(warehouse, configured.name);
-      const metricIds = listed.filter((id) => !isLeftOut(configured.name, id));
-      const slice = withStars(configured, metricIds, loaded);
+    for (const { slice, stars } of starred) {
       const ledger = await readSliceLedger(warehouse, slice.name);
       const refused = await refusalOf(warehouse, slice, ledger);
       if (refused !== null) throw refused;
       const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
       const control = evidence.get(slice.name);
       const plan = planSlice({ slice, metrics, ledger, planAt, control, cost });
-      const stars = metricIds.length === 0 ? [] : starsOf(configured, metricIds, loaded);
-      planned.push(describePlan(plan, ledger.live, stars));
+      planned.push(describePlan(plan, ledger.live, listed.length === 0 ? [] : stars));
     }
     return planned;
   };

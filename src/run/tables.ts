@@ -8,11 +8,7 @@ import { Failure } from '../errors.ts';
 import { declareViews } from '../insight/views.ts';
 import { lostAppsIn } from '../load/lost-apps.ts';
 import { controlEvidence, type LostApps } from '../warehouse/tables/lost-apps.ts';
-import {
-  leftOutMetrics,
-  loadedMetrics,
-  recordedUnknown,
-} from '../warehouse/tables/slice-metrics.ts';
+import { recordedUnknown, starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
@@ -21,7 +17,7 @@ import { countText, namesText } from '../model/measure.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
-import { starsOf, twinsText, withStars } from '../model/stars.ts';
+import { twinsText } from '../model/stars.ts';
 import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { fail, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
@@ -40,27 +36,20 @@ export async function starredSlices(
   slices: readonly Slice[],
   catalog: Catalog,
 ): Promise<Slice[]> {
-  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-  const isLeftOut = await leftOutMetrics(run.warehouse, run.planAt);
-  const starred: Slice[] = [];
-  // Awaited together, they are read together.
-  const recorded = await Promise.all(
-    slices.map(async ({ name }) => loadedMetrics(run.warehouse, name)),
-  );
-  for (const [at, slice] of slices.entries()) {
+  const loadable = slices.filter((slice) => {
     const refusal = sliceRefusal(slice, catalog);
-    if (refusal !== null) {
-      const message = `slice ${slice.name}: ${refusal.message}.`;
-      fail(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);
-      continue;
-    }
-    const loaded = recorded[at];
-    const metricIds = listed.filter((id) => !isLeftOut(slice.name, id));
-    const twins = twinsText(starsOf(slice, metricIds, loaded));
+    if (refusal === null) return true;
+    const message = `slice ${slice.name}: ${refusal.message}.`;
+    fail(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);
+    return false;
+  });
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  const starred = await starredAt(run.warehouse, loadable, listed, run.planAt);
+  return starred.map(({ slice, stars }) => {
+    const twins = twinsText(stars);
     if (twins !== null) warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
-    starred.push(withStars(slice, metricIds, loaded));
-  }
-  return starred;
+    return slice;
+  });
 }
 
 /** Sets the table of each slice. One that cannot be loaded as configured fails by itself. */

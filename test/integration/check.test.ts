@@ -199,8 +199,8 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
     [
       'warning',
       'other',
-      `it is not configured, but the warehouse keeps its table: 5 periods, ${rows} rows`,
-      'Configure it again under this name, or remove it: `ripen drop --slice other`.',
+      'it is no longer configured; its data is kept',
+      'To remove it, run `ripen drop --slice other`.',
     ],
   ]);
   const clicks = { ...other.parameters, attribution_type: 'click' };

@@ -5,12 +5,12 @@ import type { Problem } from '../../config/config-problems.ts';
 import { textOf } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import { sliceRefusal } from '../../model/slice-refusal.ts';
-import type { Slice } from '../../model/slice.ts';
-import { hasStars, type Star, starsOf, twinsText, withStars } from '../../model/stars.ts';
+import { hasStars, type Star, twinsText } from '../../model/stars.ts';
 import { countText, namesText } from '../../model/measure.ts';
+import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.ts';
 import { wrapped } from '../terminal/table.ts';
 import { finding, mergedNotes, placeOf, type Finding } from './finding.ts';
-import { placeFindings, storedMetricsAt } from './warehouse.ts';
+import { placeFindings, reading } from './warehouse.ts';
 import { type Checking, requestedService } from './service.ts';
 import { CatalogLists, settingPath, sliceFindings } from './slice.ts';
 
@@ -32,14 +32,11 @@ export async function findingsOf(
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
-  const stored = config.slices.some(hasStars)
-    ? await storedMetricsAt(config.warehouse, at).catch(() => null)
-    : null;
-  const listedFor = ({ name }: Slice): string[] =>
-    [...lists.metrics].filter((id) => stored?.isLeftOut(name, id) !== true);
-  const slices = config.slices.map((slice) =>
-    withStars(slice, listedFor(slice), stored?.loaded.get(slice.name)),
-  );
+  const listed = [...lists.metrics];
+  const starred = await reading(config.warehouse, async (warehouse) =>
+    starredAt(warehouse, config.slices, listed, at),
+  ).catch(async () => starredAt(null, config.slices, listed, at));
+  const slices = starred.map(({ slice }) => slice);
 
   // Why a slice cannot be loaded as configured, or else what its stars stand for.
   const ofSlices: Finding[] = [];
@@ -54,7 +51,7 @@ export async function findingsOf(
       continue;
     }
     const place = placeOf(stated, ['slices', index, 'metrics'], slice.name);
-    const stars = starsOf(slice, listedFor(slice), stored?.loaded.get(slice.name));
+    const stars = starred[index]?.stars ?? [];
     for (const star of stars)
       ofSlices.push(finding('note', `${standsFor(star)}: ${namesText(star.metrics)}`, null, place));
     const twins = twinsText(stars);
@@ -82,18 +79,16 @@ const standsFor = ({ pattern, metrics }: Star): string =>
 
 /** Says what the stars of each slice stand for in the catalog that the warehouse last saw. */
 export async function starNotes({ warehouse, slices }: Config): Promise<Map<string, string>> {
-  const stored = await storedMetricsAt(warehouse, new Date()).catch((thrown: unknown) =>
-    textOf(thrown),
-  );
-  const notes = slices.filter(hasStars).map((slice): [string, string] => {
-    if (typeof stored === 'string') return [slice.name, `what * stands for is unknown: ${stored}`];
-    const { loaded, isLeftOut } = stored;
-    const listed = stored.listed.filter((id) => !isLeftOut(slice.name, id));
-    if (listed.length === 0) return [slice.name, 'what * stands for is known after the first sync'];
-    const lines = starsOf(slice, listed, loaded.get(slice.name)).map(
-      (star) => `${standsFor(star)}: ${star.metrics.join(', ')}`,
-    );
-    return [slice.name, lines.map((line) => wrapped(line, NOTE_WIDTH)).join('\n')];
-  });
-  return new Map(notes);
+  const ofStars = slices.filter(hasStars);
+  const noteAll = (note: string) => new Map(ofStars.map(({ name }) => [name, note]));
+  return reading(warehouse, async (opened) => {
+    const listed = opened === null ? [] : await listedMetrics(opened);
+    if (listed.length === 0) return noteAll('what * stands for is known after the first sync');
+    const starred = await starredAt(opened, ofStars, listed, new Date());
+    const notes = starred.map(({ slice, stars }): [string, string] => {
+      const lines = stars.map((star) => `${standsFor(star)}: ${star.metrics.join(', ')}`);
+      return [slice.name, lines.map((line) => wrapped(line, NOTE_WIDTH)).join('\n')];
+    });
+    return new Map(notes);
+  }).catch((thrown: unknown) => noteAll(`what * stands for is unknown: ${textOf(thrown)}`));
 }

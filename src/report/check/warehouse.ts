@@ -4,25 +4,22 @@ import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import * as z from 'zod';
-
-import { readCatalog } from '../../account/stored-catalog.ts';
 import type { Config } from '../../config/config.ts';
 import { asFailure } from '../../errors.ts';
 import { timeoutSignal } from '../../model/duration.ts';
-import { isMetricItem } from '../../model/metric.ts';
 import { auditProblems } from '../../publish/audits.ts';
 import { assertOwnTarget, copyAt } from '../../publish/copies.ts';
 import { publisherOf } from '../../publish/places/database.ts';
 import { unwritablePlaces } from '../../publish/places/destinations.ts';
 import type { Publisher } from '../../publish/copy.ts';
 import { explainPlan } from '../../run/plan-report.ts';
+import { removalHint, UNCONFIGURED } from '../status/health.ts';
+import { readUnconfigured } from '../status/status.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
 import { countText, namesText, sizeText } from '../../model/measure.ts';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
-import { count, statement } from '../../warehouse/sql.ts';
-import { leftOutMetrics } from '../../warehouse/tables/slice-metrics.ts';
+import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { type Finding, finding, findingOf, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
@@ -31,6 +28,13 @@ import type { Checking } from './service.ts';
 const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
+
+/** Lends the warehouse, or null if there is none yet. */
+export const reading = async <T>(
+  path: string,
+  use: (warehouse: Warehouse | null) => Promise<T>,
+): Promise<T> =>
+  warehouseExists(path) ? withWarehouse(path, { ...opening, mode: 'read' }, use) : use(null);
 
 export const placeFindings = async (config: Config, checking: Checking): Promise<Finding[]> => [
   ...(await unwritablePlaces(config)).map((failure) => findingOf(failure)),
@@ -45,24 +49,16 @@ async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
   if (disk === null)
     return finding('untried', `the free space at ${folder}, which could not be read`);
   const free = disk.bavail * disk.bsize;
-  const [last] = warehouseExists(warehouse)
-    ? await withWarehouse(warehouse, { ...opening, mode: 'read' }, async (opened) =>
-        opened.rows(statement('ledger/received_bytes'), [], receivedRow),
-      ).catch(() => [])
-    : [];
-  const received = Math.max(MIN_FREE_BYTES, 2 * (last?.bytes ?? 0));
   // Audits are asked of a copy.
   const copied = audits.length > 0 && existsSync(warehouse) ? statSync(warehouse).size : 0;
-  const needed = received + copied;
+  const needed = MIN_FREE_BYTES + copied;
   if (free >= needed) return finding('works', `${sizeText(free)} free`);
   const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
   return finding('STORAGE_FAILED', message, `Free space on the disk of ${folder}.`);
 }
 
-const receivedRow = z.object({ bytes: z.number() });
-
 export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
-  const { warehouse: path, publish } = config;
+  const { warehouse: path, publish, slices } = config;
   const { signal } = checking;
   try {
     if (!warehouseExists(path)) {
@@ -76,13 +72,16 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       return [finding('works', `the first sync creates ${path}`), ...occupants, ...audited];
     }
     const findings = [finding('works', 'warehouse readable')];
-    const metrics = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
-      findings.push(...(await unconfiguredFindings(config, warehouse)));
+    const loaded = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
+      for (const slice of await readUnconfigured(warehouse, slices)) {
+        const message = `it ${UNCONFIGURED}`;
+        findings.push(finding('warning', message, removalHint(slice), { slice }));
+      }
       const publisher = await publisherOf(warehouse, path);
       findings.push(...(await occupantFindings(publish, publisher, signal)));
-      return storedMetrics(warehouse);
+      return Promise.all(slices.map(async ({ name }) => loadedMetrics(warehouse, name)));
     });
-    findings.push(...(await changeFindings(config, checking, metrics)));
+    findings.push(...(await changeFindings(config, checking, loaded)));
     return [...findings, ...(await auditFindings(config, checking))];
   } catch (thrown) {
     signal.throwIfAborted();
@@ -136,53 +135,15 @@ async function occupantFindings(
   return findings;
 }
 
-const storedRow = z.object({ slice: z.string(), periods: count, rows: count });
-
-async function unconfiguredFindings(config: Config, warehouse: Warehouse): Promise<Finding[]> {
-  const stored = await warehouse.rows(statement('ledger/stored_slices'), [], storedRow);
-  return stored.flatMap(({ slice, periods, rows }) => {
-    if (config.slices.some(({ name }) => name === slice)) return [];
-    const amount = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
-    const message = `it is not configured, but the warehouse keeps its table: ${amount}`;
-    const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
-    return finding('warning', message, hint, { slice });
-  });
-}
-
-const metricsRow = z.object({ slice: z.string(), metrics: z.array(z.string()) });
-
-/** Returns the metrics of the catalog last seen, those loaded by slice, and whether a star stands for one no more. */
-export async function storedMetricsAt(
-  path: string,
-  at: Date,
-): Promise<{
-  readonly listed: readonly string[];
-  readonly loaded: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly isLeftOut: (slice: string, metric: string) => boolean;
-}> {
-  if (!warehouseExists(path)) return { listed: [], loaded: new Map(), isLeftOut: () => false };
-  return withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
-    const listed = (await readCatalog(warehouse)).filter(isMetricItem).map(({ id }) => id);
-    const isLeftOut = await leftOutMetrics(warehouse, at);
-    return { listed, loaded: await storedMetrics(warehouse), isLeftOut };
-  });
-}
-
-async function storedMetrics(warehouse: Warehouse): Promise<Map<string, ReadonlySet<string>>> {
-  const sql = 'select slice, list(metric) as metrics from ripen.slice_metrics group by slice';
-  const rows = await warehouse.rows(sql, [], metricsRow);
-  return new Map(rows.map(({ slice, metrics }) => [slice, new Set(metrics)]));
-}
-
 const CHANGED =
   'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
 const SERVED = 'beside the table that is served until they are complete';
 
-/** Finds what the next sync requests again, or why it would refuse a slice. */
+/** Finds what the next sync requests again, or why it would refuse a slice. `loaded` are the stored metrics of each slice. */
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,
-  stored: ReadonlyMap<string, ReadonlySet<string>>,
+  loaded: readonly ReadonlySet<string>[],
 ): Promise<Finding[]> {
   const hint = '`ripen plan` shows the windows.';
   const findings: Finding[] = [];
@@ -199,7 +160,7 @@ async function changeFindings(
       const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
       const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
       const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
-      const added = metrics.filter((metric) => stored.get(name)?.has(metric) !== true);
+      const added = metrics.filter((metric) => loaded[index]?.has(metric) !== true);
       findings.push(
         again.some(({ reasons }) => 'meaning changed' in reasons)
           ? finding('warning', `${CHANGED}: ${what}, ${SERVED}`, hint, place)

@@ -20,6 +20,11 @@ const MAX_PROPOSED = 3;
 
 const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
 
+/** What is found of a stored slice, and how to get rid of it. */
+export const UNCONFIGURED = 'is no longer configured; its data is kept';
+export const removalHint = (slice: string): string =>
+  `To remove it, run \`ripen drop --slice ${slice}\`.`;
+
 /** A finding that is `well` is worth knowing, but is not a problem. */
 type Finding = Health['findings'][number] & { readonly state: HealthState };
 
@@ -87,10 +92,7 @@ export function healthOf(
     );
   }
   findings.push(...horizonFindings(report));
-  for (const slice of unconfigured) {
-    const message = `${slice} is no longer configured; its data is kept.`;
-    add('well', message, `To remove it, run \`ripen drop --slice ${slice}\`.`);
-  }
+  for (const slice of unconfigured) add('well', `${slice} ${UNCONFIGURED}.`, removalHint(slice));
   const state = healthStates.find((one) => findings.some((found) => found.state === one)) ?? 'well';
   let headline = 'There is no run yet.';
   const last = judged.find(({ status }) => status !== 'succeeded') ?? online;

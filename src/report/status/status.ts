@@ -8,11 +8,10 @@ import type { Config } from '../../config/config.ts';
 import { Failure, isOfToken } from '../../errors.ts';
 import type { Emit } from '../../events.ts';
 import { LOCK_WAIT_MS } from '../../model/duration.ts';
-import { metricFilterNames } from '../../model/catalog.ts';
 import { controlName } from '../../model/control.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
-import { hasStars, withStars } from '../../model/stars.ts';
-import { leftOutMetrics, loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
+import { hasStars } from '../../model/stars.ts';
+import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { controlEvidence } from '../../warehouse/tables/lost-apps.ts';
@@ -52,19 +51,10 @@ export async function readStatus(
     shape: z.ZodType<T>,
   ): Promise<T[]> => (await warehouse?.rows(statement(of), parameters, shape)) ?? [];
   const { links } = config;
-  const listed = config.slices.some(hasStars)
-    ? await read('status/listed_metrics', [JSON.stringify(metricFilterNames)], listedRow)
-    : [];
-  const isLeftOut =
-    warehouse === null || listed.length === 0 ? null : await leftOutMetrics(warehouse, planAt);
-  // Awaited together, they are read together.
-  const configured = await Promise.all(
-    config.slices.map(async (stated) => {
-      const loaded = warehouse === null ? undefined : await loadedMetrics(warehouse, stated.name);
-      const metricIds = listed.filter((id) => isLeftOut?.(stated.name, id) !== true);
-      return withStars(stated, metricIds, loaded);
-    }),
-  );
+  const listed =
+    warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
+  const starred = await starredAt(warehouse, config.slices, listed, planAt);
+  const configured = starred.map(({ slice }) => slice);
   // Beside each other they take two thirds of the time (measured).
   const inSession = async <T>(work: (session: Warehouse | null) => Promise<T>): Promise<T> =>
     warehouse === null ? work(null) : warehouse.withSession(work);
@@ -79,7 +69,6 @@ export async function readStatus(
   await Promise.allSettled([agreement, ...reads]);
   const [slices, news] = await Promise.all(reads);
   const names = new Set(config.slices.map(({ name }) => name));
-  const stored = await read('publish/slices', [], sliceRow);
   const copies = JSON.stringify(config.publish.map(({ path }) => path));
   const runs = await read('status/runs', [RUNS, snapshot, copies], runStatus);
   // The service's answer does not name the setting.
@@ -98,7 +87,7 @@ export async function readStatus(
       items: news.items.filter(({ slice }) => slice === null || names.has(slice)),
     },
     slices,
-    unconfigured: stored.filter((name) => !names.has(name)),
+    unconfigured: warehouse === null ? [] : await readUnconfigured(warehouse, config.slices),
     crawls: links === null ? [] : await read('links/last_crawls', [], crawlRow),
     runs,
     warnings: await read('status/run_warnings', ofNewest, runWarning),
@@ -112,7 +101,6 @@ export async function readStatus(
 /** Two weeks of nights: enough to see a pattern. */
 const RUNS = 14;
 
-const listedRow = z.object({ id: z.string() }).transform(({ id }) => id);
 const sliceRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
 const sinceRow = z.object({ since: instant.nullable() }).transform(({ since }) => since);
 const newsRow = z.object({ items: jsonOf(z.array(newsItem)) }).transform(({ items }) => items);
@@ -136,6 +124,15 @@ async function readNews(
   const between = [timestamp(earlier ?? new Date(0)), asOf, JSON.stringify(newsKinds)];
   const [items = []] = await warehouse.rows(statement('status/news'), between, newsRow);
   return { since: earlier?.toISOString() ?? null, items };
+}
+
+/** Returns the stored slices that are not configured. */
+export async function readUnconfigured(
+  warehouse: Warehouse,
+  slices: Config['slices'],
+): Promise<string[]> {
+  const stored = await warehouse.rows(statement('publish/slices'), [], sliceRow);
+  return stored.filter((name) => slices.every((slice) => slice.name !== name));
 }
 
 /** Returns a function from a slice to how far its totals agree with the service's, or why that is not known. */

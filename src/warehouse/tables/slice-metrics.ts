@@ -4,10 +4,13 @@ import * as z from 'zod';
 
 import { type Day, MS_PER_DAY } from '../../model/calendar.ts';
 import { formatColumnType } from '../../model/column-type.ts';
+import { metricFilterNames } from '../../model/catalog.ts';
 import { recordOf } from '../../model/maturity.ts';
 import { isCertain, type Metric, type SeenAdditivity } from '../../model/metric.ts';
 import { ageIn, metricsByAge } from '../../model/cube.ts';
 import { tableOf } from '../../model/ledger.ts';
+import type { Slice } from '../../model/slice.ts';
+import { hasStars, type Star, starsOf, withStars } from '../../model/stars.ts';
 import type { Window } from '../../model/window.ts';
 import { periodRow, readSliceLedger } from '../ledger.ts';
 import { cachedReads } from '../cached-reads.ts';
@@ -231,16 +234,42 @@ const refusedRow = z.object({
   loaded: z.array(z.string()),
 });
 
-/** Returns a function for the metrics that no star of a slice stands for at an instant, as reports with them were refused. */
-export async function leftOutMetrics(
-  warehouse: Warehouse,
+const listedRow = z.object({ id: z.string() }).transform(({ id }) => id);
+
+/** Returns the metrics of the catalog last seen. */
+export const listedMetrics = async (warehouse: Warehouse): Promise<string[]> =>
+  warehouse.rows(
+    statement('status/listed_metrics'),
+    [JSON.stringify(metricFilterNames)],
+    listedRow,
+  );
+
+/**
+ * Returns slices with what their stars stand for at an instant: listed metrics, but for those that the service refused. Without a
+ * warehouse none is loaded or refused.
+ */
+export async function starredAt(
+  warehouse: Warehouse | null,
+  slices: readonly Slice[],
+  listed: readonly string[],
   at: Date,
-): Promise<(slice: string, metric: string) => boolean> {
+): Promise<{ readonly slice: Slice; readonly stars: readonly Star[] }[]> {
   const since = timestamp(new Date(at.getTime() - REFUSED_DAYS * MS_PER_DAY));
-  const rows = await warehouse.rows(statement('ledger/refused_metrics'), [since], refusedRow);
-  return (name, id) =>
-    rows.some(
-      ({ slice, message, loaded }) =>
-        slice === name && !loaded.includes(id) && message === refusedText(id),
-    );
+  const refused =
+    warehouse === null || !slices.some(hasStars)
+      ? []
+      : await warehouse.rows(statement('ledger/refused_metrics'), [since], refusedRow);
+  // Awaited together, they are read together.
+  return Promise.all(
+    slices.map(async (slice) => {
+      if (!hasStars(slice)) return { slice, stars: [] };
+      const ofSlice = refused.filter((row) => row.slice === slice.name);
+      const metricIds = listed.filter((id) =>
+        ofSlice.every(({ message, loaded }) => loaded.includes(id) || message !== refusedText(id)),
+      );
+      const loaded = warehouse === null ? undefined : await loadedMetrics(warehouse, slice.name);
+      const stars = starsOf(slice, metricIds, loaded);
+      return { slice: withStars(slice, stars), stars };
+    }),
+  );
 }
