@@ -81,7 +81,7 @@ export type SimulatorOptions = simulated.SomeOf<
 
 export type Simulator = Pick<
   simulated.RunningSimulator,
-  'url' | 'port' | 'now' | 'setNow' | 'close'
+  'url' | 'port' | 'credentials' | 'now' | 'setNow' | 'close'
 >;
 
 /** Writes a first configuration. Throws `USAGE_INVALID`, and writes nothing, if one of its files exists. */
@@ -215,9 +215,7 @@ export const statusPage = verb(async (report: StatusReport): Promise<string> => 
 
 /** Serves the service interface on loopback until closed. Throws `USAGE_INVALID` if the port is not available. */
 export const startSimulator = verb(async (options: SimulatorOptions = {}): Promise<Simulator> => {
-  const { startSimulator: start } = await import('./simulator/simulator.ts');
-  const { port, world, now, token, costCredential } = options;
-  return start({ port, world, now, token, costCredential });
+  return (await import('./simulator/simulator.ts')).startSimulator(options);
 });
 
 /** Loads a month of simulated nights into `./data`. Resolves to the nights it ran. */

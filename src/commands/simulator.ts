@@ -9,10 +9,6 @@ import { type CommandOutcome, present } from './outcome.ts';
 import { parseOption, instantOf, wholeNumberOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** Any text would do. This one does not look like a secret. */
-const TOKEN = 'simulator-token';
-const COST_CREDENTIAL = 'Partner simulator';
-
 const MAX_PORT = 65_535;
 
 /** Serves until the first signal. */
@@ -24,10 +20,9 @@ export async function simulator(
     port: wholeNumberOf(args.port, '--port', MAX_PORT),
     world: { seed: wholeNumberOf(args.seed, '--seed', Number.MAX_SAFE_INTEGER) },
     now: parseOption(instantOf, args.now, '--now'),
-    token: TOKEN,
-    costCredential: COST_CREDENTIAL,
   });
-  const { url } = running;
+  const { url, credentials } = running;
+  const { token, costCredential } = credentials;
   const text = `serving on ${url} until Ctrl-C
 
 service:
@@ -37,8 +32,8 @@ service:
   token: \${RIPEN_TOKEN}
   cost_headers: { Authorization: "\${RIPEN_COST_CREDENTIAL}" }
 
-export RIPEN_TOKEN=${TOKEN} RIPEN_COST_CREDENTIAL='${COST_CREDENTIAL}'`;
-  present({ json: { url, token: TOKEN, cost_credential: COST_CREDENTIAL }, text }, args, shell);
+export RIPEN_TOKEN=${token} RIPEN_COST_CREDENTIAL='${costCredential}'`;
+  present({ json: { url, token, cost_credential: costCredential }, text }, args, shell);
   if (!shell.signal.aborted) await once(shell.signal, 'abort');
   await running.close();
   return { exitCode: exitCodes.interrupted };

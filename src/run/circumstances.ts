@@ -161,26 +161,23 @@ const SIMULATED_LIMITS = {
   maxResponseBytes: 1_073_741_824,
   maxUrlBytes: MAX_URL_BYTES,
 } as const;
-/** Any token works. This one is easy to find where it should not be. */
-const SIMULATOR_TOKEN = 'simulator-token';
-const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
 
 /** Starts the simulator with its clock at `now`. Returns the address and credentials to reach it. */
 export async function startWorld(simulated: SimulatorService, now: Date) {
   const { kind: _kind, now: _now, maxConcurrency, ...world } = simulated;
   // Loaded only here, so that work with a real service does not pay for the simulator.
   const { startSimulator } = await import('../simulator/simulator.ts');
-  const credentials = { token: SIMULATOR_TOKEN, costCredential: SIMULATOR_COST_CREDENTIAL };
-  const simulator = await startSimulator({ world, now, ...credentials });
+  const simulator = await startSimulator({ world, now });
+  const { token, costCredential } = simulator.credentials;
   const service: HttpService = {
     ...SIMULATED_LIMITS,
     kind: 'http',
     baseUrl: simulator.url,
     reportsUrl: simulator.url,
     costUrl: simulator.url,
-    token: new Secret(SIMULATOR_TOKEN),
+    token: new Secret(token),
     headers: {},
-    costHeaders: { Authorization: new Secret(SIMULATOR_COST_CREDENTIAL) },
+    costHeaders: { Authorization: new Secret(costCredential) },
     caFile: null,
     maxConcurrency,
   };

@@ -79,14 +79,13 @@ export function pagingV2<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocu
   return { cursor: page.after, next: page.after === null ? null : linkTo('cursor', page.after) };
 }
 
-/** `salt` makes several cursors of one position differ. */
-export function encodeCursor(position: number, salt = 0): string {
-  return Buffer.from(`position ${position} ${salt}`).toString('base64url');
+export function encodeCursor(position: number): string {
+  return Buffer.from(`position ${position}`).toString('base64url');
 }
 
 function positionOf(cursor: string | null): number | null | undefined {
   if (cursor === null || cursor === '') return null;
-  const match = /^position (-?\d+) \d+$/.exec(Buffer.from(cursor, 'base64url').toString());
+  const match = /^position (-?\d+)$/.exec(Buffer.from(cursor, 'base64url').toString());
   return match === null ? undefined : Number(match[1]);
 }
 
@@ -117,15 +116,12 @@ export function createLinkStore(initial: readonly WorldLink[]) {
     partnerOf,
     insert({
       parentToken,
-      partnerId = null,
       ...named
-    }: Pick<WorldLink, 'appToken' | 'parentToken' | 'label'> & {
-      readonly partnerId?: number | null;
-    }): WorldLink {
+    }: Pick<WorldLink, 'appToken' | 'parentToken' | 'label'>): WorldLink {
       const parent = parentToken === null ? null : entryOf(parentToken).item;
       const token = `n${nextPosition.toString(36).padStart(6, '0')}`;
-      const own = { ...named, token, archived: false, partnerId, costDataEnabled: false };
-      const item = linkBelow(parent, own);
+      const unset = { archived: false, partnerId: null, costDataEnabled: false };
+      const item = linkBelow(parent, { ...named, ...unset, token });
       links.set(token, { position: nextPosition, item });
       nextPosition += 1;
       return item;

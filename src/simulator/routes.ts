@@ -54,6 +54,7 @@ export function isCapped(endpoint: Endpoint): boolean {
 
 export interface Credentials {
   readonly token: string;
+  /** The whole Authorization header of the ad spend endpoint. */
   readonly costCredential: string;
 }
 

@@ -19,18 +19,22 @@ import {
 } from './answer.ts';
 import { answerCampaign, type RequestBody } from './campaign.ts';
 import { createLinkStore, type LinkStore } from './lists.ts';
-import { type Endpoint, isCapped, refusalOf, type Route, routeOf } from './routes.ts';
+import {
+  type Credentials,
+  type Endpoint,
+  isCapped,
+  refusalOf,
+  type Route,
+  routeOf,
+} from './routes.ts';
 import { createWorld, RequestRefused, type World, type WorldOptions } from './world/world.ts';
 
-export interface SimulatorSettings {
+export interface SimulatorSettings extends Credentials {
   /** 0 for any free port. */
   readonly port: number;
   readonly world: World | Partial<WorldOptions>;
   /** Default: the real clock. */
   readonly now: Date | null;
-  readonly token: string;
-  /** The whole Authorization header of the ad spend endpoint. */
-  readonly costCredential: string;
   /** More are answered with 429. */
   readonly cap: number;
   readonly middleware: (exchange: Exchange) => Promise<void>;
@@ -44,6 +48,7 @@ export interface Exchange {
   readonly address: URL;
   readonly isAuthorized: boolean;
   readonly isOverCap: boolean;
+  readonly body: string;
   answer(): SimulatedAnswer;
 }
 
@@ -56,7 +61,8 @@ export interface RunningSimulator {
   setNow(at: Date): void;
   setToken(token: string): void;
   readonly links: LinkStore;
-  readonly acceptedSpend: ReadonlyMap<string, number>;
+  /** With which it was started. */
+  readonly credentials: Credentials;
   close(): Promise<void>;
 }
 
@@ -71,11 +77,11 @@ export async function startSimulator(
   options: SomeOf<SimulatorSettings> = {},
 ): Promise<RunningSimulator> {
   const { port: wanted = 0, world: chosen = {}, cap = 50 } = options;
+  // Any text would do. This one does not look like a secret, and is easy to find where it should not be.
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
   const world = 'report' in chosen ? chosen : createWorld(chosen);
   const campaign = { world, links: createLinkStore(world.links) };
-  const acceptedSpend = new Map<string, number>();
   let token = firstToken;
   let simulatedNow = options.now ?? null;
   let inFlight = 0;
@@ -83,7 +89,7 @@ export async function startSimulator(
 
   const endpointAnswer = (route: Route, address: URL, request: RequestBody): SimulatedAnswer => {
     if (route.endpoint === 'unknown') return errorAnswer(404, 'error_message', 'Not found');
-    if (route.endpoint === 'cost') return submitSpend(acceptedSpend, address, request);
+    if (route.endpoint === 'cost') return submitSpend(address, request);
     if (route.endpoint === 'report') {
       const report = world.report(address.searchParams, now());
       return report === null ? bareAnswer(204) : documentAnswer({ ...report });
@@ -122,6 +128,7 @@ export async function startSimulator(
       address,
       isAuthorized: refusal === null,
       isOverCap,
+      body,
       answer,
     });
   };
@@ -144,7 +151,7 @@ export async function startSimulator(
     setNow: (at) => void (simulatedNow = at),
     setToken: (next) => void (token = next),
     links: campaign.links,
-    acceptedSpend,
+    credentials: { token: firstToken, costCredential },
     async close() {
       const closed = once(server, 'close');
       server.close();
@@ -206,19 +213,12 @@ const spendFields = z.object({
     .optional(),
 });
 
-/** Counts how often each Cost ID is accepted. */
-function submitSpend(
-  accepted: Map<string, number>,
-  address: URL,
-  { contentType, body }: RequestBody,
-): SimulatedAnswer {
+function submitSpend(address: URL, { contentType, body }: RequestBody): SimulatedAnswer {
   if (body !== '' && contentType !== 'application/x-www-form-urlencoded') {
     return errorAnswer(400, 'error', 'The body is not form-encoded');
   }
   const parameters = new URLSearchParams([...address.searchParams, ...new URLSearchParams(body)]);
   const fields = spendFields.safeParse(Object.fromEntries(parameters));
   if (!fields.success) return errorAnswer(400, 'error', z.prettifyError(fields.error));
-  const { cost_id: costId } = fields.data;
-  accepted.set(costId, (accepted.get(costId) ?? 0) + 1);
   return bytesAnswer('Success', 'text/plain; charset=utf-8');
 }

@@ -5,7 +5,13 @@ import { dateDimensions, isDateDimension, textDimensions } from '../../model/dim
 import { countries } from './countries.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
 import type { TrafficLane } from './lanes.ts';
-import type { FilterItem, MetricFilterName, WorldMetric, WorldMetrics } from './metric.ts';
+import {
+  type FilterItem,
+  type MetricFilterName,
+  readable,
+  type WorldMetric,
+  type WorldMetrics,
+} from './metric.ts';
 import { cohortFamilies, cohortPeriods } from './metrics.ts';
 import { currencies, invalid, parameterValues } from './parameters.ts';
 
@@ -21,11 +27,6 @@ const choice = (id: string, name = id, formatting = 'select'): FilterItem => {
 };
 
 const choices = (ids: readonly string[]): FilterItem[] => ids.map((id) => choice(id, readable(id)));
-
-function readable(id: string): string {
-  const words = id.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
 
 const itemsOf = (
   { metrics }: CatalogSource,
@@ -92,7 +93,7 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
   attributes: () => choices(['tracker', 'fingerprint_attribution', 'match_type']),
   index: dimensionItems,
   period_over_period: () => choices(parameterValues.period_over_period),
-  cohort_metric_names: () => cohortFamilies.map(([id, name]) => choice(id, name)),
+  cohort_metric_names: () => choices(cohortFamilies),
   full_cohort_periods: () => choices(cohortPeriods.map((period) => period.id)),
   store_type: (source) => seen(source, 'store_type'),
   skad_time_adjustment: () => choices(['0', '24', '36', '48', '60', '72']),

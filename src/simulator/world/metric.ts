@@ -31,13 +31,20 @@ export interface WorldMetric extends FilterItem, Formula {
 
 export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 
-export type MetricLine = readonly [id: string, name: string, section: string, formula: Formula];
+export type MetricLine = readonly [id: string, section: string, formula: Formula];
+
+/** The name of an id. */
+export function readable(id: string): string {
+  const words = id.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 export function metricsOf(
   filter: MetricFilterName | null,
   lines: readonly MetricLine[],
 ): WorldMetric[] {
-  return lines.map(([id, name, section, formula]) => {
+  return lines.map(([id, section, formula]) => {
+    const name = readable(id);
     const description = `${name}, as the simulated world has them`;
     return { id, name, short_name: '', section, description, filter, ...formula };
   });

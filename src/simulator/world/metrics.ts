@@ -44,88 +44,53 @@ const eventSlugs = [
 ] as const;
 
 const overview = metricsOf('overview_metrics', [
-  ['installs', 'Installs', 'Conversion', counted(of.installs)],
-  ['clicks', 'Clicks', 'Conversion', counted(of.clicks)],
-  ['impressions', 'Impressions', 'Conversion', counted(of.impressions)],
-  ['sessions', 'Sessions', 'Conversion', counted(of.sessions)],
-  ['reattributions', 'Reattributions', 'Conversion', counted(of.reattributions)],
-  ['uninstalls', 'Uninstalls', 'Conversion', counted(of.uninstalls)],
-  ['organic_installs', 'Organic installs', 'Conversion', counted(of.organicInstalls)],
-  ['paid_installs', 'Paid installs', 'Cost', counted(of.paidInstalls)],
-  ['paid_impressions', 'Paid impressions', 'Cost', counted(of.impressions)],
-  [
-    'rejected_installs_anon_ip',
-    'Rejected installs (anonymous IP)',
-    'Fraud',
-    counted(of.rejectedInstalls),
-  ],
-  ['ctr', 'Click-through rate', 'Conversion', ratio(of.clicks, of.impressions)],
-  ['click_conversion_rate', 'Click conversion rate', 'Conversion', ratio(of.installs, of.clicks)],
-  [
-    'installs_per_mile',
-    'Installs per mille',
-    'Conversion',
-    ratio(of.installs, of.impressions, 1000, 'decimal'),
-  ],
-  [
-    'organic_install_rate',
-    'Organic install rate',
-    'Conversion',
-    ratio(of.organicInstalls, of.installs),
-  ],
-  ['daus', 'Average DAU', 'Conversion', distinct(of.activeUsers)],
-  ['cost', 'Ad spend', 'Cost', money(of.cost)],
-  ['adjust_cost', 'Ad spend (attribution)', 'Cost', money(of.attributedCost)],
-  ['ecpi', 'eCPI (paid installs)', 'Cost', price(of.cost, of.paidInstalls)],
-  ['ecpi_all', 'eCPI (all installs)', 'Cost', price(of.cost, of.installs)],
-  ['ecpm', 'eCPM', 'Cost', price(of.cost, of.impressions, 1000)],
-  ['revenue', 'Revenue', 'Revenue', money(of.revenue)],
-  ['ad_revenue', 'Ad revenue', 'Revenue', money(of.adRevenue)],
-  ['all_revenue', 'All revenue', 'Revenue', money(of.allRevenue)],
-  [
-    'arpdau',
-    'ARPDAU',
-    'Revenue',
-    { ...price(of.allRevenue, of.activeUsers), formatting: 'money_precise' },
-  ],
+  ['installs', 'Conversion', counted(of.installs)],
+  ['clicks', 'Conversion', counted(of.clicks)],
+  ['impressions', 'Conversion', counted(of.impressions)],
+  ['sessions', 'Conversion', counted(of.sessions)],
+  ['reattributions', 'Conversion', counted(of.reattributions)],
+  ['uninstalls', 'Conversion', counted(of.uninstalls)],
+  ['organic_installs', 'Conversion', counted(of.organicInstalls)],
+  ['paid_installs', 'Cost', counted(of.paidInstalls)],
+  ['paid_impressions', 'Cost', counted(of.impressions)],
+  ['rejected_installs_anon_ip', 'Fraud', counted(of.rejectedInstalls)],
+  ['ctr', 'Conversion', ratio(of.clicks, of.impressions)],
+  ['click_conversion_rate', 'Conversion', ratio(of.installs, of.clicks)],
+  ['installs_per_mile', 'Conversion', ratio(of.installs, of.impressions, 1000, 'decimal')],
+  ['organic_install_rate', 'Conversion', ratio(of.organicInstalls, of.installs)],
+  ['daus', 'Conversion', distinct(of.activeUsers)],
+  ['cost', 'Cost', money(of.cost)],
+  ['adjust_cost', 'Cost', money(of.attributedCost)],
+  ['ecpi', 'Cost', price(of.cost, of.paidInstalls)],
+  ['ecpi_all', 'Cost', price(of.cost, of.installs)],
+  ['ecpm', 'Cost', price(of.cost, of.impressions, 1000)],
+  ['revenue', 'Revenue', money(of.revenue)],
+  ['ad_revenue', 'Revenue', money(of.adRevenue)],
+  ['all_revenue', 'Revenue', money(of.allRevenue)],
+  ['arpdau', 'Revenue', { ...price(of.allRevenue, of.activeUsers), formatting: 'money_precise' }],
   // Cohort metrics without a period grow for ever.
-  ['cohort_size', 'Cohort size', 'Retention', counted(of.lifetimeSize)],
-  [
-    'cohort_revenue',
-    'Cohort revenue',
-    'Revenue',
-    money(of.cohortRevenue(Number.POSITIVE_INFINITY)),
-  ],
-  ['roas', 'ROAS', 'Revenue', ratio(of.cohortRevenue(Number.POSITIVE_INFINITY), of.cost)],
+  ['cohort_size', 'Retention', counted(of.lifetimeSize)],
+  ['cohort_revenue', 'Revenue', money(of.cohortRevenue(Number.POSITIVE_INFINITY))],
+  ['roas', 'Revenue', ratio(of.cohortRevenue(Number.POSITIVE_INFINITY), of.cost)],
 ]);
 
 const reportedByNetworks = metricsOf('cost_metrics', [
-  ['network_cost', 'Ad spend (network)', 'Cost', money(of.networkCost)],
-  ['network_installs', 'Installs (network)', 'Cost', counted(of.networkInstalls)],
-  ['network_clicks', 'Clicks (network)', 'Cost', counted(of.networkClicks)],
-  ['network_impressions', 'Impressions (network)', 'Cost', counted(of.networkImpressions)],
-  [
-    'network_cost_diff',
-    'Ad spend diff (network)',
-    'Cost',
-    apart('micros', of.networkCost, of.attributedCost),
-  ],
-  [
-    'network_installs_diff',
-    'Installs diff (network)',
-    'Cost',
-    apart('count', of.networkInstalls, of.installs),
-  ],
-  ['network_ecpi', 'eCPI (network)', 'Cost', price(of.networkCost, of.networkInstalls)],
-  ['ecpi_network', 'eCPI (network spend)', 'Cost', price(of.networkCost, of.installs)],
-  ['network_ecpc', 'eCPC (network)', 'Cost', price(of.networkCost, of.networkClicks)],
+  ['network_cost', 'Cost', money(of.networkCost)],
+  ['network_installs', 'Cost', counted(of.networkInstalls)],
+  ['network_clicks', 'Cost', counted(of.networkClicks)],
+  ['network_impressions', 'Cost', counted(of.networkImpressions)],
+  ['network_cost_diff', 'Cost', apart('micros', of.networkCost, of.attributedCost)],
+  ['network_installs_diff', 'Cost', apart('count', of.networkInstalls, of.installs)],
+  ['network_ecpi', 'Cost', price(of.networkCost, of.networkInstalls)],
+  ['ecpi_network', 'Cost', price(of.networkCost, of.installs)],
+  ['network_ecpc', 'Cost', price(of.networkCost, of.networkClicks)],
 ]);
 
 const postbacks = metricsOf('skad_metrics', [
-  ['skad_installs', 'Installs (SKAN)', 'Installs', counted(of.postbacks(null))],
+  ['skad_installs', 'Installs', counted(of.postbacks(null))],
   ...Array.from({ length: of.CONVERSION_VALUES }, (_, value): MetricLine => {
     const arrived = counted(of.postbacks(value));
-    return [`conversion_value_${value}`, `Conversion value ${value}`, 'Conversion Values', arrived];
+    return [`conversion_value_${value}`, 'Conversion Values', arrived];
   }),
 ]);
 
@@ -139,45 +104,40 @@ function cohortLines(period: CohortPeriod): MetricLine[] {
   /** Withheld from mature cohorts until every member has reached the end of the period. */
   const cumulative = { completeAfterDays: period.untilHour / HOURS_PER_DAY };
   return [
-    ['retained_users', 'Retained users', 'Retention', counted(retained)],
-    ['cohort_size', 'Cohort size', 'Retention', counted(size)],
-    ['paying_users', 'Paying users', 'Revenue', counted(of.lived('payers', 0.06, period))],
-    ['sessions', 'Sessions', 'Retention', counted(of.lived('sessions', 2.4, period))],
-    ['time_spent', 'Time spent', 'Retention', counted(of.lived('time', 411, period), 'timeperiod')],
-    ['retention_rate', 'Retention rate', 'Retention', ratio(retained, size)],
-    ['revenue', 'Revenue', 'Revenue', money(revenue)],
-    ['revenue_total', 'Revenue total', 'Revenue', { ...money(revenueTotal), ...cumulative }],
-    ['ad_revenue_total', 'Ad revenue total', 'Revenue', { ...money(adTotal), ...cumulative }],
-    ['all_revenue_total', 'All revenue total', 'Revenue', { ...money(allTotal), ...cumulative }],
-    ['revenue_per_user', 'Revenue per user', 'Revenue', price(revenue, size)],
-    ['roas', 'ROAS', 'Revenue', { ...ratio(allTotal, of.cost), ...cumulative }],
-    ['roas_ad', 'ROAS (ad revenue)', 'Revenue', { ...ratio(adTotal, of.cost), ...cumulative }],
+    ['retained_users', 'Retention', counted(retained)],
+    ['cohort_size', 'Retention', counted(size)],
+    ['paying_users', 'Revenue', counted(of.lived('payers', 0.06, period))],
+    ['sessions', 'Retention', counted(of.lived('sessions', 2.4, period))],
+    ['time_spent', 'Retention', counted(of.lived('time', 411, period), 'timeperiod')],
+    ['retention_rate', 'Retention', ratio(retained, size)],
+    ['revenue', 'Revenue', money(revenue)],
+    ['revenue_total', 'Revenue', { ...money(revenueTotal), ...cumulative }],
+    ['ad_revenue_total', 'Revenue', { ...money(adTotal), ...cumulative }],
+    ['all_revenue_total', 'Revenue', { ...money(allTotal), ...cumulative }],
+    ['revenue_per_user', 'Revenue', price(revenue, size)],
+    ['roas', 'Revenue', { ...ratio(allTotal, of.cost), ...cumulative }],
+    ['roas_ad', 'Revenue', { ...ratio(adTotal, of.cost), ...cumulative }],
   ];
 }
 
-export const cohortFamilies: readonly (readonly [id: string, name: string])[] = cohortPeriods
+export const cohortFamilies: readonly string[] = cohortPeriods
   .slice(0, 1)
-  .flatMap((period) => cohortLines(period).map(([id, name]) => [id, name]));
+  .flatMap((period) => cohortLines(period).map(([id]) => id));
 
 const cohorts = cohortPeriods.flatMap((period) =>
-  cohortLines(period).map(([id, name, section, formula]): MetricLine => {
-    return [`${id}_${period.id}`, `${name} ${period.id.toUpperCase()}`, section, formula];
+  cohortLines(period).map(([id, section, formula]): MetricLine => {
+    return [`${id}_${period.id}`, section, formula];
   }),
 );
 
 function eventLines(slug: string): MetricLine[] {
   const { events, revenue } = of.eventMeasures(slug);
   return [
-    [`${slug}_events`, `${slug} events`, 'Events', counted(events)],
-    [`${slug}_revenue`, `${slug} revenue`, 'Events', money(revenue)],
+    [`${slug}_events`, 'Events', counted(events)],
+    [`${slug}_revenue`, 'Events', money(revenue)],
     ...cohortPeriods.map((period): MetricLine => {
       const occurred = counted(of.lived(slug, 0.8, period));
-      return [
-        `${slug}_${period.id}_events_cohort`,
-        `${slug} events ${period.id.toUpperCase()}`,
-        'Events',
-        occurred,
-      ];
+      return [`${slug}_${period.id}_events_cohort`, 'Events', occurred];
     }),
   ];
 }

@@ -40,7 +40,7 @@ export interface WorldOptions extends Wording {
   readonly correctedDays: Readonly<Record<string, Date>>;
 }
 
-export const defaultWorld: WorldOptions = {
+const defaultWorld: WorldOptions = {
   seed: 1,
   apps: 3,
   partners: 6,
@@ -55,14 +55,12 @@ export const defaultWorld: WorldOptions = {
 };
 
 export interface World {
-  readonly options: WorldOptions;
   readonly partners: readonly WorldPartner[];
   readonly apps: readonly WorldApp[];
   /** Parents before their children. */
   readonly links: readonly WorldLink[];
   /** Null if nothing matches. Throws RequestRefused if the service answers 400. */
   report(query: URLSearchParams, now: Date): Report | null;
-  isAdditive(metric: string): boolean;
   filtersData(query: URLSearchParams, now?: Date): Readonly<Record<string, readonly FilterItem[]>>;
 }
 
@@ -84,7 +82,6 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   const lateDays = incidents(chosen.lateDays);
   const correctedDays = incidents(chosen.correctedDays);
   return {
-    options: chosen,
     partners,
     apps,
     links,
@@ -93,7 +90,6 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
       const traffic = { seed, lanes, isSandbox: parsed.sandbox === 'true' };
       return createReport(parsed, { ...traffic, lateDays, correctedDays }, chosen);
     },
-    isAdditive: (metric) => metrics.get(metric)?.additive ?? false,
     filtersData: (query) => listFilterItems(query, { apps, partners, lanes, metrics }),
   };
 }

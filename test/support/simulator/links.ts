@@ -31,13 +31,9 @@ export function changingLinks(plain: PlainLinkStore): LinkStore {
   const store: LinkStore = {
     ...plain,
     add(appToken, parentToken, { name, partnerId, children = [] }) {
-      const link = plain.insert({
-        appToken,
-        parentToken,
-        label: name,
-        partnerId: partnerId ?? null,
-      });
-      for (const child of children) store.add(appToken, link.token, child);
+      const { token } = plain.insert({ appToken, parentToken, label: name });
+      const link = plain.change(token, { partnerId: partnerId ?? null });
+      for (const child of children) store.add(appToken, token, child);
       return link;
     },
     rename(token, label) {

@@ -171,7 +171,7 @@ function pageOfReport(
   if (page.after !== null || quirk.last === 'null')
     return { ...report, rows: page.items, pagination };
   /** After every row there can be. */
-  const beyond = encodeCursor(Number.MAX_SAFE_INTEGER, ordinal);
+  const beyond = encodeCursor(Number.MAX_SAFE_INTEGER - ordinal);
   return { ...report, rows: page.items, pagination: { ...rest, next: linkTo('after', beyond) } };
 }
 

@@ -43,6 +43,8 @@ export interface Simulator extends Omit<PlainSimulator, 'world' | 'links'> {
   /** Adds a fault and returns what removes it. Of several that match one request all apply, in order. */
   script(fault: FaultRule): () => void;
   readonly requested: Asked;
+  /** How often each Cost ID was accepted. */
+  readonly acceptedSpend: ReadonlyMap<string, number>;
   /** The link tree, to change between two crawls. */
   readonly links: LinkStore;
 }
@@ -58,6 +60,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
   const world = createWorld(worldOptions);
   const script = createFaultScript();
   const requested = new Asked();
+  const acceptedSpend = new Map<string, number>();
   const tokens = [token];
   let ordinal = 0;
 
@@ -81,6 +84,14 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
       if (!exchange.isAuthorized && endpoint !== 'cost' && tokens.slice(0, -1).includes(bearer))
         return bareAnswer(401);
       const answer = exchange.answer();
+      if (endpoint === 'cost' && answer.status === 200) {
+        const fields = new URLSearchParams([
+          ...address.searchParams,
+          ...new URLSearchParams(exchange.body),
+        ]);
+        const costId = fields.get('cost_id') ?? '';
+        acceptedSpend.set(costId, (acceptedSpend.get(costId) ?? 0) + 1);
+      }
       if (endpoint !== 'report') return answer;
       return quirkyAnswer(answer, world.quirks, (metric) => world.isAdditive(metric), place);
     };
@@ -113,6 +124,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
     },
     script: (rule) => script.add(rule),
     requested,
+    acceptedSpend,
     links: changingLinks(simulator.links satisfies PlainLinkStore),
   };
 }

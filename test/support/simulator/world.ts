@@ -13,11 +13,11 @@ import {
 } from '../../../src/simulator/world/metric.ts';
 import {
   createWorld as createPlainWorld,
-  defaultWorld as defaultPlainWorld,
   type FilterItem,
   type World as PlainWorld,
   type WorldOptions as PlainOptions,
 } from '../../../src/simulator/world/world.ts';
+import { metrics } from '../../../src/simulator/world/metrics.ts';
 import { awkwardNames } from './names.ts';
 import { noQuirks, type Quirks, type StrangeMetric } from './quirks.ts';
 
@@ -39,26 +39,24 @@ export interface WorldOptions extends PlainOptions {
 
 export interface World extends PlainWorld {
   readonly quirks: Quirks;
+  isAdditive(metric: string): boolean;
 }
 
-export const defaultWorld: WorldOptions = {
-  ...defaultPlainWorld,
-  names: awkwardNames,
-  quirks: {},
-  listed: null,
-};
-
 export function createWorld(options: Partial<WorldOptions> = {}): World {
-  const { quirks: some, listed, ...chosen } = { ...defaultWorld, ...options };
+  const { quirks: some, listed = null, ...chosen } = options;
   const quirks: Quirks = { ...noQuirks, ...some };
+  const moreMetrics = quirks.metrics.flatMap((metric) => made(metric));
   const world = createPlainWorld({
+    names: awkwardNames,
     ...chosen,
-    moreMetrics: quirks.metrics.flatMap((metric) => made(metric)),
+    moreMetrics,
     shownText: (dimension, text) => (quirks.nulls.get(dimension)?.includes(text) ? null : text),
   });
   return {
     ...world,
     quirks,
+    isAdditive: (id) =>
+      (moreMetrics.find((metric) => metric.id === id) ?? metrics.get(id))?.additive ?? false,
     report: (query, now) => world.report(withoutEmptied(query, quirks, now), now),
     filtersData(query, now = new Date(0)) {
       const altered = (item: FilterItem): FilterItem => {
@@ -88,7 +86,7 @@ function made({ id, formatting, kind, listed }: StrangeMetric): WorldMetric[] {
     ? price(allRevenue, installs)
     : ratio(allRevenue, cost);
   const formula = { count: counted(sessions), money: money(allRevenue), calculated }[kind];
-  return metricsOf(listed, [[id, id, 'Conversion', { ...formula, formatting }]]);
+  return metricsOf(listed, [[id, 'Conversion', { ...formula, formatting }]]);
 }
 
 function daysAsked(query: URLSearchParams): { readonly start: Day; readonly end: Day } | null {
