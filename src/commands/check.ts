@@ -25,12 +25,10 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
 }
 
 export async function init(args: Arguments<'init'>, shell: Shell): Promise<CommandOutcome> {
-  const { dir, simulator = false, fromAccount = false } = args;
-  const { baseUrl, reportsUrl, app: apps, currency } = args;
+  const { dir, simulator = false, fromAccount = false, baseUrl, reportsUrl } = args;
   const first = { directory: resolve(shell.directory, dir), simulator, mode: namedMode(shell) };
   const { written } = await inProgress(args, shell, async (options) => {
-    const { environment } = shell;
-    const account = { ...options, environment, baseUrl, reportsUrl, apps, currency };
+    const account = { ...options, environment: shell.environment, baseUrl, reportsUrl };
     return writeFirst(fromAccount ? { ...first, account } : first);
   });
   const enter = dir === '.' ? '' : `\`cd ${typed(dir)}\`, `;

@@ -53,9 +53,6 @@ export async function parseCommandLine(
     return help.kind === 'text' ? { ...help, kind: 'missing' } : help;
   }
   const isCompletion = argv.includes('--get-yargs-completions');
-  // Loaded only here, as all other completions need no configuration.
-  const complete: Act = async (shell) => (await import('./verb.ts')).completeSlices(argv, shell);
-  if (isCompletion && argv.at(-2) === '--slice') return { kind: 'act', act: complete };
   const chosen: Chosen = { form: requestedForm(argv), act: null, options: {} };
   let output = '';
   try {

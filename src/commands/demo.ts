@@ -2,22 +2,16 @@
 
 import { dirname, join } from 'node:path';
 
-import { exitCodeOf } from '../errors.ts';
-import {
-  demo as runTour,
-  statusPage,
-  type SliceStatus,
-  type SyncSummary,
-  type Tour,
-} from '../index.ts';
-import { countText, percentText } from '../model/measure.ts';
+import { exitCodeOf, Failure } from '../errors.ts';
+import { demo as runTour, statusPage, type SyncSummary, type Tour } from '../index.ts';
+import { countText } from '../model/measure.ts';
 import type { Shell } from '../report/terminal/shell.ts';
 import { newsText } from '../report/terminal/news-text.ts';
 import { statusText } from '../report/terminal/status-text.ts';
 import { reasonsText } from '../report/terminal/summary-text.ts';
 import { columnsOf, indented, tableText, wrapped } from '../report/terminal/table.ts';
 import type { CommandOutcome } from './outcome.ts';
-import { inProgress, placeOf, wholeNumberOf, writeNamed } from './verb.ts';
+import { inProgress, wholeNumberOf, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const USUAL_COLUMNS = 100;
@@ -25,6 +19,8 @@ const INDENT = 2;
 const MAX_NIGHTS = 366;
 
 export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<CommandOutcome> {
+  if (args.config !== undefined)
+    throw new Failure('USAGE_INVALID', 'The tour has its own configuration: leave out --config.');
   const nights = wholeNumberOf(args.nights, '--nights', MAX_NIGHTS);
   // A line a night in place of the events of each.
   const isBrief = args.log === 'text' && args.verbose !== true;
@@ -35,7 +31,7 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
     isBrief ? { ...args, quiet: true } : args,
     shell,
     async ({ emit, signal }) =>
-      runTour({ ...placeOf(args, shell), now: shell.now(), nights, onNight, emit, signal }),
+      runTour({ directory: shell.directory, now: shell.now(), nights, onNight, emit, signal }),
   );
   const page = join(dirname(tour.config.warehouse), 'status.html');
   await writeNamed(page, await statusPage(tour.status), shell);
@@ -93,14 +89,9 @@ function tourText(
   });
   if (told.length === 0)
     sections.push(`${config.warehouse} holds every night already; delete it to start over.\n`);
-  const lesson = status.slices.flatMap(lessonOf).slice(0, 1);
   return [
     ...sections,
-    section(
-      'Where every value stands',
-      statusText(status, columns),
-      ...lesson.map((text) => wrapped(text, columns)),
-    ),
+    section('Where every value stands', statusText(status, columns)),
     ...questions.map((question) =>
       section(`An analyst asks ${question.copy}`, question.sql, answerText(question)),
     ),
@@ -112,23 +103,6 @@ npx ripen plan --config ${config.file}
 in SQL, <slice>_final contains only final values, <slice>_maturation and <slice>_projected estimate the rest`,
     ),
   ].join('\n');
-}
-
-/** Compares a young value with its projection, for the metric in which they differ most. */
-function lessonOf({ maturation, backtest }: SliceStatus): string[] {
-  const [score] = backtest
-    .filter(({ basis }) => basis === 'ladder')
-    .toSorted((a, b) => (b.median_abs_error_as_is ?? 0) - (a.median_abs_error_as_is ?? 0));
-  if (score === undefined) return [];
-  const { metric, age_days: age } = score;
-  const growth = maturation.find((each) => each.metric === metric && each.age_days === age);
-  const { median_abs_error: error, median_abs_error_as_is: errorAsIs } = score;
-  const [share, missed, asIs] = [growth?.share_median, error, errorAsIs].map((part) =>
-    percentText(part ?? 0, 1),
-  );
-  return [
-    `At an age of ${countText(age, 'day')}, half of the days had ${share} of their final ${metric} or less. Projections were off by ${missed} (median), the value as it was by ${asIs}.`,
-  ];
 }
 
 function answerText({ answer }: Tour['questions'][number]): string {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 
 import { Failure, storageFailed } from '../errors.ts';
 import { readConfig, type Circumstances, type Config } from '../index.ts';
-import { addDays, parseDay, type Day, type DayInterval } from '../model/calendar.ts';
+import { addDays, parseDay, parseInstant, type Day, type DayInterval } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
 import { LAST_DAY } from '../model/period.ts';
 import { makeDirectory, writeOutput } from '../publish/places/replacement.ts';
@@ -87,20 +87,6 @@ export async function writeNamed(
   }
 }
 
-/** Completes names after `--slice`, if the configuration can be read. */
-export async function completeSlices(words: readonly string[], shell: Shell): Promise<number> {
-  const at = words.indexOf('--config');
-  const place = placeOf({ config: at === -1 ? undefined : words[at + 1] }, shell);
-  const config = await readConfig({ ...place, offline: true }).catch(() => null);
-  const prefix = words.at(-1) ?? '';
-  for (const { name } of config?.slices ?? []) if (name.startsWith(prefix)) shell.print(name);
-  return 0;
-}
-
-/** A date alone is refused: it would be a different instant in every time zone. */
-const instantForm =
-  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
-
 const usage = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
@@ -115,9 +101,9 @@ export function parseOption<T>(
   return text === undefined ? null : read(text, option);
 }
 
-/** Reads an ISO 8601 instant with its offset from UTC. */
 export function instantOf(text: string, option: string): Date {
-  if (parseDay(instantForm.exec(text)?.[1] ?? '') !== null) return new Date(text);
+  const instant = parseInstant(text);
+  if (instant !== null) return instant;
   const form = 'as an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00';
   throw mustBe('an instant with an offset', option, text, form);
 }

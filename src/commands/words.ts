@@ -52,8 +52,6 @@ export const verbs = {
       'from-account': lever('From what the account of RIPEN_TOKEN lists'),
       'base-url': text('Its campaign API [RIPEN_BASE_URL]'),
       'reports-url': text('Its reports [RIPEN_REPORTS_URL]'),
-      app: list('App tokens to include (default: all)'),
-      currency: text('Currency (default: that of most apps)'),
       dir: { ...word('Where to write; nothing is overwritten'), default: '.' },
     },
     'dir',

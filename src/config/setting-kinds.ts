@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
+import { MS_PER_DAY, parseInstant, parseUtcOffset } from '../model/calendar.ts';
 import {
   columnTypeForm,
   columnTypeNames,
@@ -84,15 +84,14 @@ export const wholeNumber = (minimum: number, maximum?: number) => {
 
 /** A century: dates counted back by it stay on the calendar. */
 export const MAX_DAYS = 36_600;
+export const TOO_LONG = `is too long; must be at most ${MAX_DAYS}d`;
 
 export const duration = parsedText(
   parseDuration,
   'is not a duration',
   'must be a number and a unit s, m, h or d, such as 90m or 30d',
   /^\d+(\.\d+)?[smhd]$/,
-).refine((ms) => ms <= MAX_DAYS * MS_PER_DAY, {
-  error: `is too long; must be at most ${MAX_DAYS}d`,
-});
+).refine((ms) => ms <= MAX_DAYS * MS_PER_DAY, { error: TOO_LONG });
 
 export const wholeDays = parsedText(
   (value) => {
@@ -146,13 +145,9 @@ const [FIRST_YEAR, LAST_YEAR] = [1970, 2999];
 
 export const instant = parsedText(
   (value) => {
-    const isWhole =
-      /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(value);
-    const at = new Date(value);
-    const isKnown = isWhole && parseDay(value.slice(0, 10)) !== null && !Number.isNaN(at.getTime());
-    return isKnown && FIRST_YEAR <= at.getUTCFullYear() && at.getUTCFullYear() <= LAST_YEAR
-      ? at
-      : null;
+    const at = parseInstant(value);
+    const year = at?.getUTCFullYear() ?? 0;
+    return FIRST_YEAR <= year && year <= LAST_YEAR ? at : null;
   },
   'is not an instant',
   `must be a date and time with a zone, such as 2026-03-01T06:00:00Z, from ${FIRST_YEAR} to ${LAST_YEAR}`,

@@ -13,7 +13,9 @@ import {
   duration,
   hidden,
   instant,
+  MAX_DAYS,
   text,
+  TOO_LONG,
   parsedText,
   webAddress,
   wholeNumber,
@@ -212,7 +214,9 @@ const ageOrOff = parsedText(
   'is not off or a duration',
   'must be off, or a number and a unit s, m, h or d, such as 30d',
   /^(off|\d+(\.\d+)?[smhd])$/,
-).transform((age) => (age === 'off' ? null : age));
+)
+  .refine((age) => age === 'off' || age <= MAX_DAYS * MS_PER_DAY, { error: TOO_LONG })
+  .transform((age) => (age === 'off' ? null : age));
 
 export const settings = block({
   name: text.optional().describe('The name of the account, if several are read as one.'),

@@ -93,6 +93,14 @@ const knownDays = new Map<number, Day>();
 
 const msOf = (of: Day): number => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 
+/** ISO 8601 with an offset: without one it would be a different instant in every time zone. */
+const INSTANT =
+  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+
+export function parseInstant(text: string): Date | null {
+  return parseDay(INSTANT.exec(text)?.[1] ?? '') === null ? null : new Date(text);
+}
+
 /** For text of the program itself. Throws a RangeError. */
 export function day(text: string): Day {
   const parsed = parseDay(text);

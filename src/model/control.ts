@@ -6,6 +6,7 @@
 import * as z from 'zod';
 
 import {
+  addDays,
   bucketOf,
   type Day,
   day,
@@ -16,7 +17,7 @@ import {
   spanOf,
 } from './calendar.ts';
 import type { Metric } from './metric.ts';
-import { bucketFor, coverageOf, daysEarlier, type Period } from './period.ts';
+import { bucketFor, coverageOf, type Period } from './period.ts';
 import { fingerprintOf, MAX_URL_BYTES, type Slice } from './slice.ts';
 import { hasRoom, isFiltered } from './window.ts';
 
@@ -104,7 +105,7 @@ export function controlledDays(
     const backMs = Math.max(controlMs, ...changingMs) + slice.settleMs;
     const { grain, utcOffset, weekStartsOn } = slice;
     const today = dayAt(planAt, utcOffset);
-    const oldest = daysEarlier(today, Math.ceil(backMs / MS_PER_DAY) + 1);
+    const oldest = addDays(today, -Math.ceil(backMs / MS_PER_DAY) - 1);
     if (oldest >= covered.end) return [];
     // A part of a bucket would look like a total that has fallen, to a slice that covers all of it.
     const bucketAt = (of: Day) => bucketOf(of, bucketFor(grain ?? 'day'), weekStartsOn);

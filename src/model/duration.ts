@@ -21,10 +21,3 @@ export function parseDuration(text: string): number | null {
   const entry = Object.entries(unitMs).find(([name]) => name === unit);
   return entry === undefined ? null : Math.round(Number(count) * entry[1]);
 }
-
-export function formatDuration(ms: number): string {
-  for (const [unit, size] of Object.entries(unitMs).toReversed()) {
-    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
-  }
-  return `${ms / 1000}s`;
-}

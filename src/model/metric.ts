@@ -14,9 +14,8 @@ import {
   MONEY,
   parseColumnType,
 } from './column-type.ts';
-import { formatDuration } from './duration.ts';
 import { type CohortAge, documentedMetric, isMoney, type MetricKind } from './metric-forms.ts';
-import { namesText } from './measure.ts';
+import { durationText, namesText } from './measure.ts';
 import type { Slice } from './slice.ts';
 
 type Additivity = 'stated' | 'documented' | 'seen' | 'assumed';
@@ -135,7 +134,7 @@ export function unknownFormsText(
     .map(({ id }) => id);
   if (ids.length === 0) return null;
   const has = ids.length === 1 ? 'has' : 'have';
-  return `${namesText(ids, 3)} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${formatDuration(lifetimeMs)} and never final`;
+  return `${namesText(ids, 3)} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${durationText(lifetimeMs)} and never final`;
 }
 
 /** `*` stands for any text, `?` for one character. */

@@ -4,7 +4,6 @@ import {
   bucketOf,
   day,
   dayAt,
-  daysBetween,
   daysUntil,
   addDays,
   spanOf,
@@ -42,8 +41,7 @@ export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
   return daysUntil(period.bucket.end, at, offset) + 1;
 }
 
-/** Its week is written with a year of four digits, as is the end of `LAST_DAY`. */
-const FIRST_DAY = day('0001-01-01');
+/** Its end is written with a year of four digits. */
 export const LAST_DAY = day('9999-12-30');
 
 /** An earlier year is mistyped, and would be requested week by week. */
@@ -74,21 +72,17 @@ export function reversedAt(
 }
 
 function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Day {
-  if ('day' in bound) return bound.day < FIRST_DAY ? FIRST_DAY : bound.day;
-  if ('daysAgo' in bound) return daysEarlier(today, bound.daysAgo);
+  if ('day' in bound) return bound.day;
+  if ('daysAgo' in bound) return addDays(today, -bound.daysAgo);
   let { start } = bucketOf(today, bound.startOf, weekStartsOn);
   for (let passed = 0; passed < bound.bucketsAgo; passed += 1) {
-    start = bucketOf(daysEarlier(start, 1), bound.startOf, weekStartsOn).start;
+    start = bucketOf(addDays(start, -1), bound.startOf, weekStartsOn).start;
   }
-  return daysEarlier(start, bound.daysBefore);
+  return addDays(start, -bound.daysBefore);
 }
 
 const earliest = (...days: [Day, ...Day[]]): Day =>
   days.reduce((least, each) => (each < least ? each : least));
-
-/** Stops at the first day of the calendar. */
-export const daysEarlier = (than: Day, count: number): Day =>
-  daysBetween(FIRST_DAY, than) <= count ? FIRST_DAY : addDays(than, -count);
 
 export function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;
@@ -149,7 +143,7 @@ export function firstKeptDay(
   planAt: Date,
 ): Day | null {
   if (retainDays === null || grain === null) return null;
-  return bucketOf(daysEarlier(dayAt(planAt, utcOffset), retainDays), bucketFor(grain), weekStartsOn)
+  return bucketOf(addDays(dayAt(planAt, utcOffset), -retainDays), bucketFor(grain), weekStartsOn)
     .start;
 }
 

@@ -2,7 +2,6 @@
 
 import * as z from 'zod';
 
-import { nearest } from '../config/nearest.ts';
 import { parseConfig } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
@@ -14,19 +13,16 @@ import { withService } from '../run/circumstances.ts';
 import { countText, groupedText, namesText } from '../model/measure.ts';
 import { oneLine } from '../report/terminal/printable.ts';
 
-/** A missing value is taken from the environment, or from the account. */
+/** A missing address is taken from the environment. */
 export interface AccountOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly baseUrl?: string | undefined;
   readonly reportsUrl?: string | undefined;
-  /** Tokens of the apps to load (default: all apps). */
-  readonly apps?: readonly string[] | undefined;
-  readonly currency?: string | undefined;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
 }
 
-/** Throws `USAGE_INVALID` for a missing or unknown value, and the failures of the service. */
+/** Throws `USAGE_INVALID` for a missing value, and the failures of the service. */
 export async function accountConfigText(options: AccountOptions): Promise<string> {
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
@@ -49,7 +45,7 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   const items = await withService(config, { planAt: new Date(), emit }, async (connected) =>
     connected.filtersData({ filters: catalogFilters }, signal),
   );
-  return textOf(items, service, options);
+  return textOf(items, service);
 }
 
 type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
@@ -83,7 +79,7 @@ const statedCurrency = z
   .object({ currency: z.string().regex(/^[A-Z]{3}$/) })
   .transform(({ currency }) => currency);
 
-function textOf(items: Catalog, service: Addresses, options: AccountOptions): string {
+function textOf(items: Catalog, service: Addresses): string {
   const listOf = (filter: CatalogFilter): CatalogItem[] =>
     items.filter((item) => item.filter === filter);
   const idsOf = (filter: CatalogFilter): string[] => listOf(filter).map(({ id }) => id);
@@ -108,24 +104,14 @@ function textOf(items: Catalog, service: Addresses, options: AccountOptions): st
       ? 'none, or more than a slice may have; add those you use, such as "purchase_*"'
       : `${countText(star.metrics.length, 'metric')} today: ${namesText(star.metrics.map(oneLine), MAX_NAMES)}`;
 
-  const listedApps = listOf('apps');
-  const { apps: wanted = [] } = options;
-  const unknown = wanted.find((token) => !listedApps.some(({ id }) => id === token));
-  if (unknown !== undefined) throw unlisted('app', unknown, idsOf('apps'));
-  const isChosen = wanted.length > 0;
-  const apps = listedApps.filter(({ id }) => !isChosen || wanted.includes(id));
-  const tokens = listText(apps.map(({ id }) => id));
+  const apps = listOf('apps');
   const appsComment = [
-    ...listedApps.slice(0, MAX_APPS).map(({ id, name }) => `  #   ${id}: ${oneLine(name)}`),
-    ...(listedApps.length > MAX_APPS
-      ? [`  #   and ${listedApps.length - MAX_APPS} more: \`ripen catalog\` lists them`]
+    ...apps.slice(0, MAX_APPS).map(({ id, name }) => `  #   ${id}: ${oneLine(name)}`),
+    ...(apps.length > MAX_APPS
+      ? [`  #   and ${apps.length - MAX_APPS} more: \`ripen catalog\` lists them`]
       : []),
   ].join('\n');
 
-  const currencies = idsOf('currencies');
-  const { currency } = options;
-  if (currency !== undefined && currencies.length > 0 && !currencies.includes(currency))
-    throw unlisted('currency', currency, currencies);
   const ofApps = apps.flatMap(
     ({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? [],
   );
@@ -156,18 +142,18 @@ publish:
   - duckdb: analytics/analytics.duckdb # one file, replaced atomically
   - delta: analytics/tables # or s3://bucket/prefix
 partners: true
-links: { apps: ${isChosen ? tokens : 'all'}, max_level: 4, every: 7d }
+links: { apps: all, max_level: 4, every: 7d }
 
 defaults: # for every slice that does not state its own
   utc_offset: "+00:00" # set that of your dashboard; there is no summer time
-  currency: ${quoted(currency ?? most)} # money is converted to it
+  currency: ${quoted(most)} # money is converted to it
   attribution_type: all
   reattributed: all # leaving it out doubles some reports against the dashboard
   ${onlyIf(idsOf('ad_spend_mode').includes('network'))}ad_spend_mode: network # or the setting of your dashboard
   ${onlyIf(idsOf('iap_revenue_mode').includes('GROSS_100'))}iap_revenue_mode: GROSS_100 # share of gross revenue
   metrics: [*base, *cohorts]
   date_period: -60d:yesterday # begin earlier to load more
-  ${onlyIf(isChosen)}filters: { app_token__in: ${isChosen ? tokens : '[]'} }
+  # filters: { app_token__in: [] }
 ${appsComment}
 
 slices:
@@ -184,12 +170,6 @@ slices:
 # Left out: weekly and monthly cohorts, other ages, and slices by ad group and creative; every slice is a table of its own.
 # \`ripen catalog WORD\` searches the other metrics.
 `;
-}
-
-function unlisted(noun: string, name: string, listed: readonly string[]): Failure {
-  const near = nearest(name, listed);
-  const hint = near === null ? `Give one of ${namesText(listed)}.` : `Did you mean ${near}?`;
-  return new Failure('USAGE_INVALID', `filters-data listed no ${noun} ${name}.`, { hint });
 }
 
 /** Quotes a text for YAML, of which JSON is a part. */

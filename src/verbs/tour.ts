@@ -43,12 +43,8 @@ const NIGHT = { hour: 2, minute: 30 } as const;
 const MARGIN_MS = 60_000;
 
 export interface TourOptions {
-  /** Absolute. The tour writes to its folder `data`. */
+  /** Absolute. The tour writes to its folder `data`, its configuration too. */
   readonly directory: string;
-  /** A configuration of the simulator (default: the package's own, copied to `data/demo.yaml`). */
-  readonly file?: string | undefined;
-  /** The values of `${NAME}` in the configuration (default: none). */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** The instant that all nights precede (default: now). */
   readonly now?: Date | null;
   /** Number of nights (default: 28, as with fewer nothing is projected yet). */
@@ -62,7 +58,7 @@ export interface TourOptions {
 interface ToldNight {
   readonly summary: SyncSummary;
   readonly status: StatusReport;
-  /** What readers saw. Null without a copy, and for a user's configuration, which has other slices. */
+  /** What readers saw. Null without a copy. */
   readonly newestDays: Question | null;
 }
 
@@ -73,7 +69,7 @@ export interface Tour {
   /** The last of them. */
   readonly told: readonly ToldNight[];
   readonly status: StatusReport;
-  /** Empty as `newestDays` is null. */
+  /** Empty without a copy. */
   readonly questions: readonly Question[];
 }
 
@@ -84,32 +80,27 @@ export interface Question {
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-/**
- * Runs the nights that no earlier tour has run. Throws `USAGE_INVALID` for a real service, `STORAGE_FAILED` if its
- * configuration cannot be written, and what `readConfig` throws.
- */
+/** Runs the nights that no earlier tour has run. Throws `STORAGE_FAILED` if its configuration cannot be written. */
 export async function runTour(options: TourOptions): Promise<Tour> {
-  const { directory, environment = {}, now, nights: count = USUAL_NIGHTS, onNight } = options;
+  const { directory, now, nights: count = USUAL_NIGHTS, onNight } = options;
   const { emit = () => {}, signal = new AbortController().signal } = options;
   const nights = nightsBefore(now ?? new Date(), count);
-  const file = options.file ?? (await ownConfig(directory, nights));
-  const config = await readConfig({ file, directory, environment });
-  if (config.service.kind !== 'simulator') {
-    const message = `The tour was given ${config.file}, which names a real service.`;
-    throw new Failure('USAGE_INVALID', message, {
-      hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
-    });
+  const file = await ownConfig(directory, nights);
+  const config = await readConfig({ file, directory, environment: {} });
+  const { service: simulated } = config;
+  if (simulated.kind === 'http') {
+    const hint = 'Delete the file, and run `ripen demo` again.';
+    throw new Failure('USAGE_INVALID', `${file} was changed to a real service.`, { hint });
   }
   const statusAt = async (at: Date): Promise<StatusReport> =>
     statusOf(config, at, LOCK_WAIT_MS, { emit, signal });
-  const isOwn = options.file === undefined;
   // An earlier night cannot be run any more.
   const { runs } = existsSync(config.warehouse) ? await statusAt(new Date()) : { runs: [] };
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
   const left = nights.filter((night) => night.getTime() > newest);
   const summaries: SyncSummary[] = [];
   const told: ToldNight[] = [];
-  const world = await startWorld(config.service, left[0] ?? new Date());
+  const world = await startWorld(simulated, left[0] ?? new Date());
   try {
     for (const night of left) {
       signal.throwIfAborted();
@@ -136,7 +127,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
       onNight?.(summary);
       if (!isTold) continue;
       const status = await statusAt(night);
-      const [newestDays = null] = isOwn ? await asked(config, ['start/newest_days']) : [];
+      const [newestDays = null] = await asked(config, ['start/newest_days']);
       told.push({ summary, status, newestDays });
     }
   } finally {
@@ -147,7 +138,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
     nights: summaries,
     told,
     status: told.at(-1)?.status ?? (await statusAt(nights.at(-1) ?? new Date())),
-    questions: isOwn ? await asked(config, ['start/earned_back', 'start/to_expect']) : [],
+    questions: await asked(config, ['start/earned_back', 'start/to_expect']),
   };
 }
 

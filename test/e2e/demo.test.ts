@@ -44,7 +44,6 @@ test('a month of nights is a line a night; a correction is caught, a held night 
     expect.stringMatching(/^An analyst asks /),
     'Open next',
   ]);
-  expect(others.join('')).toContain('Projections were off by ');
   expect(await readFile(installation.path('data', 'status.html'), 'utf8')).toContain(
     'network_daily',
   );
@@ -57,27 +56,9 @@ test('a month of nights is a line a night; a correction is caught, a held night 
   ]);
 }, 300_000);
 
-test('another configuration of the simulator is run for as many nights as stated, none twice', async () => {
-  await installation.configure({
-    service: { simulator: { seed: 3, apps: 1, rows_per_day: 20, partners: 3, links: 3 } },
-    warehouse: 'w.duckdb',
-    partners: false,
-    control: 'off',
-    defaults: { reattributed: 'all' },
-    slices: [
-      {
-        name: 'daily',
-        dimensions: ['day', 'os_name'],
-        metrics: ['installs'],
-        date_period: '-9d:yesterday',
-      },
-    ],
-  });
-  const run = async () => installation.run(['demo', '--config', 'ripen.yaml', '--nights', '4']);
-  const first = await run();
-  expect(first.code).toBe(0);
-  expect(first.err).toMatch(/ daily 9 new: [^]* daily 1 new, \d+ maturing/);
-  expect(await readFile(installation.path('status.html'), 'utf8')).toContain('All is well.');
-  const second = await run();
-  expect([second.code, second.out.includes('holds every night already')]).toEqual([0, true]);
+test('--nights shortens the tour, and a configuration of the user is refused', async () => {
+  const refused = await installation.run(['demo', '--config', 'ripen.yaml']);
+  expect([refused.code, refused.err.includes('leave out --config')]).toEqual([78, true]);
+  const { code, err } = await installation.run(['demo', '--nights', '2']);
+  expect([code, err.trimEnd().split('\n').length]).toEqual([0, 2]);
 });

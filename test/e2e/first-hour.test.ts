@@ -46,10 +46,7 @@ describe('ripen init', () => {
   test('--from-account writes a configuration of the account, which checks and plans as it is', async () => {
     const simulator = await startSimulator({ token: TOKEN });
     const addresses = { RIPEN_BASE_URL: simulator.url, RIPEN_REPORTS_URL: simulator.url };
-    const written = await installation.run(
-      ['init', 'mine', '--from-account', '--currency', 'EUR'],
-      addresses,
-    );
+    const written = await installation.run(['init', 'mine', '--from-account'], addresses);
     expect([written.code, written.err]).toStrictEqual([0, '']);
     const config = installation.path('mine', 'ripen.yaml');
     expect((await installation.run(['check', '--config', config])).out).toContain(

@@ -96,26 +96,8 @@ describe('in a directory with a configuration', () => {
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'ripen-words-'));
-    const slice = (name: string): string =>
-      `  - { name: ${name}, dimensions: [day], metrics: [installs], date_period: yesterday }\n`;
-    await writeFile(
-      join(directory, 'ripen.yaml'),
-      `service: simulator\nslices:\n${slice('daily')}${slice('weekly')}`,
-    );
+    await writeFile(join(directory, 'ripen.yaml'), 'service: simulator\n');
     return async () => rm(directory, { recursive: true });
-  });
-
-  test.each([
-    [
-      ['--slice', ''],
-      ['daily', 'weekly'],
-    ],
-    [['--slice', 'we'], ['weekly']],
-    [['--config', 'none.yaml', '--slice', ''], []],
-  ])('completion of %j names the slices that begin as typed: %j', async (words, slices) => {
-    const shell = recordedShell({ directory });
-    await carriedOut(shell, '--get-yargs-completions', 'ripen', 'plan', ...words);
-    expect(shell.printed).toEqual(slices);
   });
 
   test('--slice given 2 times where it is a list names 2 slices', async () => {

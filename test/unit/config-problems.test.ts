@@ -242,6 +242,13 @@ describe('problems', () => {
     ).toEqual(['ripen.yaml:1:1: service.token: is missing; set it, or token_file']);
   });
 
+  test.each(['archive', 'control'])('%s is at most a century', (key) => {
+    expect(problemsOf(`${SERVICE}\n${key}: 36601d`)).toEqual([
+      `ripen.yaml:3:10: ${key}: the value is too long; must be at most 36600d`,
+    ]);
+    expect(problemsOf(`${SERVICE}\n${key}: 36600d`)).toEqual([]);
+  });
+
   test('switched-off certificate checking in the environment is refused', () => {
     expect(problemsOf(SERVICE, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toHaveLength(1);
     expect(problemsOf(SERVICE, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
