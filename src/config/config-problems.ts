@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
+import { isRecord } from '../model/canonical-json.ts';
 import { nearest } from './nearest.ts';
 
 export type SettingPath = readonly (string | number)[];
@@ -33,16 +34,12 @@ export function configInvalid(file: string, problems: readonly Problem[]): Failu
   });
 }
 
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export function valueAt(root: unknown, path: SettingPath): unknown {
   return path.reduce((value: unknown, step): unknown => {
     if (typeof step === 'number') return itemsOf(value)[step];
-    return isMapping(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+    return isRecord(value) && Object.hasOwn(value, step) ? value[step] : undefined;
   }, root);
 }
 

@@ -6,9 +6,9 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 
 import { Failure } from '../errors.ts';
+import { isRecord } from '../model/canonical-json.ts';
 import {
   configInvalid,
-  isMapping,
   isWithin,
   itemsOf,
   type Mistake,
@@ -71,7 +71,7 @@ export function resolvedText(
   notes: ReadonlyMap<string, string> = new Map(),
 ): string {
   configOrThrow(inspection);
-  return resolvedYaml(isMapping(inspection.effective) ? inspection.effective : {}, notes);
+  return resolvedYaml(isRecord(inspection.effective) ? inspection.effective : {}, notes);
 }
 
 /** As `readConfig`, but returns the problems. The environment takes precedence over `.env`. */
@@ -155,17 +155,17 @@ function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
   }
   if (Array.isArray(value))
     return value.map((item: unknown, index) => (index === step ? coerceText(item, rest) : item));
-  return isMapping(value) ? { ...value, [step]: coerceText(value[step], rest) } : value;
+  return isRecord(value) ? { ...value, [step]: coerceText(value[step], rest) } : value;
 }
 
 /** A slice that states one of these takes neither from the defaults. */
 const measuredBy: readonly string[] = ['metrics', 'cohorts'];
 
 function withDefaults(root: unknown): unknown {
-  if (!isMapping(root) || !Array.isArray(root['slices'])) return root;
-  const { name: _, ...defaults } = isMapping(root['defaults']) ? root['defaults'] : {};
+  if (!isRecord(root) || !Array.isArray(root['slices'])) return root;
+  const { name: _, ...defaults } = isRecord(root['defaults']) ? root['defaults'] : {};
   const slices = itemsOf(root['slices']).map((slice) => {
-    if (!isMapping(slice)) return slice;
+    if (!isRecord(slice)) return slice;
     const replaced = measuredBy.some((key) => Object.hasOwn(slice, key)) ? measuredBy : [];
     const inherited = Object.entries(defaults).filter(([key]) => !replaced.includes(key));
     return Object.assign(Object.fromEntries(inherited), slice);

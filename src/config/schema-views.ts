@@ -3,7 +3,8 @@
 import { Document, isMap, isScalar, visit } from 'yaml';
 import * as z from 'zod';
 
-import { isMapping, itemsOf } from './config-problems.ts';
+import { isRecord } from '../model/canonical-json.ts';
+import { itemsOf } from './config-problems.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
@@ -73,7 +74,7 @@ export function resolvedYaml(
 }
 
 function resolved(schema: unknown, stated: unknown): unknown {
-  if (!isMapping(schema)) return stated;
+  if (!isRecord(schema)) return stated;
   const value = stated === undefined ? schema['default'] : stated;
   if (value === undefined || value === null) return value;
   if (schema['writeOnly'] === true)
@@ -81,8 +82,8 @@ function resolved(schema: unknown, stated: unknown): unknown {
   const form = itemsOf(schema['anyOf']).find((option) => fits(option, value));
   if (form !== undefined) return resolved(form, value);
   if (Array.isArray(value)) return value.map((item: unknown) => resolved(schema['items'], item));
-  if (!isMapping(value)) return value;
-  const properties = isMapping(schema['properties']) ? schema['properties'] : {};
+  if (!isRecord(value)) return value;
+  const properties = isRecord(schema['properties']) ? schema['properties'] : {};
   const entries = [...new Set([...Object.keys(properties), ...Object.keys(value)])].map((key) => {
     const inner = Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
     return [key, resolved(inner, Object.hasOwn(value, key) ? value[key] : undefined)];
@@ -92,11 +93,11 @@ function resolved(schema: unknown, stated: unknown): unknown {
 
 /** Whether a form of a setting is that of a valid value: the same kind, and every key if it is a mapping. */
 function fits(form: unknown, value: unknown): boolean {
-  const { type, anyOf, properties, additionalProperties } = isMapping(form) ? form : {};
+  const { type, anyOf, properties, additionalProperties } = isRecord(form) ? form : {};
   if (Array.isArray(anyOf)) return anyOf.some((option) => fits(option, value));
   if (Array.isArray(value)) return type === 'array';
-  if (!isMapping(value)) return type !== 'array' && type !== 'object';
-  const known = isMapping(properties) ? properties : {};
+  if (!isRecord(value)) return type !== 'array' && type !== 'object';
+  const known = isRecord(properties) ? properties : {};
   const isOpen = additionalProperties !== false;
   return type === 'object' && (isOpen || Object.keys(value).every((key) => key in known));
 }

@@ -3,17 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
+import { isRecord } from '../model/canonical-json.ts';
 import { agesIn, cubeColumns, cubeMetrics } from '../model/cube.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { globMatches } from '../model/metric.ts';
-import {
-  isMapping,
-  itemsOf,
-  type Mistake,
-  type SettingPath,
-  suggestion,
-  valueAt,
-} from './config-problems.ts';
+import { itemsOf, type Mistake, type SettingPath, suggestion, valueAt } from './config-problems.ts';
 import { nearest } from './nearest.ts';
 import { parseFilterKey } from './report-settings.ts';
 import type { Environment } from './settings-text.ts';
@@ -21,7 +15,7 @@ import type { Environment } from './settings-text.ts';
 type Mapping = Readonly<Record<string, unknown>>;
 type Refuse = (path: SettingPath, text: string, at?: Mistake['at']) => void;
 
-const mappingOf = (value: unknown): Mapping => (isMapping(value) ? value : {});
+const mappingOf = (value: unknown): Mapping => (isRecord(value) ? value : {});
 const textsOf = (list: unknown): string[] =>
   itemsOf(list).filter((item) => typeof item === 'string');
 
@@ -37,12 +31,12 @@ export function settingMistakes(
   const refuse: Refuse = (path, text, at = 'value') => mistakes.push({ path, at, text });
   const { service, audits, slices: list } = mappingOf(root);
   // With this variable Node accepts any certificate, so the token could go to any server that answers.
-  if (isMapping(root) && environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+  if (isRecord(root) && environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     const text = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the checking of certificates';
     const remedy = 'unset it, and name your own certificate authority in service.ca_file';
     refuse(['service'], `${text}; ${remedy}`, 'key');
   }
-  if (isMapping(service) && !('simulator' in service)) {
+  if (isRecord(service) && !('simulator' in service)) {
     const [first, second] = ['token', 'token_file'].filter((key) => key in service);
     if (second !== undefined)
       refuse(['service', second], 'cannot be used with token; remove one of them', 'key');

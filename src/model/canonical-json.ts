@@ -1,6 +1,11 @@
-/** Canonical JSON: one text for all ways to write the same value. */
+/** Values of JSON, and its canonical text: one for all ways to write the same value. */
 
 import { formatDecimal, parseDecimal } from './column-type.ts';
+
+/** Neither a list nor null. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+/g;
 

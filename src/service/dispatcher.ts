@@ -51,21 +51,7 @@ export function openDispatcher({
     noProxy: exceptions.join(','),
     proxyTls: connect,
     requestTls: connect,
-    // The pool of connections to the proxy itself, whose errors carry its host and port as `proxy`.
-    clientFactory: ({ origin, host }: URL, options: Pool.Options) => {
-      const { connect: plainConnect } = options;
-      if (typeof plainConnect !== 'function') return new Pool(origin, options);
-      const telling: buildConnector.connector = (to, done) => {
-        plainConnect(to, (...outcome) => {
-          const [error] = outcome;
-          if (error !== null) Object.assign(error, { proxy: host });
-          done(...outcome);
-        });
-      };
-      return new Pool(origin, { ...options, connect: telling });
-    },
-    factory: (origin: string | URL, options: object) =>
-      tunnelPool(origin, options, { proxy: new URL(address).host, timeoutMs: timeout }),
+    factory: (origin: string | URL, options: object) => tunnelPool(origin, options, timeout),
     ...(credential === null ? {} : { token: credential.reveal() }),
   });
 }
@@ -74,11 +60,7 @@ export function openDispatcher({
  * Opens the tunnels to one origin. Without the errors made here, undici would repeat a CONNECT whose connection closes for as
  * long as a request waits for it, and wait for its answer without limit.
  */
-function tunnelPool(
-  origin: string | URL,
-  options: Pool.Options,
-  { proxy, timeoutMs }: { readonly proxy: string; readonly timeoutMs: number },
-): Dispatcher {
+function tunnelPool(origin: string | URL, options: Pool.Options, timeoutMs: number): Dispatcher {
   const { connect } = options;
   // A host that is reached without the proxy.
   if (typeof connect !== 'function') return new Pool(origin, options);
@@ -91,7 +73,7 @@ function tunnelPool(
       const isClosed = cause !== null && 'code' in cause && cause.code === 'UND_ERR_SOCKET';
       if (!isLate && !isClosed) return done(...outcome);
       const code = isLate ? 'UND_ERR_CONNECT_TIMEOUT' : 'ECONNRESET';
-      done(Object.assign(new Error(code, { cause }), { code, syscall: 'connect', proxy }), null);
+      done(Object.assign(new Error(code, { cause }), { code, syscall: 'connect' }), null);
     });
   };
   return new Pool(origin, { ...options, connect: limited });

@@ -1,6 +1,7 @@
 /** Finds what a service says of an error in any form: JSON of several shapes, a web page, plain text. */
 
 import { scrubEcho } from '../config/secret.ts';
+import { isRecord } from '../model/canonical-json.ts';
 
 /** Returns the first words of a text, scrubbed and without half a surrogate pair. */
 export function firstWords(text: string, maxCharacters = 200): string {
@@ -102,8 +103,4 @@ export function parsed(body: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

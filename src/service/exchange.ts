@@ -122,12 +122,9 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   // undici's HTTP/1.1 parser states only a message.
   const isOfParser = error instanceof Error && error.name === 'HTTPParserError';
   const code = textField(error, 'code') || (isOfParser ? NO_HTTP : '');
-  const proxy = textField(error, 'proxy');
   if (CERTIFICATE.test(code)) {
-    const where = proxy === '' ? request.origin : `the proxy ${proxy}`;
-    return new Setback('untrusted', code, `could not trust the certificate of ${where}: ${code}`, {
-      cause,
-    });
+    const message = `could not trust the certificate of ${request.origin}: ${code}`;
+    return new Setback('untrusted', code, message, { cause });
   }
   if (code !== NO_HTTP && !CONNECTION.test(code)) return error;
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
@@ -144,10 +141,8 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   const words = code === NO_HTTP ? textOf(error) : code;
   if (isAnswered)
     return new Setback('cut', code, `broke off inside the response: ${words}`, { cause });
-  if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
-    const way = proxy === '' ? request.origin : `${request.origin} through the proxy ${proxy}`;
-    return new Setback('unsent', code, `could not reach ${way}: ${code}`, { cause });
-  }
+  if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall')))
+    return new Setback('unsent', code, `could not reach ${request.origin}: ${code}`, { cause });
   const met =
     code === NO_HTTP
       ? 'received something other than a response'
@@ -155,7 +150,7 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
   return new Setback('unanswered', code, `${met}: ${words}`, { cause });
 }
 
-function textField(error: unknown, name: 'code' | 'syscall' | 'proxy'): string {
+function textField(error: unknown, name: 'code' | 'syscall'): string {
   if (!(error instanceof Error) || !(name in error)) return '';
   const value: unknown = Reflect.get(error, name);
   return typeof value === 'string' ? value : '';

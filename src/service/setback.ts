@@ -109,12 +109,12 @@ export const policies = {
   /** Nothing was sent. */
   unsent: policy('SOURCE_UNAVAILABLE', 'outage', {
     effect: 'none',
-    hint: 'Check the address in the service section and the network, then run again.',
+    hint: 'Check the address in the service section, the proxy of the environment and the network, then run again.',
   }),
   untrusted: policy('SOURCE_UNAVAILABLE', 'unclear', {
     tries: 1,
     effect: 'none',
-    hint: 'Set service.ca_file to the certificate authority of the address.',
+    hint: 'Set service.ca_file to the certificate authority of the address, or of the proxy before it.',
   }),
   /** The connection was lost after sending. */
   unanswered: policy('SOURCE_UNAVAILABLE', 'outage'),

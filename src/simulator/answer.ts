@@ -98,7 +98,3 @@ export function acceptsGzip(request: IncomingMessage): boolean {
   const accepted = (request.headers['accept-encoding'] ?? '').split(',');
   return accepted.some((coding) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/.test(coding));
 }
-
-export function isDocument(value: unknown): value is JsonDocument {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

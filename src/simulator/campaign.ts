@@ -4,13 +4,8 @@ import { randomUUID } from 'node:crypto';
 
 import * as z from 'zod';
 
-import {
-  type SimulatedAnswer,
-  documentAnswer,
-  errorAnswer,
-  isDocument,
-  type JsonDocument,
-} from './answer.ts';
+import { isRecord } from '../model/canonical-json.ts';
+import { type SimulatedAnswer, documentAnswer, errorAnswer, type JsonDocument } from './answer.ts';
 import {
   type LinkStore,
   type LinkTo,
@@ -101,8 +96,7 @@ function writeLink(
   } catch {
     // Answered as any other value that is no object.
   }
-  if (!isDocument(fields))
-    return errorAnswer(400, 'error_message', 'The body is not a JSON object');
+  if (!isRecord(fields)) return errorAnswer(400, 'error_message', 'The body is not a JSON object');
   if (route.endpoint === 'create_link') {
     const { success, data, error } = newLink.safeParse(fields);
     if (!success) return invalid(z.prettifyError(error));

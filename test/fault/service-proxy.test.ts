@@ -251,7 +251,8 @@ describe.skipIf(!writeCertificate(`DNS:${HOST}`, { key, cert }))('a call', () =>
       await serve({ requestTimeoutMs: 400 }, reaction);
       expect(await failureFrom(ask())).toMatchObject({
         code: 'SOURCE_UNAVAILABLE',
-        message: textWith(`through the proxy ${new URL(proxy.address).host}: ${because}`),
+        message: textWith(`could not reach https://${HOST}: ${because}`),
+        hint: textWith('the proxy of the environment'),
         facts: { attempts: 6, because },
       });
       expect(proxy.requested.length).toBe(6);

@@ -7,7 +7,7 @@ import { calculatedMetrics, noQuirks, type Quirks } from '../support/simulator/q
 import { column, storedAndTrue } from '../support/contents.ts';
 import { askedReports, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario, TOKEN } from '../support/scenario.ts';
-import { isDocument, type JsonDocument } from '../support/simulator/answer.ts';
+import { isRecord, type JsonDocument } from '../support/simulator/answer.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { slice } from '../support/slice.ts';
 
@@ -71,7 +71,7 @@ test('a second page with the credential in a row fails its window even under `co
   const fault = {
     kind: 'report',
     mutate: (report) => {
-      const rows = Array.isArray(report['rows']) ? report['rows'].filter(isDocument) : [];
+      const rows = Array.isArray(report['rows']) ? report['rows'].filter(isRecord) : [];
       return { ...report, rows: rows.map((row) => Object.assign({}, row, { network: TOKEN })) };
     },
   } satisfies Fault;
@@ -116,7 +116,7 @@ test('a metric of no documented form that adds up one night and not the next is 
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
   expect(await column(scenario, known)).toEqual(['true seen']);
   const mutate = (report: JsonDocument): JsonDocument => {
-    const totals = isDocument(report['totals']) ? report['totals'] : {};
+    const totals = isRecord(report['totals']) ? report['totals'] : {};
     return { ...report, totals: { ...totals, [id]: Number(totals[id]) - 3 } };
   };
   scenario.simulator.script({

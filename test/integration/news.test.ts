@@ -14,7 +14,7 @@ import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
 import type { JsonDocument } from '../support/simulator/answer.ts';
-import { isDocument, isList } from '../support/simulator/answer.ts';
+import { isRecord, isList } from '../support/simulator/answer.ts';
 import { rowsOf } from '../support/simulator/mutations.ts';
 import { carriedOut, recordedShell } from '../unit/cli-recorded-shell.ts';
 
@@ -67,12 +67,11 @@ async function ripen(...argv: string[]) {
 const without =
   (...ids: readonly (string | undefined)[]) =>
   (document: JsonDocument): JsonDocument => {
-    const isKept = (item: unknown): boolean =>
-      !isDocument(item) || !ids.includes(String(item['id']));
+    const isKept = (item: unknown): boolean => !isRecord(item) || !ids.includes(String(item['id']));
     const changed: Record<string, unknown> = {};
     for (const [key, value] of Object.entries(document)) {
       const isCount = /^(?:total|collection_size)$/.test(key);
-      if (isDocument(value)) changed[key] = without(...ids)(value);
+      if (isRecord(value)) changed[key] = without(...ids)(value);
       else if (isList(value)) changed[key] = value.filter(isKept);
       else changed[key] = isCount ? String(Number(value) - ids.length) : value;
     }
@@ -89,7 +88,7 @@ function corrected(report: JsonDocument): JsonDocument {
     return Object.assign({}, row, { installs: String(Number(row['installs']) + MORE) });
   });
   const { totals } = report;
-  if (!isDocument(totals) || added === 0) return report;
+  if (!isRecord(totals) || added === 0) return report;
   return { ...report, rows, totals: { ...totals, installs: Number(totals['installs']) + added } };
 }
 

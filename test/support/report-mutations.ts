@@ -5,7 +5,7 @@
  * answer that is no report, comes back as it was.
  */
 
-import { bareNumber, isDocument, type JsonDocument } from './simulator/answer.ts';
+import { bareNumber, isRecord, type JsonDocument } from './simulator/answer.ts';
 import {
   addedWarning,
   isReport,
@@ -58,7 +58,7 @@ export function missingKey(key: string): ReportMutation {
   return (report) => {
     const changed = withEachRow(report, (row) => without(row, key));
     const totals = report['totals'];
-    return isDocument(totals) ? { ...changed, totals: without(totals, key) } : changed;
+    return isRecord(totals) ? { ...changed, totals: without(totals, key) } : changed;
   };
 }
 
@@ -115,7 +115,7 @@ function withRow(
 
 function withTotal(report: JsonDocument, key: string, by: number): JsonDocument {
   const totals = report['totals'];
-  if (!isDocument(totals) || typeof totals[key] !== 'number') return report;
+  if (!isRecord(totals) || typeof totals[key] !== 'number') return report;
   return { ...report, totals: { ...totals, [key]: totals[key] + by } };
 }
 

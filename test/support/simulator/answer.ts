@@ -6,7 +6,8 @@ import {
   plainBytes,
 } from '../../../src/simulator/answer.ts';
 
-export { documentAnswer, isDocument, type JsonDocument } from '../../../src/simulator/answer.ts';
+export { isRecord } from '../../../src/model/canonical-json.ts';
+export { documentAnswer, type JsonDocument } from '../../../src/simulator/answer.ts';
 
 const BARE_NUMBER = '\u0000number:';
 const bareNumberInJson = /"\\u0000number:([^"]*)"/g;

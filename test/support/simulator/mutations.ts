@@ -3,7 +3,7 @@
  * comes back as it was.
  */
 
-import { isDocument, isList, type JsonDocument } from './answer.ts';
+import { isRecord, isList, type JsonDocument } from './answer.ts';
 
 /** A change to a report; pure. */
 export type ReportMutation = (report: JsonDocument) => JsonDocument;
@@ -33,7 +33,7 @@ export function isReport(document: JsonDocument): boolean {
 /** The rows of a report; none for any other document. */
 export function rowsOf(document: JsonDocument): readonly JsonDocument[] {
   const rows = document['rows'];
-  return isList(rows) ? rows.filter((row) => isDocument(row)) : [];
+  return isList(rows) ? rows.filter((row) => isRecord(row)) : [];
 }
 
 /** Every row changed; a document without rows is returned as it is. */
