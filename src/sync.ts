@@ -7,7 +7,6 @@
 import type { Config } from './config/config.ts';
 import { type LostApps, readLostApps } from './warehouse/tables/lost-apps.ts';
 import { measureTables } from './insight/insight.ts';
-import { recordPostponed } from './warehouse/tables/slice-metrics.ts';
 import { auditNight } from './publish/audits.ts';
 import { publish } from './publish/publish.ts';
 import { readControls } from './run/controls.ts';
@@ -72,11 +71,6 @@ async function refresh(
   const prepared = new Map(targets);
   for (const plan of plans) reportPlan(plan, run);
   await saveWarnings(run);
-  const planned = plans.flatMap(({ slice, windows }) => {
-    const target = targets.get(slice.name);
-    return target?.state === 'live' ? [{ target, windows }] : [];
-  });
-  await recordPostponed(run.warehouse, planned, run.planAt);
   let lost: LostApps | null = null;
   // Requests do not wait for the night's catalog, but loads do: it may state other types, or list an app no longer.
   const readLost = async (): Promise<LostApps> => {

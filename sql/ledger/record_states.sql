@@ -1,4 +1,4 @@
--- Records the states of periods after the horizons of their metrics changed.
+-- Records the states of periods after the horizons of their metrics or the schedule changed.
 -- $1 the periods (JSON list)
 -- Returns nothing.
 update ripen.periods as p

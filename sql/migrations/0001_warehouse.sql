@@ -73,6 +73,7 @@ create table ripen.slice_metrics (
     additive boolean not null,
     horizon_seconds bigint,
     settle_seconds bigint not null,
+    schedule varchar not null,
     additivity varchar default 'assumed',
     age varchar default '',
     cohort_metric varchar,
@@ -90,6 +91,7 @@ comment on column ripen.slice_metrics.horizon_from is 'Where the horizon comes f
 comment on column ripen.slice_metrics.additive is 'Whether values add up over rows';
 comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; NULL means for ever';
 comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
+comment on column ripen.slice_metrics.schedule is 'The slice''s refresh and, in milliseconds, its lifetime, as a JSON list';
 comment on column ripen.slice_metrics.age is 'Age of the cohort in a cube, as d7; empty in any other slice';
 comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from how its values are formatted, or seen in the answers';
 comment on column ripen.slice_metrics.cohort_metric is 'Name of the metric in the slice''s view _cohorts, without its age; NULL for a metric that is not of cohorts';

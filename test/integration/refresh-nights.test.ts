@@ -171,6 +171,27 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   expect(third.stored).toEqual(third.truth);
 });
 
+test('a period is not due by the ages of a `refresh` that has changed since its load', async () => {
+  const refreshing = (refresh: 'milestones' | readonly number[]) =>
+    slice({
+      ...daily,
+      metrics: ['installs'],
+      datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-31') } },
+      refresh,
+    });
+  scenario = await openScenario([refreshing('milestones')], { simulator });
+  await runNight(scenario, FIRST);
+  const due = `select count(*) from ripen.periods where next_refresh_at <= '2026-06-03 02:30:00'`;
+  expect(await column(scenario, due)).toEqual(['2']);
+  const summary = await runNight(scenario, new Date('2026-06-03T02:30:00Z'), {
+    slices: [refreshing([30])],
+  });
+  expect(summary.slices[0]?.requests ?? 0).toBe(0);
+  expect(summary.failures).toEqual([]);
+  expect(await column(scenario, due)).toEqual(['0']);
+  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['maturing']);
+});
+
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 

@@ -32,6 +32,7 @@ const defaults = {
     additive: true,
     horizon_seconds: 604_800,
     settle_seconds: 3600,
+    schedule: '["milestones",0]',
   }),
   'ripen.runs': ({ started_at: startedAt = AT }: Row) => ({
     command: 'sync',

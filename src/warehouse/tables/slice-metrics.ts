@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { type Day, MS_PER_DAY } from '../../model/calendar.ts';
+import { MS_PER_DAY } from '../../model/calendar.ts';
 import { formatColumnType } from '../../model/column-type.ts';
 import { metricFilterNames } from '../../model/catalog.ts';
 import { recordOf } from '../../model/maturity.ts';
@@ -11,14 +11,13 @@ import { ageIn, metricsByAge } from '../../model/cube.ts';
 import { tableOf } from '../../model/ledger.ts';
 import type { Slice } from '../../model/slice.ts';
 import { hasStars, type Star, starsOf, withStars } from '../../model/stars.ts';
-import type { Window } from '../../model/window.ts';
 import { periodRow, readSliceLedger } from '../ledger.ts';
 import { cachedReads } from '../cached-reads.ts';
-import { dayShape, insertRows, jsonOf, statement, timestamp } from '../sql.ts';
+import { insertRows, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 import type { Target } from './target.ts';
 
-/** Records the metrics of slices that changed, and the states of periods if horizons or the settle time did. */
+/** Records the metrics of slices that changed, and the states of periods if horizons, the settle time or the schedule did. */
 export async function recordMetrics(
   warehouse: Warehouse,
   targets: readonly Target[],
@@ -39,13 +38,26 @@ export async function recordMetrics(
   await insertRows(warehouse, 'ripen.slice_metrics', rows);
   const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
     metrics
-      .map((row) => JSON.stringify([row.metric, row.horizon_seconds, row.settle_seconds]))
+      .map(({ metric, horizon_seconds: horizon, settle_seconds: settle, schedule }) =>
+        JSON.stringify([metric, horizon, settle, schedule]),
+      )
       .toSorted()
       .join();
-  const ripening = changed.flatMap(({ target, before, now }) =>
-    ripeningOf(before) === ripeningOf(now) ? [] : [target],
+  const ripening = changed.filter(({ before, now }) => ripeningOf(before) !== ripeningOf(now));
+  // Awaited together, they are read together.
+  const states = await Promise.all(
+    ripening.map(async ({ target: { slice, columns, fingerprint } }) => {
+      const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
+      return [...metricsByAge(slice, columns.metrics)].flatMap(([age, metrics]) => {
+        const periods = age === '' ? table?.periods : table?.ages?.get(age);
+        return [...(periods?.values() ?? [])].map((period) =>
+          periodRow({ slice: slice.name, fingerprint }, recordOf(period, metrics, slice)),
+        );
+      });
+    }),
   );
-  await recordStates(warehouse, ripening);
+  if (states.flat().length > 0)
+    await warehouse.run(statement('ledger/record_states'), [JSON.stringify(states.flat())]);
 }
 
 function metricRows({ slice, columns: { metrics } }: Target) {
@@ -65,6 +77,7 @@ function metricRows({ slice, columns: { metrics } }: Target) {
         additivity,
         horizon_seconds: horizonMs === null ? null : horizonMs / 1000,
         settle_seconds: slice.settleMs / 1000,
+        schedule: JSON.stringify([slice.refresh, slice.lifetimeMs]),
         comparable_seconds: comparableMs === null ? null : comparableMs / 1000,
         cohort_metric: name,
         age_days: ageDays,
@@ -91,6 +104,7 @@ const recordedMetric = z.looseObject({
   kind: z.string(),
   horizon_seconds: z.number().nullable(),
   settle_seconds: z.number(),
+  schedule: z.string(),
 });
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
@@ -120,69 +134,6 @@ export async function recordedUnknown(
 ): Promise<ReadonlySet<string>> {
   const recorded = await readRecorded(warehouse, slice);
   return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
-}
-
-const overdueRow = z.object({
-  slice: z.string(),
-  fingerprint: z.string(),
-  start_day: dayShape,
-  age: z.string(),
-});
-
-/** Records a later refresh of overdue periods that are not requested now: other ages became worth a request. */
-export async function recordPostponed(
-  warehouse: Warehouse,
-  planned: readonly { readonly target: Target; readonly windows: readonly Window[] }[],
-  planAt: Date,
-): Promise<void> {
-  const byTable = new Map<string, Set<string>>();
-  const at = [timestamp(planAt)];
-  for (const row of await warehouse.rows(statement('ledger/overdue_periods'), at, overdueRow)) {
-    const key = `${row.slice} ${row.fingerprint}`;
-    byTable.set(key, (byTable.get(key) ?? new Set()).add(`${row.start_day} ${row.age}`));
-  }
-  const keyOf = ({ slice, fingerprint }: Target): string => `${slice.name} ${fingerprint}`;
-  const postponing: Target[] = [];
-  for (const { target, windows } of planned) {
-    const postponed = byTable.get(keyOf(target));
-    if (postponed === undefined) continue;
-    for (const { slice, periods } of windows) {
-      const ages = new Set(slice.metrics.map(ageIn(slice)));
-      for (const { period } of periods)
-        for (const age of ages) postponed.delete(`${period.bucket.start} ${age}`);
-    }
-    if (postponed.size > 0) postponing.push(target);
-  }
-  await recordStates(
-    warehouse,
-    postponing,
-    (target, start, age) => byTable.get(keyOf(target))?.has(`${start} ${age}`) === true,
-  );
-}
-
-async function recordStates(
-  warehouse: Warehouse,
-  targets: readonly Target[],
-  isMeant: (target: Target, start: Day, age: string) => boolean = () => true,
-): Promise<void> {
-  // Awaited together, they are read together.
-  const states = await Promise.all(
-    targets.map(async (target) => {
-      const { slice, columns, fingerprint } = target;
-      const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
-      return [...metricsByAge(slice, columns.metrics)].flatMap(([age, metrics]) => {
-        const periods = age === '' ? table?.periods : table?.ages?.get(age);
-        return [...(periods?.values() ?? [])]
-          .filter(({ bucket }) => isMeant(target, bucket.start, age))
-          .map((period) =>
-            periodRow({ slice: slice.name, fingerprint }, recordOf(period, metrics, slice)),
-          );
-      });
-    }),
-  );
-  const rows = states.flat();
-  if (rows.length === 0) return;
-  await warehouse.run(statement('ledger/record_states'), [JSON.stringify(rows)]);
 }
 
 const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
