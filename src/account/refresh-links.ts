@@ -9,12 +9,7 @@ import type { Link } from '../model/link.ts';
 import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from '../warehouse/tables/linked-rows.ts';
-import {
-  namesLinks,
-  readLiveSlices,
-  readSliceTables,
-  readRowScan,
-} from '../warehouse/tables/stored-slices.ts';
+import { namesLinks, readSliceTables, readRowScan } from '../warehouse/tables/stored-slices.ts';
 import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
 
 /** Failures that every other app would meet, too. */
@@ -23,12 +18,6 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
   'CREDENTIALS_REFUSED',
   'STORAGE_FAILED',
 ]);
-/** Failures for an app that the service does not know, or that the account has lost. */
-const unknownApp: ReadonlySet<FailureCode> = new Set([
-  'ACCESS_FORBIDDEN',
-  'SOURCE_MISSING',
-  'SOURCE_REFUSED',
-]);
 
 /**
  * Crawls the apps whose last crawl is too old. Returns a failure for each app whose links stayed as they were. Throws if the
@@ -36,13 +25,7 @@ const unknownApp: ReadonlySet<FailureCode> = new Set([
  * meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
-  const { apps, left } = await chooseApps(run, links);
-  const failures = await crawlApps(run, apps, links.maxLevel);
-  if (left.length > 0) {
-    const message = `Apps that the catalog no longer lists keep their links: ${left.join(', ')}.`;
-    run.emit(warningEvent('LINKS_APPS_LEFT', message));
-  }
-  return failures;
+  return crawlApps(run, await chooseApps(run, links), links.maxLevel);
 }
 
 /**
@@ -71,39 +54,35 @@ anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.
   });
   const sql = statement('links/apps_naming_unlisted');
   const naming = await warehouse.rows(sql, [timestamp(planAt)], appRow);
-  const { apps } = await chooseApps(run, links);
-  const due = apps.filter(({ token }) => naming.includes(token) && !failed.has(token));
+  const apps = await chooseApps(run, links);
+  const due = apps.filter((app) => naming.includes(app) && !failed.has(app));
   return crawlApps(run, due, links.maxLevel);
 }
 
 async function crawlApps(
   run: Refreshing,
-  apps: readonly ChosenApp[],
+  apps: readonly string[],
   maxLevel: number,
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
   for (const app of apps) {
     run.signal.throwIfAborted();
     try {
-      const crawl = await crawlApp(run, app.token, maxLevel);
+      const crawl = await crawlApp(run, app, maxLevel);
       run.clock.check();
-      const { rows, removed, doubt } = await replaceApp(run, app.token, maxLevel, crawl);
+      const { rows, removed, doubt } = await replaceApp(run, app, maxLevel, crawl);
       if (doubt !== null) run.emit(warningEvent('LIST_SHRUNK', doubt));
       const { requests } = crawl;
-      run.emit({ type: 'links_loaded', app: app.token, rows, requests, removed });
+      run.emit({ type: 'links_loaded', app, rows, requests, removed });
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = asFailure(error);
       const { code, facts, hint, cause } = failure;
       if (endsAll.has(code)) throw failure;
-      const message = `The links of the app ${app.token} were not updated: ${failure.message}`;
-      if (!app.isNamed && unknownApp.has(code)) {
-        run.emit(warningEvent('LINKS_APP_UNKNOWN', message));
-        continue;
-      }
+      const message = `The links of the app ${app} were not updated: ${failure.message}`;
       failures.push(
         new Failure(code, message, {
-          facts: { ...facts, app_token: app.token },
+          facts: { ...facts, app_token: app },
           ...(hint === null ? {} : { hint }),
           cause: cause ?? failure,
         }),
@@ -113,40 +92,21 @@ async function crawlApps(
   return failures;
 }
 
-interface ChosenApp {
-  readonly token: string;
-  /** Whether the catalog or the configuration names it. The service may not know an app that only loaded rows name. */
-  readonly isNamed: boolean;
-}
-
-/** The form of an app token (observed: Campaign API). Rows may contain `unknown` in its place. */
-const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
-
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
 /** A run that begins some minutes earlier must not delay a crawl by another night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-/** Returns the apps to crawl. `left` are apps with stored links that nothing names any more. */
-async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
+/** Returns the apps that are due for a crawl: of the configured ones, or of all that the catalog lists. */
+async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<string[]> {
   const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
-  const done = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
-  const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
-  if (links.apps !== 'all') {
-    const tokens = [...new Set(links.apps)].toSorted();
-    return { apps: tokens.map((token) => ({ token, isNamed: true })).filter(isDue), left: [] };
-  }
-  const listed = new Set(await warehouse.rows(statement('links/catalog_apps'), [], appRow));
-  const loaded = (await readLiveSlices(warehouse))
-    .filter(({ columns }) => columns.includes('app_token'))
-    .map(({ table }) => `select app_token from ${table} where app_token is not null`);
-  const named =
-    loaded.length === 0 ? [] : await warehouse.rows(loaded.join('\nunion\n'), [], appRow);
-  const tokens = new Set([...listed, ...named.filter((token) => APP_TOKEN.test(token))]);
-  const apps = [...tokens].toSorted().map((token) => ({ token, isNamed: listed.has(token) }));
-  const stored = await warehouse.rows(statement('links/linked_apps'), [], appRow);
-  return { apps: apps.filter(isDue), left: stored.filter((token) => !tokens.has(token)) };
+  const crawled = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
+  const apps =
+    links.apps === 'all'
+      ? await warehouse.rows(statement('links/catalog_apps'), [], appRow)
+      : links.apps.toSorted();
+  return [...new Set(apps)].filter((app) => !crawled.includes(app));
 }
 
 interface ListedLink {

@@ -129,33 +129,21 @@ async function catalogOf(tokens: readonly string[]): Promise<void> {
   await storeRows(scene.warehouse, 'ripen.catalog', ...tokens.map((id) => ({ id })));
 }
 
-const warnings = () => scene.events.filter((event) => event.type === 'warning');
-
-test('all apps are those of the catalog and of loaded rows; an app nothing names any more is left as it is, and said', async () => {
+test('all apps are those of the catalog; the links of an app that it no longer lists stay', async () => {
   scene = await openLinksScene({ world: { apps: 3, links: 90 } });
   const [first = '', second = '', third = ''] = scene.simulator.world.apps.map(
     ({ token }) => token,
   );
-  await catalogOf([first, second]);
-  await scene.warehouse.alter(`create table loaded as
-    select unnest(['${third}', 'unknown', '', 'zzzzzzzzzzzz']) as app_token, '{}'::json as attr_dependency`);
-  await storeRows(scene.warehouse, 'ripen.slice_tables', { slice: 'loaded' });
+  await catalogOf([first, second, third]);
   const all = { apps: 'all', maxLevel: 4, everyMs: 0 } as const;
   expect(await refreshLinks(scene.run(firstNight), all)).toEqual([]);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
-  const told = warnings();
-  expect(told.map(({ code }) => code)).toEqual(['LINKS_APP_UNKNOWN']);
-  expect(told[0]?.message).toContain('zzzzzzzzzzzz');
 
   await catalogOf([second]);
-  await scene.warehouse.run('delete from loaded');
   const before = await storedTree(scene);
   scene.simulator.links.remove(scene.simulator.links.list(first, null)[0]?.item.token ?? '');
-  const result = await refreshLinks(scene.run(secondNight), all);
-  expect(result).toEqual([]);
+  expect(await refreshLinks(scene.run(secondNight), all)).toEqual([]);
   expect(await storedTree(scene)).toEqual(before);
-  const left = warnings().find(({ code }) => code === 'LINKS_APPS_LEFT');
-  expect(left?.message).toContain([first, third].toSorted().join(', '));
 });
 
 test('an app the configuration names and the service does not know is a failure that names it', async () => {
