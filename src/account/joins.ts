@@ -1,17 +1,15 @@
 /** The views `<slice>_links` from report rows to partners and links. */
 
-import * as z from 'zod';
-
 import { commentOn, declare, declaredHashes, type Declaration } from '../warehouse/declarations.ts';
 import { namesCollide, relationsIn } from '../warehouse/relations.ts';
-import { identifier, literal, statement } from '../warehouse/sql.ts';
+import { identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { linkedRows } from '../warehouse/tables/linked-rows.ts';
-import { namesLinks, namesPartners, readLiveSlices } from '../warehouse/tables/stored-slices.ts';
+import { namesLinks, namesPartners, readSliceTables } from '../warehouse/tables/stored-slices.ts';
 
-/** Updates the views and returns their names. A slice keeps the name of another one's view, which then has none. */
-export async function refreshJoins(warehouse: Warehouse): Promise<readonly string[]> {
-  const slices = await readLiveSlices(warehouse);
+/** Updates the views. A slice keeps the name of another one's view, which then has none. */
+export async function refreshJoins(warehouse: Warehouse): Promise<void> {
+  const slices = (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
   const names = new Set(slices.map(({ slice }) => slice));
   const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
   const joinable = free.filter(
@@ -23,15 +21,6 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   const views = joinable.map(
     (slice) => `create or replace view ${joinedView(slice.slice)} as\n${linkedRows(slice)}`,
   );
-  const crawled = (await warehouse.rows(statement('links/last_crawls'), [], crawlRow)).map(
-    ({ app_token: app, crawled_at: at }) => `${app} ${at.slice(0, 16)}`,
-  );
-  const more = crawled.length > MAX_CRAWLS ? '; the other apps later, see ripen.link_crawls' : '';
-  const tokenComment =
-    crawled.length === 0
-      ? linkToken
-      : `${linkToken}. Links crawled (UTC): ${crawled.slice(0, MAX_CRAWLS).join(', ')}${more}`;
-  const linked = joinable.filter(namesLinks).map(({ slice }) => joinedView(slice));
   const joins: Declaration = {
     name: 'joins',
     slice: null,
@@ -44,7 +33,7 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
         ...views,
         ...joinable.flatMap(({ slice }) => {
           const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
-          const comments = new Map(joinedColumns).set('link_token', tokenComment);
+          const comments = new Map(joinedColumns);
           for (const { name, comment } of tables.get(slice)?.columns ?? [])
             if (comment !== null) comments.set(name, comment);
           return commentOn('view', joinedView(slice), text, comments);
@@ -52,27 +41,11 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
       ];
     },
   };
-  // Declared separately, as a crawl changes no view.
-  const crawls: Declaration = {
-    name: 'crawls',
-    slice: null,
-    inputs: [tokenComment, ...linked],
-    relations: [],
-    statements: async () =>
-      linked.map((view) => `comment on column ${view}.link_token is ${literal(tokenComment)}`),
-  };
-  await warehouse.transact(async () => declare(warehouse, [joins, crawls]));
-  return joinable.map(({ slice }) => `${slice}_links`);
+  await warehouse.transact(async () => declare(warehouse, [joins]));
 }
 
-const crawlRow = z.object({ app_token: z.string(), crawled_at: z.string() });
-/** Most apps that a comment lists, as it is read as a whole. */
-const MAX_CRAWLS = 20;
-
-const linkToken = 'The link the row belongs to; NULL when none or more than one fits';
-
 const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
-  ['link_token', linkToken],
+  ['link_token', 'The link the row belongs to; NULL when none or more than one fits'],
   ['link_level', 'Level of that link: 1 network, 2 campaign, 3 ad group, 4 creative'],
   ['link_name', 'Name of that link in the version that fits the period of the row'],
   ['network_name', 'Label of the network in the path of that link'],

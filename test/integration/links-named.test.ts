@@ -81,11 +81,6 @@ test('under every: 7d an app is crawled the night its rows name a new link, no o
   expect(matched).toHaveLength(1);
   expect(await crawledApps(4)).toEqual([]);
 
-  const comment = await query(
-    scenario,
-    `select comment from duckdb_columns() where table_name = 'daily_links' and column_name = 'link_token'`,
-  );
-  expect(String(comment[0]?.['comment'])).toContain(`${appToken} 2026-06-03 02:30`);
   const report = await scenario.inWarehouse(async (warehouse) =>
     readStatus({ ...config, ...weekly }, warehouse, night(4)),
   );

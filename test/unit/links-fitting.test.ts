@@ -314,7 +314,9 @@ test('a slice named like the view of another keeps its table, and views follow a
   expect(await tokenOf({ day: '2026-03-01', network: 'N' }, 'x_links')).toBe('net');
   await warehouse.alter(`create table x as from x_links`);
   await makeLive('x');
-  expect(await refreshJoins(warehouse)).toEqual(['x_links_links']);
+  await refreshJoins(warehouse);
+  const views = `select view_name from duckdb_views() where view_name like 'x%'`;
+  expect(await warehouse.rows(views, [], z.unknown())).toEqual([{ view_name: 'x_links_links' }]);
   expect(await tokenOf({ day: '2026-03-01', network: 'N', country: 'DE' }, 'x_links')).toBe('net');
 });
 

@@ -24,9 +24,6 @@ const sliceRow = z.object({
   ahead_seconds: z.number(),
 });
 
-export const readLiveSlices = async (warehouse: Warehouse): Promise<readonly StoredSlice[]> =>
-  (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
-
 export const readSliceTables = cachedRead(async (warehouse): Promise<readonly StoredSlice[]> => {
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
   // Awaited together, they are read together.
