@@ -3,9 +3,9 @@
  * of this kind answers, none of them a broken wire (those are faults).
  */
 
+import { isRecord } from '../../../src/model/canonical-json.ts';
 import {
   documentAnswer,
-  isDocument,
   type JsonDocument,
   type SimulatedAnswer,
 } from '../../../src/simulator/answer.ts';
@@ -135,7 +135,7 @@ function withTotals(
   change: (total: number, metric: string) => number,
 ): JsonDocument {
   const totals = report['totals'];
-  if (!isDocument(totals)) return report;
+  if (!isRecord(totals)) return report;
   const changed = Object.entries(totals).map(([id, total]) => [
     id,
     typeof total === 'number' ? change(total, id) : total,
