@@ -17,7 +17,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Block, blockAt, blockUnit, type PeriodRows } from './blocks.ts';
 import { eachAtOnce, type LakeStore, type StoredFile } from './places/store.ts';
 import { relationsIn } from '../warehouse/relations.ts';
-import { castCell, isOfSlice, type LakeTable } from './tables.ts';
+import { castCell, type LakeTable } from './tables.ts';
 
 /** What identifies the rows of a block. */
 export interface BlockContent {
@@ -139,7 +139,7 @@ export class Contents {
   /** Compares a table with its files. Throws `DATA_MALFORMED` for rows without a period. */
   async plan(table: LakeTable, stored: StoredBlocks): Promise<TablePlan> {
     const { name: tableName, dividedBy } = table;
-    const stamped = isOfSlice(table) ? this.#periods.get(tableName) : undefined;
+    const stamped = table.isOfSlice ? this.#periods.get(tableName) : undefined;
     if (stamped !== undefined) {
       const plan = await this.#compare(table, stored, stamped);
       const planned = [...plan.write, ...plan.keep.values()];

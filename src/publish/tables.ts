@@ -48,11 +48,11 @@ export interface LakeTable extends Relation {
     | null;
   /** The relation, or a query in brackets, that has its rows. */
   readonly source: string;
-  /** The slice it is dropped with. */
-  readonly slice: string | null;
+  /** Whether it is a slice's own, whose rows only loads write. */
+  readonly isOfSlice: boolean;
 }
 
-/** Fields of an undivided table that belongs to no slice. */
+/** Fields of an undivided table that is not a slice's. */
 export const undivided = {
   isTable: true,
   comment: null,
@@ -61,12 +61,8 @@ export const undivided = {
   metrics: [],
   isCube: false,
   cohorts: null,
-  slice: null,
+  isOfSlice: false,
 } as const satisfies Partial<LakeTable>;
-
-/** Whether a table is a slice's own, whose rows only loads write. */
-export const isOfSlice = ({ name, slice }: Pick<LakeTable, 'name' | 'slice'>): boolean =>
-  name === slice;
 
 const sliceRow = z.object({ slice: z.string(), is_cube: z.boolean() });
 const cohortCell = z.object({
@@ -133,7 +129,7 @@ export async function lakeTables(
     const view = ofSlice.length === 0 ? null : await tableOf('main', `${slice}_cohorts`);
     const cohorts = view?.isTable === false ? { ...view, cells: ofSlice } : null;
     const grain = grainOf(table.columns);
-    tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, slice });
+    tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, isOfSlice: true });
   }
   for (const name of dimensionTables) {
     const table = slices.has(name) ? null : await tableOf('main', name);
@@ -143,7 +139,7 @@ export async function lakeTables(
     for (const name of beside.map((ending) => `${slice}_${ending}`)) {
       const table = slices.has(name) ? null : await tableOf('main', name);
       const grain = grainOf(table?.columns ?? []);
-      if (table !== null) tables.push({ ...table, grain, dividedBy: grain, slice });
+      if (table !== null) tables.push({ ...table, grain, dividedBy: grain });
     }
   }
   for (const [name, dividedBy] of ledgerTables) {

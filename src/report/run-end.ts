@@ -69,13 +69,15 @@ function endOf(
   startedMs: number,
 ): RunEnd {
   const isFailure = of instanceof Failure;
+  const failures = isFailure ? [of] : of.failures;
   const isStopped = isFailure ? of.code === 'INTERRUPTED' : of.status === 'interrupted';
   return {
     command,
     endedAt: new Date(),
     durationMs: Math.round(performance.now() - startedMs),
-    exitCode: isStopped ? stoppedExitCode(signal) : exitCodeOf(isFailure ? [of] : of.failures),
-    ...(isFailure ? { summary: null, failure: of } : { summary: of, failure: null }),
+    exitCode: isStopped ? stoppedExitCode(signal) : exitCodeOf(failures),
+    summary: isFailure ? null : of,
+    failures,
   };
 }
 
@@ -155,7 +157,8 @@ async function deliverReport(
     const write = writeOutput(metricsFile, metricsText(end, report), mode);
     await write.catch((error: unknown) => emit(unwritten(metricsFile, error)));
   }
-  const { summary, failure, endedAt } = end;
+  const { summary, endedAt } = end;
+  const [failure = null] = summary === null ? end.failures : [];
   const runs = report?.runs ?? [];
   const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary?.run_id) + 1);
   const hasRecovered =
@@ -192,7 +195,7 @@ async function deliverReport(
 
 /** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`. */
 function endText(
-  { command, exitCode, summary, failure }: RunEnd,
+  { command, exitCode, summary, failures }: RunEnd,
   report: StatusReport | null,
 ): string {
   const who = `ripen ${command} on ${hostname()}`;
@@ -205,8 +208,8 @@ function endText(
     ...(hint === null ? [] : [`hint: ${short(hint)}`]),
   ];
   if (summary === null)
-    return [`${who} did not start (exit ${exitCode})`, ...linesOf(failure)].join('\n');
-  const { failures, audits, status, as_of: asOf, run_id: runId, published } = summary;
+    return [`${who} did not start (exit ${exitCode})`, ...failures.flatMap(linesOf)].join('\n');
+  const { audits, status, as_of: asOf, run_id: runId, published } = summary;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
   const count = failuresIn(failures);
   const failed = count === 0 ? '' : `; ${countText(count, 'failure')}`;

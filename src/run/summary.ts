@@ -5,6 +5,7 @@ import type { RunEvent } from '../events.ts';
 import { addDays, day, type Day } from '../model/calendar.ts';
 import type { AuditResult } from '../publish/audits.ts';
 import type { ServiceStatistics } from '../service/service.ts';
+import type { RunFailure } from '../report/status/status-report.ts';
 import type { RunStart, SeenWarning } from '../warehouse/runs.ts';
 
 /** What a run did with a slice. */
@@ -20,17 +21,7 @@ export interface SliceSummary {
   empty_periods: readonly string[];
 }
 
-export interface FailureSummary {
-  readonly code: FailureCode;
-  readonly slice: string | null;
-  readonly window: string | null;
-  readonly message: string;
-  readonly hint: string | null;
-  /** The path of the copy that could not be written. */
-  readonly target?: string;
-  /** How many failures of one cause it represents (default: 1). */
-  readonly count?: number;
-}
+export type FailureSummary = Omit<RunFailure, 'resolved'> & { readonly code: FailureCode };
 
 export const failuresIn = (summarized: readonly Pick<FailureSummary, 'count'>[]): number =>
   summarized.reduce((sum, { count = 1 }) => sum + count, 0);

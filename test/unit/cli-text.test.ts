@@ -231,7 +231,7 @@ test('a merged failure counts as often as it happened, in the summary as in the 
   const failures = summary.failures.map((failure) => ({ ...failure, count: 3 }));
   expect(summaryText({ ...summary, failures })).toContain(' with 3 failures, ');
   const end = { command: 'sync', endedAt: new Date(0), durationMs: 0, exitCode: 75 };
-  const text = metricsText({ ...end, summary: { ...summary, failures }, failure: null }, null);
+  const text = metricsText({ ...end, summary: { ...summary, failures }, failures }, null);
   for (const code of ['all', 'SOURCE_TIMEOUT'])
     expect(text).toContain(`ripen_run_failures{command="sync",code="${code}"} 3\n`);
 });

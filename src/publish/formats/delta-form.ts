@@ -83,7 +83,6 @@ export function formOf(
         ...(isMapped ? { [MODE]: 'name', 'delta.columnMapping.maxColumnId': `${types.size}` } : {}),
         [OWNER]: owner,
         [COLUMNS]: JSON.stringify([...types]),
-        ...(table.slice === null ? {} : { 'ripen.slice': table.slice }),
         ...(unit === null ? {} : { [UNIT]: unit }),
       },
     }),

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { copyAt } from '../copies.ts';
-import { isOfSlice, type LakeTable } from '../tables.ts';
+import type { LakeTable } from '../tables.ts';
 import { ddlRefusal, type EngineLake, engineText, queryWords } from './engine-text.ts';
 import { engines, type Engine } from './engines.ts';
 import { sliceViews } from './slice-views.ts';
@@ -110,7 +110,7 @@ export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): s
     `-- The accounts ${names} as one, in the schema ${union.schema}: views with a column account.`,
   ];
   const views: string[] = [];
-  const tables = accounts.map(({ lake }) => lake.tables.filter(isOfSlice));
+  const tables = accounts.map(({ lake }) => lake.tables.filter(({ isOfSlice }) => isOfSlice));
   for (const slice of new Set(tables.flat().map(({ name }) => name))) {
     const shapes = tables.map((ofAccount) => shapeOf(ofAccount.find(({ name }) => name === slice)));
     const model = tables[0]?.find(({ name }) => name === slice);

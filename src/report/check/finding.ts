@@ -3,7 +3,7 @@
 import { settingName, type SettingPath } from '../../config/config-problems.ts';
 import type { StatedSettings } from '../../config/read-config.ts';
 import { asFailure, type FailureCode, failureCodes } from '../../errors.ts';
-import { failuresText, type PrintedFailure } from '../terminal/failure-text.ts';
+import { failuresText, type PrintedFailure, withHint } from '../terminal/failure-text.ts';
 import { countText } from '../../model/measure.ts';
 import { oneLine, printable } from '../terminal/printable.ts';
 import { filled } from '../terminal/table.ts';
@@ -84,10 +84,9 @@ export function findingsText(findings: readonly Finding[], columns: number | nul
   const untried = textsOf('untried').join('; ');
   return [
     failuresText(errors),
-    ...[...warnings, ...of('note')].map((each) => {
-      const hint = each.hint === null ? '' : `\n  hint: ${oneLine(each.hint)}`;
-      return `${each.severity}: ${oneLine(subject(each))}${hint}`;
-    }),
+    ...[...warnings, ...of('note')].map((each) =>
+      withHint(`${each.severity}: ${oneLine(subject(each))}`, each.hint),
+    ),
     filled(
       textsOf('works').map((text) => `✓ ${text}`),
       '  ',

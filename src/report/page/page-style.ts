@@ -110,8 +110,7 @@ summary { cursor: pointer; font-size: 14px; }
   .runs :is(th, td):is(:nth-child(1), :nth-child(4), :nth-child(5), :nth-child(6)) { display: none; }
   :is(.overview, .restated, .runs) :is(th, td) { min-width: 0; padding-right: 10px; }
   :is(.overview, .restated) th:first-child { white-space: normal; overflow-wrap: anywhere; }
-  .overview .overview { margin-top: 20px; }
-.meter { display: none; }
+  .meter { display: none; }
   .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; } .figures div { padding: 8px 10px; } .figures dd { font-size: 17px; }
 }
 @media print { .scroll { overflow: visible; } details { display: none; } .map details { display: block; } }

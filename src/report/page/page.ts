@@ -18,7 +18,6 @@ import { pageStyle } from './page-style.ts';
 import {
   auditSection,
   factTable,
-  failureLists,
   figures,
   healthBanner,
   moneySection,
@@ -78,8 +77,7 @@ export function statusPage(report: StatusReport): string {
           ${slices.map((slice) => sliceSection(slice, report.as_of, slice === lead))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>
-            ${factTable(runsTable(runs), 'runs')} ${failureLists(runs)}
-            ${factTable(warningsTable(report), 'warnings')}
+            ${factTable(runsTable(runs), 'runs')} ${factTable(warningsTable(report), 'warnings')}
           </section>
         </main>
       </body>

@@ -177,26 +177,6 @@ function folded(table: Table): Markup {
 
 const note = (text: string): Markup => html`<p class="note">${text}</p>`;
 
-export function failureLists(runs: readonly RunStatus[]): Markup[] {
-  return runs
-    .filter(({ failures }) => failures.length > 0)
-    .map(
-      ({ as_of: asOf, failures }) =>
-        html`<details>
-          <summary>Failures as of ${asOf}</summary>
-          ${listOf(
-            failures.map(({ code, slice, window, message, hint, resolved }) => {
-              const place = [slice, window].filter((word) => word !== null).join(' ');
-              const text = `${code}${place === '' ? '' : ` (${place})`}: ${message}`;
-              return resolved === true
-                ? { message: `${text} (resolved)`, hint: null }
-                : { message: text, hint };
-            }),
-          )}
-        </details>`,
-    );
-}
-
 /** `moneyIsAbove` says that the page shows its spend and revenue already. */
 export function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean): Markup {
   const isLoaded = slice.newest_fetch_at !== null;

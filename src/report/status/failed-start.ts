@@ -6,7 +6,6 @@ import { dirname } from 'node:path';
 
 import * as z from 'zod';
 
-import type { Failure } from '../../errors.ts';
 import { scrub } from '../../config/secret.ts';
 
 const noteShape = z.object({
@@ -26,7 +25,7 @@ const noteOf = (warehouse: string): string => `${warehouse}.unstarted`;
 /** Deletes the note if `failure` is null. Writes nothing if the warehouse's folder does not exist. */
 export async function keepFailedStart(
   warehouse: string,
-  failure: Failure | null,
+  failure: Omit<FailedStart, 'at'> | null,
   at: Date,
 ): Promise<void> {
   if (failure === null) return rm(noteOf(warehouse), { force: true });

@@ -35,8 +35,8 @@ export function failuresText(failures: readonly PrintedFailure[], verbose = fals
     .toSorted((one, other) => rankOf(one) - rankOf(other))
     .map(({ code, message, hint, cause }) => {
       // Further lines of a message are indented, so that outside text cannot pass for a line of ripen.
-      const lines = [`${code}: ${printable(message).trim().split('\n').join('\n  ')}`];
-      if (hint !== null) lines.push(`  hint: ${oneLine(hint)}`);
+      const text = `${code}: ${printable(message).trim().split('\n').join('\n  ')}`;
+      const lines = [withHint(text, hint)];
       let inner = verbose ? cause : null;
       for (let depth = 0; inner instanceof Error && depth < MAX_CAUSES; depth += 1) {
         const stack = (inner.stack ?? inner.message).trim().split('\n').join('\n    ');
@@ -47,6 +47,9 @@ export function failuresText(failures: readonly PrintedFailure[], verbose = fals
     })
     .join('\n');
 }
+
+export const withHint = (text: string, hint: string | null): string =>
+  hint === null ? text : `${text}\n  hint: ${oneLine(hint)}`;
 
 /** What keeps a loaded night from a copy. */
 const UNPUBLISHED: ReadonlySet<string> = new Set<FailureCode>([

@@ -1,6 +1,5 @@
 /** A run and its results as Prometheus metrics in a text file (exposition format 0.0.4); pure. */
 
-import type { Failure } from '../../errors.ts';
 import { failuresIn, type FailureSummary, type SyncSummary } from '../../run/summary.ts';
 import {
   healthStates,
@@ -9,27 +8,26 @@ import {
   type StatusReport,
 } from '../status/status-report.ts';
 import { version } from '../../config/version.ts';
+import type { PrintedFailure } from './failure-text.ts';
 
-export type RunEnd = {
+export interface RunEnd {
   readonly command: string;
   readonly endedAt: Date;
   /** By a monotonic clock, as the system clock may be set during the run. */
   readonly durationMs: number;
   /** That of the gravest failure or of the signal that stopped the run; 0 for neither. */
   readonly exitCode: number;
-} & (
-  | { readonly summary: SyncSummary; readonly failure: null }
-  | { readonly summary: null; readonly failure: Failure }
-);
+  /** Null for a run that did not start, which has one failure. */
+  readonly summary: SyncSummary | null;
+  readonly failures: readonly (PrintedFailure & Pick<FailureSummary, 'count'>)[];
+}
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
 
 /** Leaves out samples that are null, and metrics without a sample. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
-  const { command, summary, failure } = end;
+  const { command, summary, failures } = end;
   const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
-  const failures: readonly Pick<FailureSummary, 'code' | 'count'>[] =
-    summary === null ? [{ code: failure.code }] : summary.failures;
   const one = (value: number): Sample[] => [[{ command }, value]];
   const loaded = summary?.slices ?? [];
   const metrics: (readonly [name: string, help: string, samples: readonly Sample[]])[] = [

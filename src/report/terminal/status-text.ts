@@ -7,6 +7,7 @@ import {
   type StatusReport,
 } from '../status/status-report.ts';
 import { countText } from '../../model/measure.ts';
+import { withHint } from './failure-text.ts';
 import { newsText } from './news-text.ts';
 import { oneLine } from './printable.ts';
 import {
@@ -60,10 +61,8 @@ export function statusText(
     return [...text.split('\n'), ...more];
   };
   const lines = [headline];
-  for (const { message, hint } of health.findings) {
-    lines.push(`  ${oneLine(message)}`);
-    if (hint !== null) lines.push(`    hint: ${oneLine(hint)}`);
-  }
+  for (const { message, hint } of health.findings)
+    lines.push(indented(withHint(oneLine(message), hint)));
   lines.push('', sourceText(report), ...crawlsText(report), '');
   const hasDetails = details || maturation || backtest;
   if (hasDetails) {
