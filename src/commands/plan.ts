@@ -2,14 +2,7 @@
 
 import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice } from '../run/plan-report.ts';
-import {
-  countText,
-  daysText,
-  groupedText,
-  minuteText,
-  namesText,
-  percentText,
-} from '../model/measure.ts';
+import { countText, daysText, groupedText, minuteText, percentText } from '../model/measure.ts';
 import { reasonsText } from '../report/terminal/summary-text.ts';
 import { columnsOf, indented, tableText } from '../report/terminal/table.ts';
 import { offline } from './verb.ts';
@@ -43,9 +36,7 @@ export function planText(
       whyText(slice),
     ]),
   };
-  const body = hasDetails
-    ? slices.map((slice) => [detailsText(slice), ...starLines(slice)].join('\n')).join('\n\n')
-    : [tableText(table, terminal), ...slices.flatMap(starLines)].join('\n');
+  const body = hasDetails ? slices.map(detailsText).join('\n\n') : tableText(table, terminal);
   const lines = slices.length === 0 ? [] : [body, ''];
   lines.push(`as of ${minuteText(asOf)}: ${parts.join(', ')}`);
   if (saved > 0) {
@@ -58,17 +49,6 @@ export function planText(
 }
 
 const expectedText = (rows: number | null): string => (rows === null ? '?' : groupedText(rows));
-
-/** Says what a pattern of a slice stands for if some of its metrics are new. */
-function starLines({ name, stars = [] }: PlannedSlice): string[] {
-  return stars.flatMap(({ pattern, metrics, new_metrics: added }) => {
-    if (added.length === 0) return [];
-    const isAllNew = added.length === metrics.length;
-    const counted = countText(metrics.length, isAllNew ? 'new metric' : 'metric');
-    const news = isAllNew ? '' : `; new: ${namesText(added)}`;
-    return [`  ${name}: ${pattern} stands for ${counted}: ${namesText(metrics)}${news}`];
-  });
-}
 
 /** Says why the windows of a slice are due, or why none is. */
 function whyText(slice: PlannedSlice): string {

@@ -13,7 +13,6 @@ import { refusalOf } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
-import type { Star } from '../model/stars.ts';
 import { boxesOf, controlBoxesOf, type DueReason } from '../model/window.ts';
 import { periodsByReason, planSlice, type SlicePlan } from '../plan/plan.ts';
 import {
@@ -40,18 +39,8 @@ interface PlannedWindow {
   readonly rows_expected: number | null;
 }
 
-/** A pattern among a slice's metrics, and the metrics it matches. */
-interface PlannedStar {
-  readonly pattern: string;
-  readonly metrics: readonly string[];
-  /** Those with which no period has been loaded yet. */
-  readonly new_metrics: readonly string[];
-}
-
 export interface PlannedSlice {
   readonly name: string;
-  /** Its patterns in the stored catalog. */
-  readonly stars?: readonly PlannedStar[];
   readonly windows: readonly PlannedWindow[];
   /** Number of due periods by the reason they are due. */
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
@@ -108,14 +97,14 @@ export async function explainPlan(
     const starred = await starredAt(warehouse, chosen, listed, planAt);
     const cost = await requestCost(warehouse);
     const planned: PlannedSlice[] = [];
-    for (const { slice, stars } of starred) {
+    for (const { slice } of starred) {
       const ledger = await readSliceLedger(warehouse, slice.name);
       const refused = await refusalOf(warehouse, slice, ledger);
       if (refused !== null) throw refused;
       const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
       const control = evidence.get(slice.name);
       const plan = planSlice({ slice, metrics, ledger, planAt, control, cost });
-      planned.push(describePlan(plan, ledger.live, listed.length === 0 ? [] : stars));
+      planned.push(describePlan(plan, ledger.live));
     }
     return planned;
   };
@@ -135,13 +124,8 @@ export async function explainPlan(
 }
 
 /** `live` is the served table, of this meaning or the previous one. */
-function describePlan(
-  plan: SlicePlan,
-  live: SliceTable | null,
-  stars: readonly Star[],
-): PlannedSlice {
+function describePlan(plan: SlicePlan, live: SliceTable | null): PlannedSlice {
   const { slice, periods, planAt, table } = plan;
-  const loaded = new Set([...(live?.periods.values() ?? [])].flatMap(({ metrics }) => metrics));
   const ages = metricsByAge(slice, plan.metrics);
   const unfinal = periods.filter((period) =>
     [...ages].some(([age, metrics]) => {
@@ -169,15 +153,6 @@ function describePlan(
   const reversed = reversedAt(slice, planAt);
   return {
     name: slice.name,
-    ...(stars.length === 0
-      ? {}
-      : {
-          stars: stars.map(({ pattern, metrics }) => ({
-            pattern,
-            metrics,
-            new_metrics: metrics.filter((metric) => !loaded.has(metric)),
-          })),
-        }),
     windows,
     reasons: periodsByReason(plan.windows),
     requests: sumOf(windows.map((window) => window.requests)),

@@ -329,19 +329,6 @@ describe('a plan', () => {
     ]);
   });
 
-  test('says what a star stands for when it matches new metrics, and only then', () => {
-    const star = { pattern: '*_events', metrics: ['a_events', 'b_events'] };
-    const textOf = (added: readonly string[]): string =>
-      planText(
-        { ...totals, slices: [{ ...idle, stars: [{ ...star, new_metrics: added }] }] },
-        false,
-      );
-    expect(textOf(['b_events'])).toContain(
-      '  idle: *_events stands for 2 metrics: a_events, b_events; new: b_events\n',
-    );
-    expect(textOf([])).not.toContain('stands for');
-  });
-
   test('of named slices shows each window with its reasons and rows, but of one that was never loaded one line', () => {
     expect(
       planText({ ...totals, slices: [slice, never] }, true)
