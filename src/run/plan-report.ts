@@ -8,22 +8,21 @@ import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
-import { readAdditivity, starredAt } from '../warehouse/tables/slice-metrics.ts';
+import { starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { refusalOf } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { boxesOf, controlBoxesOf, type DueReason } from '../model/window.ts';
-import { periodsByReason, planSlice, type SlicePlan } from '../plan/plan.ts';
+import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
 import {
   chosenSlices,
   type ResolvedOptions,
   onScratchWarehouse,
   onWarehouse,
 } from './circumstances.ts';
-import { readSliceLedger, assertNoFutureFetch } from '../warehouse/ledger.ts';
-import { controlEvidence } from '../warehouse/tables/lost-apps.ts';
-import { requestCost } from './tables.ts';
+import { assertNoFutureFetch } from '../warehouse/ledger.ts';
+import { plannedSlices } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -79,15 +78,7 @@ export async function explainPlan(
   const { planAt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
     await assertNoFutureFetch(warehouse, config.slices, planAt);
-    const evidence = await controlEvidence(config, warehouse, chosen, planAt);
-    const stored = readCatalog(warehouse, chosen);
-    // Awaited together, they are read together. An error is thrown where the value is needed.
-    const ledgers = chosen.flatMap(({ name }) => [
-      readSliceLedger(warehouse, name),
-      readAdditivity(warehouse, name),
-    ]);
-    await Promise.allSettled([stored, ...ledgers]);
-    const catalog = await stored;
+    const catalog = await readCatalog(warehouse, chosen);
     for (const slice of chosen) {
       const refusal = sliceRefusal(slice, catalog);
       if (refusal === null) continue;
@@ -95,18 +86,15 @@ export async function explainPlan(
     }
     const listed = catalog.filter(isMetricItem).map(({ id }) => id);
     const starred = await starredAt(warehouse, chosen, listed, planAt);
-    const cost = await requestCost(warehouse);
-    const planned: PlannedSlice[] = [];
-    for (const { slice } of starred) {
-      const ledger = await readSliceLedger(warehouse, slice.name);
-      const refused = await refusalOf(warehouse, slice, ledger);
-      if (refused !== null) throw refused;
-      const metrics = metricsOf(slice, catalog, await readAdditivity(warehouse, slice.name));
-      const control = evidence.get(slice.name);
-      const plan = planSlice({ slice, metrics, ledger, planAt, control, cost });
-      planned.push(describePlan(plan, ledger.live));
-    }
-    return planned;
+    const refusals = await Promise.all(
+      starred.map(async ({ slice }) => refusalOf(warehouse, slice)),
+    );
+    const refusal = refusals.find((failure) => failure !== null);
+    if (refusal !== undefined) throw refusal;
+    // Whether a metric adds up changes no plan.
+    const typed = starred.map(({ slice }) => ({ slice, metrics: metricsOf(slice, catalog) }));
+    const planned = await plannedSlices(config, warehouse, typed, { planAt, forced: null });
+    return planned.map(({ plan, ledger }) => describePlan(plan, ledger.live));
   };
   const slices = warehouseExists(config.warehouse)
     ? await onWarehouse(config, 'read', request, explain)

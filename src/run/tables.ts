@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import * as z from 'zod';
 
+import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { declareViews } from '../insight/views.ts';
 import { lostAppsIn } from '../load/lost-apps.ts';
@@ -11,8 +12,8 @@ import { controlEvidence, type LostApps } from '../warehouse/tables/lost-apps.ts
 import { recordedUnknown, starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
+import type { DayInterval } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import type { ControlEvidence } from '../model/control.ts';
 import { countText, namesText } from '../model/measure.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
@@ -25,7 +26,7 @@ import { refreshJoins } from '../account/joins.ts';
 import { completePartners } from '../account/refresh-partners.ts';
 import { storedRows } from '../account/replace-rows.ts';
 import { reportMoved } from './controls.ts';
-import { boundedCost, DEFAULT_COST, type RequestCost } from '../plan/cover.ts';
+import { boundedCost, DEFAULT_COST } from '../plan/cover.ts';
 import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { count, statement, storedColumnTypes } from '../warehouse/sql.ts';
@@ -79,36 +80,39 @@ export async function prepareTargets(
   }
 }
 
-export async function requestCost(warehouse: Warehouse): Promise<RequestCost> {
+/** Plans slices from what their tables hold now, each with its ledger and the control totals that moved. */
+export async function plannedSlices(
+  { controlMs }: Pick<Config, 'controlMs'>,
+  warehouse: Warehouse,
+  slices: readonly Pick<SlicePlan, 'slice' | 'metrics'>[],
+  { planAt, forced }: Pick<SlicePlan, 'planAt'> & { readonly forced: DayInterval | null },
+) {
+  const named = slices.map(({ slice }) => slice);
+  const evidence = await controlEvidence({ controlMs }, warehouse, named, planAt);
   const costs = await readRequestCosts(warehouse);
-  return costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
+  const cost = costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
+  // Awaited together, they are read together.
+  return Promise.all(
+    slices.map(async ({ slice, metrics }) => {
+      const ledger = await readSliceLedger(warehouse, slice.name);
+      const control = evidence.get(slice.name);
+      const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, cost });
+      return { plan, ledger, control };
+    }),
+  );
 }
 
 /** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
-  const { planAt, request, warehouse } = run;
-  const slices = targets.map(({ slice }) => slice);
+  const { config, request, warehouse, planAt } = run;
+  const slices = targets.map(({ slice, columns }) => ({ slice, metrics: columns.metrics }));
   // What a replay loads is no news of the service.
-  const evidence =
-    request.command === 'replay'
-      ? new Map<string, ControlEvidence>()
-      : await controlEvidence(run.config, warehouse, slices, planAt);
-  const cost = await requestCost(warehouse);
-  const plans: SlicePlan[] = [];
-  // Awaited together, they are read together.
-  const stored = await Promise.all(
-    targets.map(async ({ slice, columns: { metrics } }) => {
-      return { slice, metrics, ledger: await readSliceLedger(warehouse, slice.name) };
-    }),
-  );
-  for (const { slice, metrics, ledger } of stored) {
-    const control = evidence.get(slice.name);
-    const { forced } = request;
-    const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, cost });
+  const controlMs = request.command === 'replay' ? null : config.controlMs;
+  const range = { planAt, forced: request.forced };
+  const planned = await plannedSlices({ controlMs }, warehouse, slices, range);
+  for (const { plan, control } of planned)
     if (control !== undefined) await reportMoved(run, plan, control);
-    plans.push(plan);
-  }
-  return plans;
+  return planned.map(({ plan }) => plan);
 }
 
 /** Gives tables the types of a catalog that came after they were prepared. Answers are read into them meanwhile. */

@@ -12,7 +12,7 @@ import { type Day, lastDay, spanOf, weekdayNames, weekdayOf } from '../../model/
 import { metricsByAge } from '../../model/cube.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
-import { type SliceLedger, tableOf } from '../../model/ledger.ts';
+import { tableOf } from '../../model/ledger.ts';
 import { metricsOf } from '../../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../../model/period.ts';
 import { asScript, identifier, insertRows, literal, statement, storedColumnTypes } from '../sql.ts';
@@ -59,7 +59,7 @@ export async function prepareTables(
   );
   for (const { slice, ledger, additivity } of stored) {
     const { name } = slice;
-    const refusal = await refusalOf(warehouse, slice, ledger);
+    const refusal = await refusalOf(warehouse, slice);
     if (refusal !== null) {
       prepared.set(name, refusal);
       continue;
@@ -228,12 +228,9 @@ async function removeMetrics(
  * Returns why a slice cannot be loaded: a view of it would have the name of a table, its loaded weeks begin on another day than
  * configured, or it no longer has a date dimension, so that its single period would replace the dated ones.
  */
-export async function refusalOf(
-  warehouse: Warehouse,
-  slice: Slice,
-  ledger: SliceLedger,
-): Promise<Failure | null> {
+export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Failure | null> {
   const { name, grain, weekStartsOn } = slice;
+  const ledger = await readSliceLedger(warehouse, name);
   const stored = tableOf(ledger, fingerprintOf(slice))?.periods.values() ?? [];
   const [week, ...weeks] = grain === 'week' ? stored : [];
   if (week !== undefined && weekdayOf(week.bucket.start) !== weekStartsOn) {
