@@ -20,7 +20,6 @@ import { newestWhole, type ReplayedWindow } from '../extract/archive-newest.ts';
 import { storeCatalog, catalogSeenAt, readCatalog } from '../account/stored-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
-import { type Day, dayAt, weekdayOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
@@ -63,11 +62,16 @@ function openSource(run: Run): Source {
       const plans: SlicePlan[] = [];
       for (const plan of await planTargets(run, targets)) {
         const { slice, table } = plan;
-        const { own, first } = keptEntries(entries.get(slice.name) ?? [], slice, run);
-        const { windows, damages } = await newestWhole(own, slice, table, first);
+        const archived = entries.get(slice.name) ?? [];
+        const newest = archived.at(-1);
+        // What `retain` had deleted by the newest fetch stays deleted, whatever the clock says now.
+        const fetchedAt = newest === undefined ? run.planAt : fetchedAtOf(newest.entry);
+        const first = firstKeptDay(slice, fetchedAt < run.planAt ? fetchedAt : run.planAt);
+        const { windows, damages } = await newestWhole(archived, slice, table, first);
         for (const damage of damages) fail(damaged(damage), slice.name, run);
         if (windows.length + damages.length === 0) {
-          const message = 'Nothing to replay: the warehouse has the same or later data.';
+          const message =
+            'Nothing to replay: the warehouse has the same or later data, or `retain` removed it.';
           warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
         }
         for (const window of windows) chosen.set(window.spooled.window.id, window);
@@ -108,7 +112,10 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
     const meaning = fingerprintOf(slice);
     const current = past.filter(({ entry }) => entry.fingerprint === meaning);
     const skipped = past.length - current.length;
-    warnSkipped(skipped, 'belong to an older definition of the slice', slice, run);
+    if (skipped > 0) {
+      const message = `${skipped} archived answers belong to an older definition of the slice, and were skipped.`;
+      warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+    }
     return current;
   } catch (error) {
     const failure = asFailure(error);
@@ -116,40 +123,6 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
     fail(failure, slice.name, run);
     return [];
   }
-}
-
-/** Returns the entries of a slice's weeks, and the first day that `retain` keeps. */
-function keptEntries(
-  entries: readonly ArchivedWindow[],
-  slice: Slice,
-  run: Run,
-): { readonly own: readonly ArchivedWindow[]; readonly first: Day | null } {
-  const newest = entries.at(-1);
-  if (newest === undefined) return { own: [], first: null };
-  const own = entries.filter(
-    ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === slice.weekStartsOn,
-  );
-  const skipped = entries.length - own.length;
-  warnSkipped(skipped, 'had weeks that do not begin on week_starts_on', slice, run);
-  // `retain` counts from the newest fetch, whatever the clock says now: what it had deleted by then stays deleted.
-  const fetchedAt = fetchedAtOf(newest.entry);
-  const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
-  const first = firstKeptDay(slice, at);
-  if (first === null) return { own, first };
-  const starts = new Set(
-    own.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)),
-  );
-  const removed = [...starts].filter((start) => start < first).length;
-  if (removed > 0) {
-    const message = `${removed} archived periods before ${first} were not loaded: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
-    warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
-  }
-  return { own, first };
-}
-
-function warnSkipped(count: number, reason: string, slice: Slice, run: Run): void {
-  const message = `${count} archived answers ${reason}, and were skipped.`;
-  if (count > 0) warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
 }
 
 function damaged({ path, because }: Damage): Failure {

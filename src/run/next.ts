@@ -1,8 +1,7 @@
 /** Says what a run does after the outcome of a window that could not be loaded as it is. Pure. */
 
-import { Failure } from '../errors.ts';
+import type { Failure } from '../errors.ts';
 import type { Again, Failed, Shortfall, Split } from '../load/outcome.ts';
-import { lastDay } from '../model/calendar.ts';
 import { boxId, partId, type Window, windowOf } from '../model/window.ts';
 import type { PendingWindow, Round, Spooled } from '../extract/spool.ts';
 
@@ -46,10 +45,7 @@ export function next(outcome: Failed | Again | Split, canRequest: boolean): Next
     };
   }
   const course = courseOf(outcome, canRequest);
-  if (course === 'fail')
-    return canRequest
-      ? undivided(outcome)
-      : { kind: 'fail', failure: beyondReplay(failure, window) };
+  if (course === 'fail') return undivided(outcome);
   if (course === 'divide') return { kind: 'divide', split: outcome };
   const { doubts, isConfirmation } = spooled;
   const metrics = [...(outcome.shortfall?.differences.keys() ?? [])];
@@ -116,12 +112,3 @@ export function roundAfter(
 
 const totalOf = (rows: Shortfall['rows']): number =>
   [...rows.values()].reduce((sum, part) => sum + part, 0);
-
-/** An archived answer that is too heavy cannot be divided and will not become lighter with time. */
-function beyondReplay(failure: Failure, { slice, requested }: Window): Failure {
-  const { code, message, facts, cause } = failure;
-  if (code !== 'SOURCE_TOO_HEAVY') return failure;
-  const backfill = `ripen backfill --slice ${slice.name} --from ${requested.start} --to ${lastDay(requested)}`;
-  const hint = `Run \`${backfill}\`, which can request less at a time.`;
-  return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
-}

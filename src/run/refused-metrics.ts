@@ -12,7 +12,7 @@ import { type Window, windowOf } from '../model/window.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-const loadedRow = z.object({ is_loaded: z.boolean() });
+const loadedRow = z.object({ metric: z.string() });
 
 /** Returns the one metric of a window that the refusal names, if only a star stands for it, and whether it was loaded before. */
 export async function refusedMetric(
@@ -29,9 +29,9 @@ export async function refusedMetric(
   );
   if (metric === undefined || others.length > 0 || slice.metrics.length === 1) return null;
   if (configured.metrics.includes(metric)) return null;
-  const of = [slice.name, metric];
-  const [row] = await warehouse.rows(statement('ledger/metric_loaded'), of, loadedRow);
-  return { metric, isLoaded: row?.is_loaded === true };
+  const ofSlice = [slice.name, null];
+  const loaded = await warehouse.rows(statement('load/loaded_metrics'), ofSlice, loadedRow);
+  return { metric, isLoaded: loaded.some((row) => row.metric === metric) };
 }
 
 /** Says how to load a slice again without a metric that was loaded and is now refused. */

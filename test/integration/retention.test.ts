@@ -99,7 +99,7 @@ test('a backfill covers only days that have begun and that are kept, says which,
   expect(await periods()).toHaveLength(4);
 });
 
-test('a replay brings nothing back that `retain` had let go of by the newest archived fetch, and says how much it left', async () => {
+test('a replay brings nothing back that `retain` had let go of by the newest archived fetch', async () => {
   const slices = [{ ...daily, retainDays: 3 }];
   scenario = await openScenario(slices, { simulator: world });
   await scenario.night(new Date('2026-06-05T02:30:00Z'), archived);
@@ -107,16 +107,10 @@ test('a replay brings nothing back that `retain` had let go of by the newest arc
   const kept = ['2026-06-05', '2026-06-06', '2026-06-07'];
   expect(await days()).toEqual(kept);
   for (const isNew of [false, true]) {
-    scenario.events.length = 0;
     if (isNew) await loseWarehouse(scenario);
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await days()).toEqual(kept);
     expect(await periods()).toEqual(kept);
-    expect(
-      scenario.events.flatMap((event) => (event.type === 'warning' ? [event.message] : [])),
-    ).toEqual([
-      '3 archived periods before 2026-06-05 were not loaded: by 2026-06-08, `retain` had removed them.',
-    ]);
   }
   // A replay as of an earlier night has what that night kept.
   await loseWarehouse(scenario);
