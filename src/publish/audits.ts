@@ -13,7 +13,8 @@ import { warningEvent, type Emit } from '../events.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
 import { count, jsonOf, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { copyDatabase, sliceRelations } from './formats/snapshot.ts';
+import { copyDatabase } from './formats/snapshot.ts';
+import { sliceRelations } from './tables.ts';
 
 export interface AuditResult {
   readonly name: string;

@@ -27,11 +27,11 @@ export interface BlockContent {
   readonly stamp: string;
 }
 
-/** What the files of a table state, by name of the block; null if a file cannot stay as it is. */
-export interface StoredBlocks {
-  /** Null for an undivided table, whose block has an empty name. */
-  readonly unit: Bucket | null;
-  readonly blocks: ReadonlyMap<string, BlockContent | null>;
+/** A file of a table that may stay as it is, with what it states of its rows. */
+export interface StoredBlock<F> extends BlockContent {
+  /** Empty for an undivided table. */
+  readonly name: string;
+  readonly file: F;
 }
 
 export interface PlannedBlock extends BlockContent {
@@ -41,11 +41,12 @@ export interface PlannedBlock extends BlockContent {
   readonly sums: Readonly<Record<string, string | null>>;
 }
 
-export interface TablePlan {
+export interface TablePlan<F> {
+  /** Null for an undivided table. */
   readonly unit: Bucket | null;
   readonly write: readonly PlannedBlock[];
   /** Stored blocks whose rows are unchanged; their stamp may be new. */
-  readonly keep: ReadonlyMap<string, BlockContent>;
+  readonly keep: readonly StoredBlock<F>[];
 }
 
 export interface FileLayout {
@@ -136,25 +137,29 @@ export class Contents {
     return new Contents(session, periods, new Map(views), rowsOf);
   }
 
-  /** Compares a table with its files. Throws `DATA_MALFORMED` for rows without a period. */
-  async plan(table: LakeTable, stored: StoredBlocks): Promise<TablePlan> {
+  /** Compares a table with its files, which are of one unit. Throws `DATA_MALFORMED` for rows without a period. */
+  async plan<F>(
+    table: LakeTable,
+    unit: Bucket | null,
+    files: readonly StoredBlock<F>[],
+  ): Promise<TablePlan<F>> {
     const { name: tableName, dividedBy } = table;
+    const blocks = new Map<string, StoredBlock<F>>();
+    // Of two files of one block the first counts.
+    for (const block of files.toReversed()) blocks.set(block.name, block);
     const stamped = table.isOfSlice ? this.#periods.get(tableName) : undefined;
     if (stamped !== undefined) {
-      const plan = await this.#compare(table, stored, stamped);
-      const planned = [...plan.write, ...plan.keep.values()];
-      const rows = planned.reduce((sum, block) => sum + rowsIn(block), 0);
+      const plan = await this.#compare(table, { unit, blocks }, stamped);
+      const rows = [...plan.write, ...plan.keep].reduce((sum, block) => sum + rowsIn(block), 0);
       // A copy has as many rows as the table. If the ledger does not account for all, the table is scanned.
       if (rows === this.#counts.get(tableName)) return plan;
     }
     const stamp = table.isTable ? '' : (this.#views.get(tableName) ?? '');
-    const keep = new Map<string, BlockContent>();
-    for (const [name, block] of stored.blocks)
-      if (block?.stamp === viewStamp(stamp, stored.blocks)) keep.set(name, block);
-    const isSame = keep.size > 0 && keep.size === stored.blocks.size;
-    if (stamp !== '' && isSame) return { unit: stored.unit, write: [], keep };
+    const keep = [...blocks.values()];
+    const isSame = keep.every((block) => block.stamp === viewStamp(stamp, blocks));
+    if (stamp !== '' && keep.length > 0 && isSame) return { unit, write: [], keep };
     if (dividedBy === null)
-      return this.#compare(table, stored, [{ start: day('1970-01-01'), rows: 0, stamp }]);
+      return this.#compare(table, { unit, blocks }, [{ start: day('1970-01-01'), rows: 0, stamp }]);
     const date = `cast(${identifier(dividedBy)} as DATE)`;
     const sql = `select ${date} as start, count(*) as rows from ${await this.#sourceOf(table)} group by 1 order by 1`;
     const periods = (await this.#session.rows(sql, [], scannedRow)).map(({ start, rows }) => {
@@ -164,7 +169,7 @@ export class Contents {
         hint: 'Backfill the slice; its copies cannot store rows without a period.',
       });
     });
-    return this.#compare(table, stored, periods);
+    return this.#compare(table, { unit, blocks }, periods);
   }
 
   /** Writes blocks as files, one query at a time, and places as many files at once as the store allows. */
@@ -210,11 +215,11 @@ ${block.condition === null ? '' : `where ${block.condition}`}
   }
 
   /** Compares the blocks of these periods with the stored ones, and reads those whose stamp differs. */
-  async #compare(
+  async #compare<F>(
     table: LakeTable,
-    stored: StoredBlocks,
+    stored: { readonly unit: Bucket | null; readonly blocks: ReadonlyMap<string, StoredBlock<F>> },
     periods: readonly StampedPeriod[],
-  ): Promise<TablePlan> {
+  ): Promise<TablePlan<F>> {
     const { name: tableName, dividedBy, grain, isTable } = table;
     const shortest = bucketFor(grain ?? 'day');
     const unit = dividedBy === null ? null : blockUnit(shortest, periods, stored.unit);
@@ -229,16 +234,16 @@ ${block.condition === null ? '' : `where ${block.condition}`}
       blocks.set(name, block);
       block.stamps.push(stamp);
     }
-    const before = stored.unit === unit ? stored.blocks : new Map<string, null>();
-    const keep = new Map<string, BlockContent>();
+    const before = stored.unit === unit ? stored.blocks : new Map<string, StoredBlock<F>>();
+    const keep: StoredBlock<F>[] = [];
     const changed: Omit<PlannedBlock, 'content' | 'sums'>[] = [];
     for (const [name, { days, stamps }] of blocks) {
       const [first = ''] = stamps;
       const joined = isTable ? digestOf(stamps) : viewStamp(first, blocks);
       const stamp = stamps.includes('') ? '' : joined;
       const block = before.get(name);
-      if (block && stamp !== '' && block.stamp === stamp) {
-        keep.set(name, block);
+      if (block !== undefined && stamp !== '' && block.stamp === stamp) {
+        keep.push(block);
         continue;
       }
       let condition: string | null = null;
@@ -267,8 +272,8 @@ ${block.condition === null ? '' : `where ${block.condition}`}
       const summary = this.#summaries.get(keyOf(block.name)) ?? null;
       // The ledger also has periods without rows.
       if (summary === null) continue;
-      const isSame = before.get(block.name)?.content === summary.content;
-      if (isSame) keep.set(block.name, { content: summary.content, stamp: block.stamp });
+      const same = before.get(block.name);
+      if (same?.content === summary.content) keep.push({ ...same, stamp: block.stamp });
       else write.push({ ...block, ...summary });
     }
     return { unit, write, keep };

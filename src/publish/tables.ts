@@ -31,8 +31,16 @@ const ledgerTables = [
   ['news', null],
 ] as const;
 
-/** The views beside a slice that tools without the warehouse's views read as tables. */
-const beside = ['maturation', 'projected'];
+/** The ledger's relations for analysts; the others are bookkeeping. */
+export const ledgerRelations = [
+  ...ledgerTables.map(([name]) => name),
+  'finality',
+  'runs',
+].toSorted();
+
+/** Endings of the relations of a slice. Tools without the warehouse's views read those of `beside` as tables. */
+const beside = ['_maturation', '_projected'];
+export const sliceRelations = ['', '_final', '_cohorts', '_links', ...beside];
 
 /** The columns have the types of the files. */
 export interface LakeTable extends Relation {
@@ -115,7 +123,7 @@ export async function lakeTables(
     return { ...undivided, ...relation, columns, source: `${schema}.${identifier(name)}` };
   };
   const views = [...slices.keys()].flatMap((slice) =>
-    ['cohorts', ...(relations ? beside : [])].map((ending) => `${slice}_${ending}`),
+    ['_cohorts', ...(relations ? beside : [])].map((ending) => `${slice}${ending}`),
   );
   // Awaited together, they are described together: each view alone takes a statement.
   await Promise.all(views.map(async (name) => tableOf('main', name)));
@@ -136,7 +144,7 @@ export async function lakeTables(
     if (table !== null) tables.push(table);
   }
   for (const slice of relations ? slices.keys() : []) {
-    for (const name of beside.map((ending) => `${slice}_${ending}`)) {
+    for (const name of beside.map((ending) => `${slice}${ending}`)) {
       const table = slices.has(name) ? null : await tableOf('main', name);
       const grain = grainOf(table?.columns ?? []);
       if (table !== null) tables.push({ ...table, grain, dividedBy: grain });

@@ -31,10 +31,23 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
     from (values ${rows.join(', ')}) as t(label, value))`;
   const table: LakeTable = { ...undivided, name: 'facts', columns, source };
   const { write } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
-    new Contents(database).plan(table, { unit: null, blocks: new Map() }),
+    new Contents(database).plan(table, null, []),
   );
   return write[0]?.content ?? '';
 }
+
+test('of two files with the rows of one block, the first stays and the other is surplus', async () => {
+  const columns = [{ name: 'label', type: 'VARCHAR', comment: null }];
+  const source = "(from (values ('de')) as t(label))";
+  const table: LakeTable = { ...undivided, name: 'facts', columns, source };
+  const content = await contentOf(["('de', null)"], null);
+  const files = ['one', 'other'].map((file) => ({ name: '', content, stamp: '', file }));
+  const { write, keep } = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
+    new Contents(database).plan(table, null, files),
+  );
+  expect(write).toEqual([]);
+  expect(keep.map(({ file }) => file)).toEqual(['one']);
+});
 
 test.each([
   ['BIGINT', '0'],

@@ -113,8 +113,8 @@ const tags = z.object({
 });
 
 /** Returns tags by which the next publish need not read the rows of a file. They survive a checkpoint. */
-export function tagsOf(block: string, { content, stamp }: BlockContent): z.infer<typeof tags> {
-  return { 'ripen.block': block, 'ripen.content': content, 'ripen.stamp': stamp };
+export function tagsOf({ name, content, stamp }: BlockContent & { readonly name: string }) {
+  return { 'ripen.block': name, 'ripen.content': content, 'ripen.stamp': stamp };
 }
 
 /** Returns the block of a file, or null if another program wrote it. */

@@ -9,7 +9,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 
 import { warningEvent } from '../../events.ts';
-import type { BlockContent } from '../contents.ts';
 import { notOwn, readOrigin, withDatabase } from '../places/database.ts';
 import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
@@ -135,19 +134,14 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
   const { contents, nowMs } = context;
   const { name } = table;
   const form = formOf(table, stored.table, context);
-  const blocks = new Map<string, BlockContent | null>();
-  const files = new Map<string, Add>();
   const storedFiles = [...(stored.table?.files.values() ?? [])];
-  for (const add of storedFiles) {
+  const blocks = storedFiles.flatMap((file) => {
     // A file that another engine wrote, as `OPTIMIZE` does, states nothing of its rows and is written again.
-    const block = blockIn(add);
-    if (block === null) continue;
-    const isWhole = stored.storedFiles.get(decodeURIComponent(add.path))?.bytes === add.size;
-    const isRetained = form.isAlike && isWhole && !files.has(block.name);
-    blocks.set(block.name, isRetained ? block : null);
-    files.set(block.name, add);
-  }
-  const plan = await contents.plan(table, { unit: form.unit, blocks });
+    const block = blockIn(file);
+    const isWhole = stored.storedFiles.get(decodeURIComponent(file.path))?.bytes === file.size;
+    return block !== null && form.isAlike && isWhole ? { ...block, file } : [];
+  });
+  const plan = await contents.plan(table, form.unit, blocks);
   // A name is never used again.
   const pathOf = (): string => `${name}/ripen-${randomUUID()}.parquet`;
   const written = await contents.write(table, plan.write, { ...form, pathOf }, context);
@@ -159,21 +153,17 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
     modificationTime: nowMs,
     dataChange: true,
     stats: fileStatistics(table.columns, namesInFiles, copied),
-    tags: tagsOf(block.name, block),
+    tags: tagsOf(block),
   }));
-  const keptFiles = new Set<Add>();
-  const restamped: Add[] = [];
-  for (const [block, content] of plan.keep) {
-    const add = files.get(block);
-    if (add === undefined) continue;
-    keptFiles.add(add);
-    if (blocks.get(block)?.stamp !== content.stamp)
-      restamped.push({ ...add, dataChange: false, tags: tagsOf(block, content) });
-  }
+  const restamped = plan.keep.flatMap((block) => {
+    const isAsStored = blockIn(block.file)?.stamp === block.stamp;
+    return isAsStored ? [] : { ...block.file, dataChange: false, tags: tagsOf(block) };
+  });
   const metaData = form.metaDataFor(plan.unit);
   const isSame = JSON.stringify(metaData) === JSON.stringify(stored.table?.metaData);
   const replaced = new Set(plan.write.map((block) => block.name));
-  const surplus = storedFiles.filter((add) => !keptFiles.has(add));
+  const kept = new Set(plan.keep.map(({ file }) => file));
+  const surplus = storedFiles.filter((file) => !kept.has(file));
   const removed = surplus.filter((add) => !replaced.has(blockIn(add)?.name ?? ''));
   const actions: Action[] = [
     ...(form.protocol === null ? [] : [{ protocol: form.protocol }]),

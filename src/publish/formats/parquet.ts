@@ -11,8 +11,8 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import { buckets, type Bucket } from '../../model/calendar.ts';
-import { rowsIn, type BlockContent, type FileLayout } from '../contents.ts';
-import type { PlannedBlock, TablePlan } from '../contents.ts';
+import { rowsIn, type FileLayout } from '../contents.ts';
+import type { PlannedBlock, StoredBlock, TablePlan } from '../contents.ts';
 import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
@@ -36,6 +36,8 @@ const lakeFile = z.object({
   /** The store's etag of the file as written. */
   etag: z.string().nullable(),
 });
+
+type LakeFile = z.infer<typeof lakeFile>;
 
 const manifestShape = jsonOf(
   z.object({
@@ -90,14 +92,14 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
   const before = await readManifest(store);
   const entries = new Map(before?.files.map((file) => [file.path, file]));
   const storedFiles = await store.list('');
-  const plans: { table: LakeTable; plan: TablePlan; prefix: string }[] = [];
+  const plans: { table: LakeTable; plan: TablePlan<LakeFile>; prefix: string }[] = [];
   const wanted = new Set<string>();
   for (const table of await lakeTables(warehouse, { relations: false })) {
     // If columns change, all files are written again, so that every engine sees one schema.
     const columns = table.columns.map(({ name, type }) => [name, type]);
     const hash = createHash('sha256').update(JSON.stringify([table.dividedBy, columns]));
     const prefix = `${hash.digest('hex').slice(0, 16)} `;
-    const blocks = new Map<string, BlockContent | null>();
+    const blocks: StoredBlock<LakeFile>[] = [];
     let unit: Bucket | null = null;
     for (const [path, entry] of entries) {
       const [, name, block = ''] = BLOCK_FILE.exec(path) ?? [];
@@ -105,14 +107,13 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
       unit = entry.unit;
       const file = storedFiles.get(path);
       const isAsWritten = entry.bytes === file?.bytes && entry.etag === file.etag;
-      const isRetained = isAsWritten && entry.content.startsWith(prefix);
+      if (!isAsWritten || !entry.content.startsWith(prefix)) continue;
       const content = { content: entry.content.slice(prefix.length), stamp: entry.stamp };
-      blocks.set(table.dividedBy === null ? '' : block, isRetained ? content : null);
+      blocks.push({ name: table.dividedBy === null ? '' : block, ...content, file: entry });
     }
-    const plan = await contents.plan(table, { unit, blocks });
+    const plan = await contents.plan(table, unit, blocks);
     plans.push({ table, plan, prefix });
-    for (const name of [...plan.write.map((block) => block.name), ...plan.keep.keys()])
-      wanted.add(pathOf(table, name));
+    for (const block of [...plan.write, ...plan.keep]) wanted.add(pathOf(table, block.name));
   }
   const tables = new Set(plans.map(({ table }) => table.name));
   const surplus = [...storedFiles.keys()].filter((path) => {
@@ -123,7 +124,7 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
   });
   signal.throwIfAborted();
   for (const path of surplus) await store.remove(path);
-  const files: z.infer<typeof lakeFile>[] = [];
+  const files: LakeFile[] = [];
   let filesWritten = 0;
   for (const { table, plan, prefix } of plans) {
     const { unit, write, keep } = plan;
@@ -139,10 +140,7 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
       const content = `${prefix}${block.content}`;
       return { path, rows: rowsIn(block), sums, bytes, unit, content, stamp, etag };
     });
-    for (const [name, { stamp }] of keep) {
-      const entry = entries.get(pathOf(table, name));
-      if (entry !== undefined) ofTable.push({ ...entry, stamp });
-    }
+    for (const { file, stamp } of keep) ofTable.push({ ...file, stamp });
     files.push(...ofTable.sort((one, other) => (one.path < other.path ? -1 : 1)));
   }
   // The manifest states every kept file, so equal counts mean the same files. New stamps alone are no reason to write it.

@@ -14,21 +14,8 @@ import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
 import { readOrigin, tablesOf, withDatabase, type Database } from '../places/database.ts';
 import { makeDirectory, replaceFile } from '../places/replacement.ts';
-import { dimensionTables, slicesIn } from '../tables.ts';
+import { dimensionTables, ledgerRelations, sliceRelations, slicesIn } from '../tables.ts';
 import type { Copy, DescribedTable, TargetOf } from '../copy.ts';
-
-/** The ledger's relations for analysts; the others are bookkeeping. */
-const ledgerRelations = [
-  'finality',
-  'loads',
-  'news',
-  'periods',
-  'projection_errors',
-  'restatements',
-  'runs',
-];
-
-export const sliceRelations = ['', '_final', '_cohorts', '_links', '_maturation', '_projected'];
 
 /** Dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
 const COPY_SCRIPT = `
