@@ -17,7 +17,6 @@ export const exitCodes = {
 
 export type FailureKind = keyof typeof exitCodes;
 
-/** Every code a failure can carry, and its kind. */
 export const failureCodes = {
   ACCESS_FORBIDDEN: 'usage',
   AS_OF_IN_FUTURE: 'usage',
@@ -58,7 +57,7 @@ export const failureCodes = {
 
 export type FailureCode = keyof typeof failureCodes;
 
-/** A warning reports something unusual that stopped nothing. */
+/** Of something unusual that stopped nothing. */
 export const warningCodes = [
   'ACCESS_LOST',
   'ARCHIVE_FAILED',
@@ -149,7 +148,7 @@ export class Stopped extends Error {
   }
 }
 
-/** Returns the exit code of the process's signal, or that of SIGTERM if something else stopped it. */
+/** Returns that of SIGTERM if no signal of the process stopped it. */
 export function stoppedExitCode({ reason }: AbortSignal): number {
   return reason instanceof Stopped ? signalExitCodes[reason.by] : exitCodes.interrupted;
 }
@@ -221,18 +220,12 @@ const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
 
 function isOfFullDisk(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const [code, errno] = [
-    'code' in error ? error.code : null,
-    'errno' in error ? error.errno : null,
-  ];
-  return (
-    FULL_CODES.has(code) ||
-    FULL_CODES.has(errno) ||
-    /No space left|quota exceeded/i.test(textOf(error))
-  );
+  const codes = ['code' in error ? error.code : null, 'errno' in error ? error.errno : null];
+  const isFull = codes.some((code) => FULL_CODES.has(code));
+  return isFull || /No space left|quota exceeded/i.test(textOf(error));
 }
 
-/** Has the hint given, or one of its own if too many files were open. */
+/** Replaces the hint if too many files were open. */
 export function storageFailed(
   message: string,
   cause: unknown,
@@ -258,7 +251,7 @@ export function exitCodeOf(failures: readonly Pick<Failure, 'code'>[]): number {
   return gravest(failures.map(({ code }) => exitCodes[failureCodes[code]]));
 }
 
-/** Returns the gravest of some exit codes, or 0 if none is that of a failure. */
+/** Returns 0 if none is the exit code of a failure. */
 export function gravest(codes: readonly number[]): number {
   return Object.values(exitCodes).find((exitCode) => codes.includes(exitCode)) ?? 0;
 }

@@ -61,7 +61,6 @@ export type RunEvent<T extends EventType = EventType> = {
 
 export type Emit = (event: RunEvent) => void;
 
-/** Belongs to no slice and no window. */
 export function failedEvent(
   failure: Pick<RunEvent<'failed'>, 'code' | 'message' | 'hint'>,
 ): RunEvent<'failed'> {
@@ -69,7 +68,6 @@ export function failedEvent(
   return { type: 'failed', code, slice: null, window: null, message, hint };
 }
 
-/** Belongs to no slice and no window. */
 export function warningEvent(code: WarningCode, message: string): RunEvent<'warning'> {
   return { type: 'warning', code, slice: null, window: null, message };
 }

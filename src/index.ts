@@ -208,7 +208,7 @@ export const status = verb(
   },
 );
 
-/** A status report as one self-contained HTML page with pictures. */
+/** Returns one self-contained HTML page with pictures. */
 export const statusPage = verb(async (report: StatusReport): Promise<string> => {
   return (await import('./report/page/page.ts')).statusPage(report);
 });

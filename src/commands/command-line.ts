@@ -10,6 +10,7 @@ import {
   allOptions,
   type Arguments,
   commandNames,
+  type Form,
   globalOptions,
   groups,
   type OptionTable,
@@ -25,12 +26,6 @@ export type Requested =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly text: string }
   | { readonly kind: 'act'; readonly act: Act };
-
-export interface Form {
-  readonly log: 'text' | 'json';
-  readonly json: boolean;
-  readonly verbose: boolean;
-}
 
 /** Even of arguments that are refused. */
 export function requestedForm(argv: readonly string[]): Form {

@@ -4,7 +4,7 @@ import { exitCodeOf } from '../errors.ts';
 import { failuresText, type PrintedFailure } from '../report/terminal/failure-text.ts';
 import { JsonLine } from '../report/terminal/printable.ts';
 import type { Shell } from '../report/terminal/shell.ts';
-import type { GlobalArguments } from './words.ts';
+import type { Form } from './words.ts';
 
 export interface CommandOutcome {
   /** What `--json` prints (default: nothing). */
@@ -19,7 +19,7 @@ export interface CommandOutcome {
 /** Prints an outcome. Returns its exit code. */
 export function present(
   { json, text = '', failures = [], exitCode = exitCodeOf(failures) }: CommandOutcome,
-  { log, json: isJson, verbose = false }: Pick<GlobalArguments, 'log' | 'json' | 'verbose'>,
+  { log, json: isJson, verbose = false }: Form,
   shell: Shell,
 ): number {
   if (log === 'text' && failures.length > 0) shell.printError(failuresText(failures, verbose));

@@ -62,12 +62,10 @@ export async function inProgress<T>(
   }
 }
 
-export function placeOf(
+export const placeOf = (
   { config: file }: Pick<GlobalArguments, 'config'>,
   { directory, environment }: Shell,
-) {
-  return { directory, environment, ...(file === undefined ? {} : { file }) };
-}
+) => ({ directory, environment, file });
 
 /** Writes a file named by the user, completely or not at all. Throws `STORAGE_FAILED`. */
 export async function writeNamed(

@@ -28,7 +28,7 @@ import { settings } from './settings.ts';
 
 export interface ConfigOptions extends Surroundings {
   /** Absolute, or relative to `directory` (default: `ripen.yaml`). */
-  readonly file?: string;
+  readonly file?: string | undefined;
   readonly directory: string;
 }
 
@@ -53,7 +53,7 @@ interface Inspection {
   readonly effective: unknown;
 }
 
-/** Reads the configuration. Throws `CONFIG_MISSING` or `CONFIG_INVALID`, which lists every problem. */
+/** Throws `CONFIG_MISSING` or `CONFIG_INVALID`, which lists every problem. */
 export const readConfig = async (options: ConfigOptions): Promise<Config> =>
   configOrThrow(await inspectConfig(options));
 

@@ -91,7 +91,7 @@ function resolved(schema: unknown, stated: unknown): unknown {
   return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
 
-/** Whether a form of a setting is that of a valid value: the same kind, and every key if it is a mapping. */
+/** Compares only the kind, and the keys of a mapping, as the value is valid. */
 function fits(form: unknown, value: unknown): boolean {
   const { type, anyOf, properties, additionalProperties } = isRecord(form) ? form : {};
   if (Array.isArray(anyOf)) return anyOf.some((option) => fits(option, value));

@@ -8,13 +8,13 @@ import { inspect } from 'node:util';
 /** Scrubbing shorter values would blank out ordinary words. */
 const MIN_SCRUBBED_LENGTH = 6;
 
-/** Captures what follows the scheme in `Token token=…`: it may be echoed without the scheme. */
+/** Captures what follows the scheme in `Token token=…`, as it may be echoed alone. */
 const CREDENTIALS = /^\S+ +(?:\w+=)?"?([^"]*)"?$/;
 
 const BITS_PER_BYTE = 8;
 const BITS_PER_DIGIT = 6;
 
-/** A service may echo a part, in any letter case. Shorter parts occur in words. */
+/** Shorter parts of a secret occur in words. */
 const ECHO_LENGTH = 8;
 
 const allForms = new Set<string>();
@@ -67,7 +67,7 @@ export function scrub(text: string): string {
   return pattern === null ? text : text.replaceAll(pattern, '***');
 }
 
-/** Also scrubs every part of a secret from 8 characters on, in any letter case. */
+/** Also scrubs parts of secrets, in any letter case. */
 export function scrubEcho(text: string): string {
   const clean = scrub(text);
   const lower = lowerCase(clean);
@@ -95,7 +95,7 @@ export function scrubbedJson(value: unknown): string {
 /** A shorter password may be a word of the data. */
 const MIN_REFUSED_LENGTH = 12;
 
-/** Returns the forms by which data that contains a secret is refused. None of them contains another. */
+/** Returns the forms by which data that contains a secret is refused. None contains another. */
 export function secretForms(): readonly string[] {
   const forms = [...allForms].filter(({ length }) => length >= MIN_REFUSED_LENGTH);
   return forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));

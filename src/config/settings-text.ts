@@ -260,7 +260,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 const UNUSED = 'https://unused.invalid';
 
 /** Fills the variables of a text. Their values are not searched for more. */
-function fillVariables(text: string, environment: Environment, isUnused = false) {
+function fillVariables(text: string, environment: Environment, isUnused: boolean) {
   const unset: string[] = [];
   let isNamed = false;
   let problem: string | null = null;

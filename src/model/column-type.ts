@@ -6,9 +6,7 @@ interface Digits {
   readonly fraction: number;
 }
 
-/**
- * A new kind is added here and to its cells, `number-column.ts` and `parquet-file.ts`. All its numbers may have these digits.
- */
+/** All its numbers may have these digits. A new kind is added here, in `number-column.ts` and in `parquet-file.ts`. */
 export interface ColumnType extends Digits {
   readonly kind: 'BIGINT' | 'DOUBLE' | 'DECIMAL';
 }
@@ -20,7 +18,7 @@ export const columnTypeForm = /^(BIGINT|DOUBLE|DECIMAL\(\d{1,2}, ?\d{1,2}\))$/;
 export const FAST_DIGITS = 18;
 /** Of the widest exact type, DECIMAL(38, s). */
 export const MAX_DIGITS = 38;
-/** DuckDB fails if a sum of decimals exceeds 38 digits: values with more digits than this are summed as BIGNUM integers. */
+/** Values with more are summed as BIGNUM integers: DuckDB fails if a sum of decimals exceeds 38 digits. */
 const MAX_SUMMED_DIGITS = 30;
 
 export const BIGINT: ColumnType = { kind: 'BIGINT', whole: FAST_DIGITS, fraction: 0 };
@@ -55,7 +53,7 @@ export function parseColumnType(text: string): ColumnType | null {
   return width >= 1 && width <= MAX_DIGITS && scale <= width ? decimalType(width, scale) : null;
 }
 
-/** Returns the type that every engine reads. Null for values other than numbers. */
+/** Returns a type that every engine reads, null for values other than numbers. */
 export function publishedNumber(type: string): string | null {
   if (type === 'HUGEINT') return formatColumnType(decimalType(MAX_DIGITS, 0));
   return type === 'INTEGER' || parseColumnType(type) !== null ? type : null;

@@ -1,7 +1,4 @@
-/**
- * Control totals, which one internal slice reads for all slices whose totals mean the same: read, proven and split like any
- * other.
- */
+/** Control totals, which one internal slice reads for all slices whose totals mean the same. */
 
 import * as z from 'zod';
 
@@ -29,10 +26,7 @@ export interface Control {
 /** Parameters that order or cut an answer. */
 const ordering: ReadonlySet<string> = new Set(['sort', 'index', 'limit']);
 
-/**
- * Groups slices by what their totals mean. A filter of a metric limits grouped rows: such a slice has none, nor one without
- * date.
- */
+/** Leaves out slices without a date, and with a filter of a metric, which applies to grouped rows. */
 export function controlsOf(slices: readonly Slice[]): Control[] {
   const groups = new Map<string, [Slice, ...Slice[]]>();
   for (const slice of slices) {

@@ -32,7 +32,7 @@ export type StatedLink = Pick<Link, 'token' | 'level'> & {
   readonly [Field in Exclude<keyof Link, 'token' | 'level'>]: Link[Field] | undefined;
 };
 
-/** Fills in what is left out. A name is the path's labels, joined by `::` (service-interface: Link). */
+/** A name is the path's labels, joined by `::` (service-interface: Link). */
 export function linkOf(stated: StatedLink): Link {
   const { token, level, name = stated.label ?? '' } = stated;
   const label =
@@ -47,7 +47,7 @@ export function linkOf(stated: StatedLink): Link {
     label,
     level,
     archived: stated.archived ?? false,
-    // Guides the crawl. If it is missing, a needless request costs one call, but without a request links might be missed.
+    // Guides the crawl: a needless request costs one call, without one links might be missed.
     hasSubtrackers: stated.hasSubtrackers ?? true,
     partnerId: stated.partnerId ?? null,
     costDataEnabled: stated.costDataEnabled ?? false,

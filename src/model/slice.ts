@@ -90,10 +90,7 @@ const listParameters: ReadonlySet<string> = new Set([
 
 const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
-/**
- * Hashes what gives a row its meaning: dimensions, filters, parameters, and headers apart. Secrets are renewed and do not
- * count.
- */
+/** Hashes what gives a row its meaning. Secrets are renewed and do not count. */
 export function fingerprintOf(
   slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>,
 ): string {

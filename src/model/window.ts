@@ -47,7 +47,6 @@ export interface Window {
   readonly compared?: ReadonlyMap<Day, number>;
 }
 
-/** Throws a RangeError if there are no periods. */
 export function windowOf(
   slice: Slice,
   fingerprint: string,
@@ -195,9 +194,9 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
 }
 
 /**
- * Returns the boxes of the totals that the rows of a divided or compared whole must add up to. Parts that agree with their own
- * totals may leave out rows: a missing value is `in` no set and may match no `not in`. If some metrics do not add up, the
- * values of each dividing dimension are compared too. With a filter of a metric no coarser report has the same rows.
+ * Returns what is requested beside a divided or compared whole: parts that agree with their own totals may leave out rows, as a
+ * missing value is `in` no set and may match no `not in`. If some metrics do not add up, the values of each dividing dimension
+ * are compared, too. With a filter of a metric no coarser report has the same rows.
  */
 export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compared'>): Box[] {
   const { slice, parts } = window;
@@ -273,10 +272,7 @@ interface ValueSet {
   readonly notIn: readonly string[];
 }
 
-/**
- * The same days, narrowed to some values of requested dimensions. A part and its complement cover the whole, including unknown
- * values: one is `in` a set, the other `not in` it.
- */
+/** Some values of requested dimensions. One part is `in` a set, its complement `not in` it, so both cover unknown values. */
 export type Part = Readonly<Record<string, ValueSet>>;
 
 const wholeWindow: Part = {};
@@ -314,9 +310,7 @@ export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Recor
   return filters;
 }
 
-/**
- * The window, or a list of values if each part of the window has one: such lists are disjoint and together the slice's own.
- */
+/** Keeps the lists that every part has: they are disjoint and together the slice's own. */
 export function wholeOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>, part: Part): Part {
   const isListed = (dimension: string): boolean =>
     ownValues(slice, dimension) !== undefined &&

@@ -1,7 +1,4 @@
-/**
- * Reads bodies: large ones are saved as received and decoded only to be measured, small ones are checked JSON. Memory does not
- * grow with a saved body. A failure leaves no file.
- */
+/** Reads bodies: large ones are saved as received and decoded only to be measured, small ones are checked JSON. */
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
@@ -30,8 +27,8 @@ const WRITE_BYTES = 256 * 1024;
 const END_BYTES = 4096;
 
 /**
- * Saves a body. Throws `SOURCE_OVERSIZED`, `STORAGE_FAILED`, or a `Setback` if it is not a JSON object: `truncated` if only its
- * end is missing.
+ * Memory does not grow with the body. Throws `SOURCE_OVERSIZED`, `STORAGE_FAILED`, or a `Setback` if it is not a JSON object:
+ * `truncated` if only its end is missing. Leaves no file then.
  */
 export async function saveBody(
   answer: WireAnswer,
@@ -123,7 +120,7 @@ const oversized = (maxBytes: number): Failure =>
 /** Fewer trips to the thread pool than with zlib's 16 KiB. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Returns the encoding of a body. Throws a `garbled` setback for one that was not requested. */
+/** Throws a `garbled` setback for an encoding that was not requested. */
 function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
@@ -132,7 +129,7 @@ function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   throw new Setback('garbled', 'encoding', message, { status: answer.status });
 }
 
-/** Decodes chunks. Throws what they throw, and zlib's error if the stream is broken or incomplete. */
+/** Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
 async function* decoded(
   chunks: AsyncIterable<Buffer>,
   encoding: SavedBody['encoding'],
@@ -155,7 +152,7 @@ async function* decoded(
   }
 }
 
-/** Returns the beginning of a body, and whether that is all. Never throws: returns what has arrived. */
+/** Never throws: returns what has arrived. */
 export async function readStart(
   answer: WireAnswer,
   maxBytes: number,
@@ -184,7 +181,7 @@ const MAX_JSON_BYTES = 64 * 1024 * 1024;
 /** The levels searched for an error: the document and its `data`. */
 const ENVELOPE_LEVELS = 2;
 
-/** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text itself decides. */
+/** No type, JSON under any of its names, or plain text, which a gateway may make of it. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
 /** Throws a `garbled` setback if the stated type is something other than JSON. */
@@ -197,8 +194,8 @@ export async function expectJson(answer: WireAnswer): Promise<void> {
 }
 
 /**
- * Reads an answer as JSON. Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` if it contains a secret, or a `truncated` or `garbled`
- * setback if it is not JSON, states an error or does not match the schema.
+ * Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for a secret, or a `truncated` or `garbled` setback for what is not JSON, states an
+ * error or does not match the schema.
  */
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,

@@ -85,8 +85,8 @@ export class Channel {
   }
 
   /**
-   * Requests a target until there is an answer. Throws the signal's reason, or a `Failure`: what `read` throws, or one whose
-   * cause is the last `Setback`. A write that is stopped when it may have had an effect fails with its last setback.
+   * Throws the signal's reason, or a `Failure`: what `read` throws, or one whose cause is the last `Setback`, also of a write
+   * that is stopped when it may have had an effect.
    */
   async request<T>(
     target: string,
@@ -173,7 +173,7 @@ export class Channel {
   }
 }
 
-/** Returns the failure of a call. `afterword` states why there was no other try. */
+/** `afterword` states why there was no other try. */
 function failureOf(
   setback: Setback,
   request: WireRequest,
@@ -204,7 +204,7 @@ function failureOf(
 /** No reason needs more, and a proxy may send an endless page. */
 export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-/** Tells whether an answer has content. Throws a `Setback` with the service's own words for what is not an answer. */
+/** Throws a `Setback` with the service's own words for what is not an answer. */
 async function judge(
   { origin }: WireRequest,
   answer: WireAnswer,

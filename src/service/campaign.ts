@@ -18,7 +18,7 @@ import type { Service } from './service.ts';
 import { policies, Setback } from './setback.ts';
 
 const NETWORK_LEVEL = 1;
-/** The form of tokens is not documented: any text that a path holds unescaped, except names of folders. */
+/** Undocumented: any text that a path holds unescaped, except names of folders. */
 const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
 
 export function campaignApi(
@@ -124,10 +124,7 @@ function checkedToken(what: 'app' | 'link', token: string): string {
   });
 }
 
-/**
- * Returns the failure for an answer that is unclear, about another link, or lost. `what` is a link and what may have happened
- * to it.
- */
+/** `what` is a link and what may have happened to it. */
 function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
   return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
     facts: { ...facts, outcome: 'unknown' },
@@ -136,7 +133,7 @@ function undecided(what: string, because: string, facts: Facts, cause?: unknown)
   });
 }
 
-/** Returns the error of a failed write, which has an unknown outcome if the write may have had an effect. */
+/** Makes the outcome unknown if the write may have had an effect. */
 function writeError(error: unknown, what: string): unknown {
   if (!(error instanceof Failure)) return error;
   const { code, message, facts, cause } = error;

@@ -23,9 +23,7 @@ export const realClock: Clock = {
   },
 };
 
-/**
- * Returns milliseconds since the epoch, to the second: `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111).
- */
+/** Returns milliseconds since the epoch: `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111). */
 export function statedAt(date: string | null, age: string | null): number | null {
   const at = Date.parse(date ?? '');
   if (Number.isNaN(at)) return null;
@@ -37,7 +35,7 @@ const BASE_MS = 1000;
 const MAX_DELAY_MS = 60_000;
 const MAX_REQUESTED_DELAY_MS = 300_000;
 
-/** Reads `Retry-After`: seconds, or a date less `answeredAt`, the answer's own clock. */
+/** Reads `Retry-After`: seconds, or a date, which counts from `answeredAt`. */
 export function retryAfterMs(header: string | null, answeredAt: number): number | null {
   const text = header?.trim() ?? '';
   // Only a date with letters: Date.parse reads "1.5" as a day in January.
@@ -46,16 +44,18 @@ export function retryAfterMs(header: string | null, answeredAt: number): number 
   return ms > 0 ? ms : null;
 }
 
-interface Backoff {
+/** Returns what the service requests, up to 5 minutes, else an exponential wait to 60 s, all or half of it (overload) random. */
+export function waitMs({
+  tries,
+  requestedMs,
+  isOverload,
+  random,
+}: {
   readonly tries: number;
   readonly requestedMs: number | null;
-  /** If the service is overloaded, half of the wait is fixed, else all of it is random. */
   readonly isOverload: boolean;
   readonly random: number;
-}
-
-/** Returns what the service requests, up to 5 minutes, else an exponential wait from 1 s to 60 s with jitter. */
-export function waitMs({ tries, requestedMs, isOverload, random }: Backoff): number {
+}): number {
   if (requestedMs !== null) return Math.min(MAX_REQUESTED_DELAY_MS, requestedMs);
   const bound = Math.min(MAX_DELAY_MS, BASE_MS * 2 ** (tries - 1));
   return Math.round(isOverload ? bound / 2 + (random * bound) / 2 : random * bound);

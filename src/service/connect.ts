@@ -1,4 +1,4 @@
-/** The one place that puts connections, proxies, headers, lanes and channels together. */
+/** Puts connections, headers, lanes and channels together. */
 
 import type { HttpService } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';

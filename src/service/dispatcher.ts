@@ -12,20 +12,18 @@ const CONNECT_TIMEOUT_MS = 15_000;
 /** Shorter than the idle limit of usual load balancers (60 s), so that they do not hang up on a request. */
 const KEEP_ALIVE_MS = 20_000;
 
-interface DispatcherLimits {
-  readonly connections: number;
-  readonly timeoutMs: number;
-  readonly caFile: string | null;
-  readonly proxy: Proxy | null;
-}
-
 /** Opens the connection pool. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function openDispatcher({
   connections,
   timeoutMs,
   caFile,
   proxy,
-}: DispatcherLimits): Dispatcher {
+}: {
+  readonly connections: number;
+  readonly timeoutMs: number;
+  readonly caFile: string | null;
+  readonly proxy: Proxy | null;
+}): Dispatcher {
   // At most half the deadline, so that an unreachable host can be distinguished from a slow one.
   const timeout = Math.min(CONNECT_TIMEOUT_MS, Math.max(1, Math.floor(timeoutMs / 2)));
   const connect =

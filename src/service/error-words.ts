@@ -1,9 +1,9 @@
-/** Finds what a service says of an error in any form: JSON of several shapes, a web page, plain text. */
+/** Finds the reason in an error of any form: JSON of several shapes, a web page, plain text. */
 
 import { scrubEcho } from '../config/secret.ts';
 import { isRecord } from '../model/canonical-json.ts';
 
-/** Returns the first words of a text, scrubbed and without half a surrogate pair. */
+/** Returns one line, scrubbed and without half a surrogate pair. */
 export function firstWords(text: string, maxCharacters = 200): string {
   // Scrubbed before it is cut: half a token is still half a token.
   const clean = scrubEcho(text)
@@ -24,7 +24,6 @@ const PAGE = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
 const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
 const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
-/** Returns the reason in an error body as one line without secrets. */
 export function serviceWords(body: string): string {
   const document = parsed(body);
   const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
@@ -49,7 +48,7 @@ export function errorWords(document: unknown, levels: number): string | null {
   return record === null ? null : firstWords(wordsOf(record), MAX_CHARACTERS);
 }
 
-/** Finds the record that states an error: the document, its `data`, or an item of a list. */
+/** Searches the document, its `data` and the items of lists. */
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
   if (levels === 0 || typeof document !== 'object' || document === null) return null;
   if (isRecord(document) && statesError(document)) return document;

@@ -23,8 +23,8 @@ export interface WireAnswer {
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Sends a request and returns the result of `read`. Throws the signal's reason, a `Setback` for whatever affects a connection,
- * and what `read` throws. A write aborted on the wire is an `unanswered` setback: it may have been received.
+ * Throws what `read` throws, a `Setback` for whatever happens to the connection, and the signal's reason, unless a write was on
+ * the wire: it may have been received, and is an `unanswered` setback.
  */
 export async function exchange<T>(
   { dispatcher, tally }: { readonly dispatcher: Dispatcher; readonly tally: WireTally },
@@ -168,12 +168,12 @@ export interface WireRequest {
   readonly triesWhenSlow: number;
 }
 
-/** Names a request in messages by method and path, without the query. */
+/** Leaves out the query, which may be long or secret. */
 export function endpointOf(request: WireRequest): string {
   return `${request.method} ${request.target.split('?', 1)[0] ?? request.target}`;
 }
 
-/** Returns a query string. Commas and colons stay as they are: lists of hundreds of tokens must stay short. */
+/** Leaves commas and colons as they are: lists of hundreds of tokens must stay short. */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(parameters).map(
     ([name, value]) => `${encode(name)}=${encode(value)}`,

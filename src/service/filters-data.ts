@@ -29,7 +29,7 @@ const itemSchema = z
   .partial()
   .catchall(z.unknown());
 
-/** Halves a refused request until only the refused lists are skipped, as names drift over the years. */
+/** Halves a refused request until only the refused lists are skipped: their names drift over the years. */
 export async function requestFiltersData(
   channel: Channel,
   { filters: wanted, section }: FiltersDataRequest,

@@ -1,7 +1,4 @@
-/**
- * Decides when a call to one API may start. Maintained libraries offer either the limit or the rate, and none an abortable
- * queue.
- */
+/** Decides when a call to one API may start. Libraries offer either the limit or the rate, and none an abortable queue. */
 
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
@@ -81,7 +78,7 @@ export class Lane {
     return Math.floor(this.#limit);
   }
 
-  /** Waits for a slot. Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
+  /** Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
   async enter(signal: AbortSignal): Promise<Slot> {
     signal.throwIfAborted();
     if (this.#state === 'given up') throw this.#failure();
@@ -198,7 +195,7 @@ export class Lane {
     return this.#state === 'open' && this.#inFlight < this.limit;
   }
 
-  /** Takes the right to start one call, or schedules the next admission and returns false. */
+  /** Schedules the next admission if there is none. */
   #takeToken(): boolean {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;

@@ -6,7 +6,7 @@ import type { Service } from './service.ts';
 
 /** Clocks in a well-run network differ by less. */
 const WORTH_A_WARNING_MS = 5 * 60_000;
-/** From this on, a wrong clock would decide what is final. */
+/** A clock as wrong as this would decide what is final. */
 const UNTRUSTED_MS = 60 * 60_000;
 
 type SkewSource = Pick<Service, 'clockSkewMs'>;
@@ -16,7 +16,7 @@ export interface MachineClock {
   check(): void;
 }
 
-/** Returns a check of the clock by the service's answers, which checks nothing with an as-of instant. */
+/** Checks nothing with an as-of instant. */
 export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit): MachineClock {
   let isWarned = false;
   return {

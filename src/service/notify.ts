@@ -5,7 +5,6 @@ import { openDispatcher } from './dispatcher.ts';
 
 /** Shorter than the time a service manager grants a stopped process. */
 const PATIENCE_MS = 5000;
-const SUCCESSES = { first: 200, last: 299 } as const;
 
 /**
  * Posts a text once. Returns what went wrong, naming only the host. Follows no redirect. Escapes `<`, `>` and `&` for Slack: a
@@ -32,7 +31,7 @@ export async function postText(
       body: JSON.stringify({ text: escaped }),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
-    if (statusCode >= SUCCESSES.first && statusCode <= SUCCESSES.last) return null;
+    if (statusCode >= 200 && statusCode < 300) return null;
     return `${address.host} answered ${statusCode}`;
   } catch (error) {
     const isLate = error instanceof Error && error.name === 'TimeoutError';

@@ -1,8 +1,7 @@
 /**
  * Finds the next page that an answer names, and follows a list to its end. Only path and query of a link to the requested
- * origin are used: a token must not leave it. A short or empty page is not the last one (observed: Campaign API). The
- * interface shows no pagination of a report but null, so all forms that its lists use are read. One that states neither a next
- * page nor the end throws: rows would be missing silently.
+ * origin are used: a token must not leave it. A short or empty page is not the last one (observed: Campaign API). A report may
+ * use every form of the lists, as the interface shows none for it.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,20 +12,17 @@ import { Failure } from '../errors.ts';
 import { withParameter } from './exchange.ts';
 import { firstWords, originWords } from './error-words.ts';
 
-/** Half a million items of the default page size: more than any account has, so the pages are a loop. */
+/** Half a million items of the default page size: more than any account has. */
 export const MAX_PAGES = 10_000;
 
 export interface ListPage<T> {
   readonly items: readonly T[];
   readonly paging: unknown;
-  /** The path and query that answered, if not the requested ones. The next page is relative to them. */
+  /** The path and query that answered, if not the requested ones. */
   readonly target?: string;
 }
 
-/**
- * Yields non-empty pages. Throws `SOURCE_ENDLESS_PAGES` if addresses or items repeat, as others are then missing, and if
- * addresses lead to another origin or never end.
- */
+/** Yields pages with items. Throws `SOURCE_ENDLESS_PAGES` if addresses or items repeat, or the pages do not end. */
 export async function* pages<T>(
   origin: string,
   first: string,
@@ -92,9 +88,9 @@ type Pagination = z.output<typeof reportPagination>;
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
- * Returns path and query of the page after the one at `target`. Page counts and flags must agree, and a page that completes
- * the stated number of rows is the last (`rows`: those so far). Throws `DATA_MALFORMED` for another form or a page without a
- * name, and `SOURCE_ENDLESS_PAGES` for an address on another origin.
+ * Returns path and query of the page after the one at `target`, null after the last. `rows` are those so far. Throws
+ * `SOURCE_ENDLESS_PAGES` for an address on another origin, and `DATA_MALFORMED` if neither a next page nor the end is stated:
+ * rows would be missing silently.
  */
 export function nextTarget(
   pagination: unknown,
@@ -131,7 +127,7 @@ export function nextTarget(
   });
 }
 
-/** Tells whether a pagination states as many rows as there are so far, even if it names a next page. */
+/** Ignores whether a next page is named. */
 export function holdsAllRows(pagination: unknown, rows: number): boolean {
   const { total_rows: total = null } = reportPagination.safeParse(pagination).data ?? {};
   return total !== null && rows > 0 && rows === total;

@@ -29,7 +29,7 @@ export interface SavedReport {
 /** Most repeats of a request for a further page without content or rows. */
 const MAX_REPEATS = 2;
 
-/** Requests a report and saves its pages. 504, 524 and the deadline are not retried: the caller requests less. */
+/** Does not retry 504, 524 and the deadline: the caller requests less. */
 export async function requestReport(
   channel: Channel,
   { parameters, pathFor, readPage, maxBytes }: ReportRequest & { readonly maxBytes: number },
@@ -61,7 +61,7 @@ export async function requestReport(
     for (let repeats = 0; repeats <= MAX_REPEATS; repeats += 1) {
       page = await request(target);
       head = page === null ? null : await readPage(page);
-      // An earlier page named this one, so that it should have rows, or at least lead on.
+      // An earlier page named this one, so it should have rows, or at least lead on.
       const isBlank = head === null || (head.rows === 0 && (head.pagination ?? null) === null);
       if (!isBlank || isComplete || pages.length === 0) break;
     }

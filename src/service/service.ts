@@ -1,6 +1,4 @@
-/**
- * The wire, as the rest of ripen sees it. A call either returns the complete answer of the service or throws one `Failure`.
- */
+/** The wire, as the rest of ripen sees it. A call returns the complete answer of the service or throws one `Failure`. */
 
 import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
@@ -16,8 +14,8 @@ export interface FiltersDataRequest {
 }
 
 export interface LinkChange {
-  readonly partnerId?: string;
-  readonly costDataEnabled?: boolean;
+  readonly partnerId?: string | undefined;
+  readonly costDataEnabled?: boolean | undefined;
 }
 
 export type SpendLine = Readonly<
@@ -40,7 +38,7 @@ export interface ServiceStatistics {
   readonly peakConcurrency: number;
   /** Received, before decoding. */
   readonly bytes: number;
-  /** Why the latest try was not answered, if it was not. */
+  /** Why the latest try was not answered. */
   readonly lastSetback?: string | null;
 }
 
@@ -52,42 +50,33 @@ export const noRequests: ServiceStatistics = {
 };
 
 export interface Service {
-  /**
-   * Requests a report and saves every page undecoded. Throws `SOURCE_TOO_HEAVY` for 504 and 524, and `SOURCE_TIMEOUT` after the
-   * deadline: a smaller request may then succeed.
-   */
+  /** Saves every page undecoded. After `SOURCE_TOO_HEAVY` and `SOURCE_TIMEOUT` a smaller request may succeed. */
   report(request: ReportRequest, signal: AbortSignal): Promise<SavedReport>;
-  /**
-   * Returns the items of lists in the order requested, without those that are not lists or are refused by name. Throws
-   * `SOURCE_GARBLED` if an answer has no list, and `SOURCE_REFUSED` if all are refused.
-   */
+  /** Returns items in the order of the lists requested. Leaves out lists that are refused by name, unless all are. */
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
-  /** Yields pages, none of which is empty. */
+  /** Yields pages with items, as `links` does. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
-  /**
-   * Yields pages of an app's networks or a link's sub-links, none of which is empty. Throws `SOURCE_MISSING` if v2 and v1 are
-   * absent.
-   */
+  /** Without a parent yields an app's networks. */
   links(
     appToken: string,
     parent: string | null,
     signal: AbortSignal,
   ): AsyncGenerator<readonly Link[], void>;
-  /** Creates a link, never twice: an unknown outcome is `SOURCE_UNAVAILABLE` with the fact `outcome: 'unknown'`. */
+  /** An unknown outcome is `SOURCE_UNAVAILABLE` with the fact `outcome: 'unknown'`. */
   createLink(
     appToken: string,
     name: string,
     parent: string | null,
     signal: AbortSignal,
   ): Promise<Link>;
-  /** Returns what the answer states, which may differ from the change. Throws `SOURCE_GARBLED` for another link. */
+  /** Returns what the answer states, which may differ from the change. */
   updateLink(
     appToken: string,
     token: string,
     change: LinkChange,
     signal: AbortSignal,
   ): Promise<StatedLink>;
-  /** Submits a line. If it throws, the line was certainly not accepted. */
+  /** If it throws, the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;
   /** Returns the service's clock minus this machine's, by the newest answer. */

@@ -22,10 +22,7 @@ interface Policy {
 
 /** Most failed tries of a call, unless a policy states another number. */
 const MAX_ATTEMPTS = 6;
-/**
- * Most tries that end with 429, which take 4 to 5 minutes, unless the service requests longer waits. Each lowers the
- * concurrency.
- */
+/** They take 4 to 5 minutes, unless the service requests longer waits. Each lowers the concurrency. */
 const MAX_429_ATTEMPTS = 12;
 
 const refusal = (
@@ -106,7 +103,6 @@ export const policies = {
     tries: null,
     hint: 'Request less at once, or raise service.request_timeout.',
   }),
-  /** Nothing was sent. */
   unsent: policy('SOURCE_UNAVAILABLE', 'outage', {
     effect: 'none',
     hint: 'Check the address in the service section, the proxy of the environment and the network, then run again.',
@@ -136,7 +132,7 @@ export type SetbackKind = keyof typeof policies;
 
 const isKind = (name: string): name is SetbackKind => Object.hasOwn(policies, name);
 
-/** Returns the kind of a status, by its class if it is not listed. */
+/** Goes by the class of a status that is not listed. */
 export function kindOf(status: number): SetbackKind {
   const kinds = Object.keys(policies).filter(isKind);
   const listed = kinds.find((kind) => policies[kind].statuses.includes(status));

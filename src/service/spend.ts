@@ -12,10 +12,8 @@ import type { SpendLine, SpendOutcome } from './service.ts';
 const ACCEPTED = 200;
 
 /**
- * Submits a line. A status that the interface does not list leaves the outcome `unknown`, as does an abort on the wire. Throws
- * if the cause is not a property of the line, which was then certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
- * `SOURCE_OVERLOADED`, `SOURCE_REFUSED` for 414 and 431, `SOURCE_REDIRECTED` for 307 and 308, `SOURCE_UNAVAILABLE` if nothing
- * was sent, and the signal's reason.
+ * Leaves the outcome `unknown` after a status that the interface does not list, and after an abort on the wire. Throws what
+ * any other line would meet, too, and the signal's reason.
  */
 export async function submitSpend(
   channel: Channel,

@@ -2,17 +2,6 @@
 
 import { type SimulatedAnswer, errorAnswer } from './answer.ts';
 
-export type Endpoint =
-  | 'report'
-  | 'filters_data'
-  | 'partners'
-  | 'links'
-  | 'children'
-  | 'create_link'
-  | 'update_link'
-  | 'cost'
-  | 'unknown';
-
 export interface Route {
   readonly endpoint: Endpoint;
   /** Empty if the path names none, as is `linkToken`. */
@@ -24,7 +13,7 @@ export interface Route {
 const APP = '/public/(?<version>v[12])/apps/(?<app>[^/]+)/trackers';
 const APP_V1 = '/public/(?<version>v1)/apps/(?<app>[^/]+)/trackers';
 
-const table: readonly (readonly [method: string, path: RegExp, endpoint: Endpoint])[] = [
+const table = [
   ['GET', /^\/reports-service\/report$/, 'report'],
   ['GET', /^\/reports-service\/filters_data$/, 'filters_data'],
   ['GET', /^\/public\/v1\/partners$/, 'partners'],
@@ -33,7 +22,9 @@ const table: readonly (readonly [method: string, path: RegExp, endpoint: Endpoin
   ['POST', new RegExp(`^${APP_V1}$`), 'create_link'],
   ['PATCH', new RegExp(`^${APP_V1}/(?<link>[^/]+)$`), 'update_link'],
   ['POST', /^\/cost$/, 'cost'],
-];
+] as const;
+
+export type Endpoint = (typeof table)[number][2] | 'unknown';
 
 export function routeOf(method: string, path: string): Route {
   const [, pattern, endpoint = 'unknown'] =

@@ -31,7 +31,7 @@ export interface CatalogOptions extends Circumstances {
   readonly section?: CatalogSection | undefined;
 }
 
-/** The network links of an app or, with `parent`, the links below that link. */
+/** With `parent`, the links below that one. */
 export interface LinksOptions extends Circumstances {
   readonly app: string;
   readonly parent?: string | undefined;
@@ -54,11 +54,11 @@ export interface SpendOptions extends Circumstances {
   readonly file: string;
   /** Only checks the lines. Sends and records nothing. */
   readonly dryRun?: boolean;
-  /** Sends lines of unknown outcome again. One that had been accepted then counts twice. */
+  /** Sends lines of unknown outcome again. One that was accepted then counts twice. */
   readonly resendUnknown?: boolean;
 }
 
-/** Returns the items of filters-data with this word, or the metrics of this section. */
+/** Returns items of filters-data. */
 export const catalog = verb(
   async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
     const { word = '', section = null } = options;
@@ -75,7 +75,6 @@ export const catalog = verb(
   },
 );
 
-/** Returns every partner, in the service's order. */
 export const partners = verb(
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> =>
     onService(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
@@ -88,8 +87,8 @@ export const links = verb(async (config: Config, options: LinksOptions): Promise
 );
 
 /**
- * Creates a link, once: a link in use with the name is returned, and nothing sent. If the response was lost, the failure's fact
- * `outcome` is `unknown`, and calling again creates no second link.
+ * Sends nothing if a link in use has the name, and returns that one. If the response was lost, the failure's fact `outcome` is
+ * `unknown`, and calling again creates no second link.
  */
 export const createLink = verb(
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
@@ -100,21 +99,18 @@ export const createLink = verb(
   },
 );
 
-/** Sets a link's partner, its cost data setting or both. Returns the link as the service then states it. */
+/** Returns the link as the service then states it. */
 export const updateLink = verb(
   async (config: Config, options: LinkChangeOptions): Promise<Link> => {
-    const { app, link, partner, costData } = options;
-    const change = {
-      ...(partner === undefined ? {} : { partnerId: partner }),
-      ...(costData === undefined ? {} : { costDataEnabled: costData }),
-    };
+    const { app, link, partner: partnerId, costData: costDataEnabled } = options;
+    const change = { partnerId, costDataEnabled };
     return onService(config, options, async (writing) => update(writing, app, link, change));
   },
 );
 
 /**
- * Submits ad spend, each Cost ID at most once unless `resendUnknown` is set. Rejected lines and a stop are failures of the
- * summary. Throws, and sends nothing, if the file cannot be read as spend.
+ * Sends each Cost ID at most once unless `resendUnknown` is set. Rejected lines and a stop are failures of the summary. Throws,
+ * and sends nothing, if the file cannot be read as spend.
  */
 export const sendSpend = verb(
   async (config: Config, options: SpendOptions): Promise<SpendSummary> => {

@@ -73,7 +73,7 @@ export const drop = verb(async (config: Config, options: DropOptions): Promise<D
   (await import('./drop.ts')).dropSlice(config, options),
 );
 
-/** Returns what `drop` would delete. Throws as `drop` does. */
+/** Returns what `drop` would delete. */
 export const dropLoss = verb(
   async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> =>
     (await import('./drop.ts')).lossOf(config, options),

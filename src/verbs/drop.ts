@@ -1,6 +1,6 @@
 /**
- * Removes a slice, or its oldest periods: from the warehouse first, in one transaction. After a crash, the same command given again
- * clears the archive, and the next publish the copies. Older versions of Delta tables stay readable for as long as they are kept.
+ * Removes a slice, or its oldest periods: from the warehouse first, in one transaction. After a crash, the same command clears
+ * the archive, and the next publish the copies. Older versions of Delta tables stay readable for as long as they are kept.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -44,9 +44,7 @@ export interface Dropped extends Publication {
   readonly dropped: Loss | null;
 }
 
-/**
- * Drops a slice or its oldest periods. Throws `USAGE_INVALID` if there are none, and any error that keeps a run from starting.
- */
+/** Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
 export async function dropSlice(config: Config, options: DropOptions): Promise<Dropped> {
   await assertWritable(config);
   const { slice, before = null, agree } = options;
@@ -71,7 +69,7 @@ export async function dropSlice(config: Config, options: DropOptions): Promise<D
   });
 }
 
-/** Returns what would be deleted. Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
+/** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
 export const lossOf = async (config: Config, options: LossRequest): Promise<Loss> =>
   onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) => {
     return (await lossIn(config, warehouse, options)).loss;

@@ -10,9 +10,8 @@ import { makeDirectory } from '../publish/places/replacement.ts';
 
 export interface InitOptions {
   readonly directory: string;
-  /** Whether to configure the bundled simulator, which needs no account. */
   readonly simulator?: boolean;
-  /** The account to configure: the configuration uses what its filters-data lists. */
+  /** Configures what the filters-data of an account lists. */
   readonly account?: AccountOptions;
   /** Permissions of the files (default: 0o644). */
   readonly mode?: number;
@@ -50,10 +49,7 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
     );
 }
 
-/**
- * Writes the files, and a `.gitignore` if none exists. Throws `USAGE_INVALID`, and writes nothing, if any exists. Throws
- * `STORAGE_FAILED` if a file cannot be written.
- */
+/** Throws `USAGE_INVALID`, and writes nothing, if a file exists, and `STORAGE_FAILED` if one cannot be written. */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
   const { directory, simulator = false, account, mode = 0o644 } = options;
   const pathOf = (name: string): string => join(directory, name);

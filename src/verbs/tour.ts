@@ -1,6 +1,6 @@
 /**
- * The guided tour: a month of simulated nights, in which values mature and become final. In its last nights a final day is
- * corrected at the service, and an audit holds a day back that has not arrived whole. Then two questions to the copy.
+ * The guided tour: a month of simulated nights. In the last ones a final day is corrected at the service, and an audit holds back
+ * a day that has not arrived whole. Then two questions to the copy.
  */
 
 import { existsSync } from 'node:fs';
@@ -29,12 +29,12 @@ import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
-/** In a folder, because the paths in it begin with `../`. */
+/** In a folder, as its paths begin with `../`. */
 const OWN_CONFIG = 'data/demo.yaml';
 
 /** The first projection needs eight final days, then eight more that become final. */
 const USUAL_NIGHTS = 28;
-/** The last nights, which are published and told: one with a correction, one that is held, one that is whole again. */
+/** Published, too: one with a correction, one that is held, one that is whole again. */
 const TOLD_NIGHTS = 3;
 /** Old enough for its installs and its spend to be final before it is corrected. */
 const CORRECTED_AGE_DAYS = 20;
@@ -47,14 +47,13 @@ export interface TourOptions {
   readonly directory: string;
   /** The instant that all nights precede (default: now). */
   readonly now?: Date | null;
-  /** Number of nights (default: 28, as with fewer nothing is projected yet). */
+  /** Default: 28. With fewer nothing is projected yet. */
   readonly nights?: number | undefined;
   readonly onNight?: (night: SyncSummary) => void;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
 }
 
-/** A night that was published unless it was held, and how everything stood after it. */
 interface ToldNight {
   readonly summary: SyncSummary;
   readonly status: StatusReport;
@@ -66,7 +65,6 @@ export interface Tour {
   readonly config: Config;
   /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
-  /** The last of them. */
   readonly told: readonly ToldNight[];
   readonly status: StatusReport;
   /** Empty without a copy. */
@@ -142,7 +140,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   };
 }
 
-/** Copies the tour's own configuration, with what goes wrong in these nights, unless an earlier tour did. */
+/** Copies the configuration, with what goes wrong in these nights, unless an earlier tour did. */
 async function ownConfig(directory: string, nights: readonly Date[]): Promise<string> {
   const path = join(directory, OWN_CONFIG);
   const [correction, late, last] = nights.slice(-TOLD_NIGHTS);
@@ -169,7 +167,7 @@ async function ownConfig(directory: string, nights: readonly Date[]): Promise<st
   }
 }
 
-export function nightsBefore(now: Date, count: number): readonly Date[] {
+function nightsBefore(now: Date, count: number): readonly Date[] {
   const latest = now.getTime() - MARGIN_MS;
   const today = new Date(latest).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);
   const last = today <= latest ? today : today - MS_PER_DAY;

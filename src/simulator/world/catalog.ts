@@ -1,7 +1,7 @@
 /** filters-data: what a report may request, from the same tables that reports are computed from. */
 
 import { type CatalogFilter, catalogFilters, catalogSections } from '../../model/catalog.ts';
-import { dateDimensions, isDateDimension, textDimensions } from '../../model/dimension.ts';
+import { dimensions, isDateDimension } from '../../model/dimension.ts';
 import { countries } from './countries.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
 import type { TrafficLane } from './lanes.ts';
@@ -56,7 +56,7 @@ const seen = ({ lanes }: CatalogSource, dimension: string): FilterItem[] =>
   [...new Set(lanes.map(({ texts }) => texts.get(dimension) ?? ''))].map((text) => choice(text));
 
 const dimensionItems = (): FilterItem[] =>
-  [...dateDimensions, ...textDimensions].map((id) =>
+  dimensions.map((id) =>
     choice(id, readable(id), id !== 'quarter' && isDateDimension(id) ? 'date' : 'string'),
   );
 

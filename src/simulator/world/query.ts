@@ -3,12 +3,7 @@
 import * as z from 'zod';
 
 import { addDays, parseDay, parseUtcOffset } from '../../model/calendar.ts';
-import {
-  dateDimensions,
-  dimensionFilters,
-  metricFilters,
-  textDimensions,
-} from '../../model/dimension.ts';
+import { dimensionFilters, dimensions, metricFilters } from '../../model/dimension.ts';
 import { MS_PER_HOUR } from './hash.ts';
 import type { Moment } from './measures.ts';
 import { inUnits, type WorldMetric, type WorldMetrics } from './metric.ts';
@@ -80,8 +75,7 @@ export interface ReportQuery extends Omit<Parameters, 'metrics' | 'sort'> {
   readonly sort: readonly { readonly name: string; readonly descending: boolean }[];
 }
 
-export const isDimension = (name: string): boolean =>
-  [...dateDimensions, ...textDimensions].some((known) => known === name);
+const isDimension = (name: string): boolean => dimensions.some((known) => known === name);
 
 export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
   const parsed = parameters.safeParse(Object.fromEntries(query));
