@@ -6,6 +6,7 @@
 import type { Config, PublishTarget } from '../config/config.ts';
 import type { Failure } from '../errors.ts';
 import { failedEvent, warningEvent, type Emit } from '../events.ts';
+import { minuteText } from '../model/measure.ts';
 import { insertRows, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { auditNight } from './audits.ts';
@@ -69,7 +70,10 @@ export async function publish(
         const copy = { kind, path, ...(await copyAt(target).publish({ ...publishing, isLater })) };
         published.push(copy);
         if (isLater) {
-          const message = `${path} was of a later state of this warehouse (publish ${origin.number}, ${textOf(origin.atMs)}; the last one here is ${last.number}, ${textOf(last.atMs)}) and is now equal to it.`;
+          const [theirs, own] = [origin, last].map(
+            ({ number, atMs }) => `${number}, ${minuteText(new Date(atMs).toISOString())}`,
+          );
+          const message = `${path} was of a later state of this warehouse (publish ${theirs}; the last one here is ${own}) and is now equal to it.`;
           emit(warningEvent('COPY_LATER', message));
         }
         const ms = Math.round(performance.now() - startedAt);
@@ -99,6 +103,3 @@ export async function publishAudited(
   if (held.length > 0) return { published: [], failures: held };
   return publish(config, warehouse, { emit, signal });
 }
-
-const textOf = (ms: number): string =>
-  `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -66,6 +66,8 @@ export class CatalogLists {
   }
 }
 
+const UNLISTED = 'is neither in filters-data nor documented; it is sent as written';
+
 interface CheckedSlice {
   readonly slice: Slice;
   readonly index: number;
@@ -125,7 +127,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     for (const text of new Set(value.split(','))) {
       if (values.size === 0 || values.has(text)) continue;
       const meant = nearest(text, values);
-      const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
+      const message = `${key}: the value ${text} ${UNLISTED}`;
       const hint = meant === null ? null : `Did you mean ${meant}?`;
       warn(message, hint, settingAt(key, text));
     }
@@ -201,6 +203,6 @@ function metricFindings(
 function dimensionFindings(lists: CatalogLists, name: string, place: FindingPlace): Finding[] {
   const known: ListedNames = new Set([...lists.of('dimensions'), ...documentedDimensions]);
   if (known.has(name)) return [];
-  const message = `the dimension ${name} is neither in filters-data nor documented; it is sent as written`;
+  const message = `the dimension ${name} ${UNLISTED}`;
   return [finding('warning', message, meantHint(name, known, 'dimension'), place)];
 }

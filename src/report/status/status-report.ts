@@ -1,4 +1,4 @@
-/** The report of `ripen status`, as `--json` prints it: a public interface. Its rows of the ledger have their schemas here. */
+/** The report of `ripen status`, as `--json` prints it: a public interface. `sql/status` says what its rows hold. */
 
 import * as z from 'zod';
 
@@ -53,7 +53,7 @@ export interface MetricStatus {
   readonly metric: string;
   /** The rule of its horizon; null before the first load. */
   readonly kind: string | null;
-  /** Days after the end of a period. Null if the value never becomes final, or that is not known yet. */
+  /** Days after the end of a period; null if it never becomes final, or that is not known yet. */
   readonly horizon_days: number | null;
   readonly horizon_from: string | null;
   /** The comment of its column. */
@@ -65,16 +65,14 @@ export interface MetricStatus {
 export const restatedMetric = z.object({
   metric: z.string(),
   periods: count,
-  /** Periods that had no value before, whose new values `change` includes. */
+  /** Periods that had no value before; `change` includes their new ones. */
   first_values: count,
   oldest_period: z.string(),
-  /** Total before the first change; null if no period had a value. */
   before: z.number().nullable(),
   after: z.number().nullable(),
   change: z.number(),
 });
 
-/** Quartiles, over final periods, of the share of the final total known at an age. */
 export const maturationAge = z.object({
   metric: z.string(),
   age_days: count,
@@ -84,54 +82,40 @@ export const maturationAge = z.object({
   share_q75: z.number(),
 });
 
-/** Projections at an age beside the final totals; errors are shares of those. */
 export const backtestAge = z.object({
   metric: z.string(),
   age_days: count,
   cohorts: count,
   median_abs_error: z.number().nullable(),
   median_abs_error_as_is: z.number().nullable(),
-  /** Share of final totals inside the 80 % interval; null with fewer than eight. */
+  /** Null with fewer than eight final totals. */
   coverage: z.number().nullable(),
-  /** As in the views `_projected`. */
   basis: z.string(),
 });
 
-/** What control totals show of the horizon of a metric. */
 export const metricHorizon = z.object({
   metric: z.string(),
-  /** Null if it never becomes final. */
   horizon_days: z.number().nullable(),
-  /** Whether most of its final totals move night after night, which was told once. */
   is_restless: z.boolean(),
-  /** Periods whose total was read again after it was final, and those of them that had changed. */
   final_periods: count,
   final_moved: count,
   last_moved_day: z.string().nullable(),
-  /** The highest age at which a total had changed. */
   last_change_age: count.nullable(),
-  /** The horizon that the history supports. */
   supported_days: count.nullable(),
-  /** Periods that were read long enough to tell, and those whose total changed after that horizon. */
   supported_periods: count,
   supported_moved: count,
 });
 
-/** The night that a period's control totals last moved. */
 export const movedPeriod = z.object({
   period: z.string(),
   moved_at: z.string(),
-  /** How many of its totals moved then. */
   metrics: count,
 });
 
-/** A row of `status/control`. */
 export const comparedTotals = z.object({
   slice: z.string(),
-  /** The meaning of its live table. */
   fingerprint: z.string(),
   read_at: z.string(),
-  /** Values of loaded periods that the service was asked for again. */
   totals: count,
 });
 
@@ -152,7 +136,7 @@ export const moneyPeriod = z.object({
   first_day: z.string(),
   value: z.number(),
   is_final: z.boolean(),
-  /** The final total to expect, with its 80 % interval; null if it is final or nothing is projected. */
+  /** With its 80 % interval; null if it is final or nothing is projected. */
   projected: z.number().nullable(),
   low: z.number().nullable(),
   high: z.number().nullable(),
@@ -269,7 +253,6 @@ const runFailure = z.object({
   hint: z.string().nullable(),
   /** The path of the copy that could not be written. */
   target: z.string().optional(),
-  /** True once a later publish wrote that copy, or after an audit every copy, or if the copy is no longer configured. */
   resolved: z.boolean().optional(),
   /** How many failures with one cause it represents (default: 1). */
   count: z.number().optional(),
@@ -291,26 +274,23 @@ export const runStatus = z.object({
   command: z.string(),
   as_of: z.string(),
   started_at: z.string(),
-  /** Null for a killed run, and in a copy for the run that made it. */
   finished_at: z.string().nullable(),
   status: z.string(),
-  /** Before publishing; null if the run was killed before that. */
+  /** Its status before it published. */
   refreshed: z.string().nullable(),
   /** Also null for a run that a signal stopped. */
   exit_code: z.number().nullable(),
   rows_loaded: count.nullable(),
-  /** Names of the slices that it was for. */
   slices: jsonOf(z.array(z.string())),
   requests: count.nullable(),
   retries: count.nullable(),
   failures: jsonOf(z.array(runFailure)),
-  /** Those that failed, or wait for a slice. */
   audits: jsonOf(z.array(auditResult)),
 });
 
 export type RunStatus = Readonly<z.infer<typeof runStatus>>;
 
-/** A row of `status/run_warnings`. The code is one of `warningCodes`. */
+/** The code is one of `warningCodes`. */
 export const runWarning = z.object({
   slice: z.string().nullable(),
   window: z.string().nullable(),
