@@ -22,7 +22,7 @@ import {
 type Act = (shell: Shell) => Promise<number>;
 
 /** Text to print, the help to print if the command is missing, or a command to run. */
-export type Requested =
+type Requested =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly text: string }
   | { readonly kind: 'act'; readonly act: Act };

@@ -175,7 +175,7 @@ const linksSettings = block({
 }).transform(({ apps, every: everyMs, max_level: maxLevel }) => ({ apps, maxLevel, everyMs }));
 
 /** `recovered`: the run succeeded after one that did not. */
-export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
+const outcomes = ['succeeded', 'failed', 'recovered'] as const;
 
 /** The address is a credential: anyone who knows it can post there. */
 const notified = block({

@@ -185,7 +185,7 @@ const ages = z
     error: `is not ascending; ${AGES}`,
   });
 
-export const horizons = z
+const horizons = z
   .object({
     settle: duration
       .prefault('1h')

@@ -121,7 +121,7 @@ export const movedTotal = z.object({
   isFinal: z.boolean(),
 });
 
-export type Moved = Readonly<z.infer<typeof movedTotal>>;
+type Moved = Readonly<z.infer<typeof movedTotal>>;
 
 export interface ControlEvidence {
   readonly moved: readonly Moved[];

@@ -1,9 +1,9 @@
 /** When a cell is final, and when a period is due. Pure. */
 
-import { addDays, lastDay, MS_PER_DAY, startOfDayAt } from './calendar.ts';
+import { MS_PER_DAY } from './calendar.ts';
 import type { FetchedPeriod, PeriodRecord, PeriodState } from './ledger.ts';
 import type { Metric } from './metric.ts';
-import { ageOf, endOf, isWhole, type Period } from './period.ts';
+import { endOf, isWhole, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
 import type { DueReason } from './window.ts';
 
@@ -37,7 +37,7 @@ export function recordOf(
   };
 }
 
-export function trustedAt(fetched: FetchedPeriod): Date | null {
+function trustedAt(fetched: FetchedPeriod): Date | null {
   const isTrusted = isWhole(fetched) && isSound(fetched);
   return isTrusted ? computedAt(fetched.fetchedAt, fetched.computedAt) : null;
 }
@@ -81,12 +81,6 @@ export function stateOf(
   if (!isWhole(fetched)) return 'cut';
   if (isDoubtfullyEmpty(fetched)) return 'empty';
   return finalMetrics(fetched, metrics, slice).length === metrics.length ? 'final' : 'maturing';
-}
-
-/** As each metric becomes final, or its lifetime ends. */
-function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): number[] {
-  const end = endAt.getTime() + slice.settleMs;
-  return metrics.map(({ horizonMs }) => end + (horizonMs ?? slice.lifetimeMs));
 }
 
 /** For cells not final because of their answer: milestones after they would be, and the lifetime's end. */
@@ -135,22 +129,14 @@ export function dueReason(
   if (lacksDays || loaded.rejected > 0) return 'missing';
   if (loaded.verdict === 'unproven') return 'unproven';
   if (isDoubtfullyEmpty(loaded)) return 'empty';
-  const [from, now] = [fetchedAt.getTime(), planAt.getTime()];
-  const settling = settlingMs(endAt, metrics, slice);
-  const retries = retriesMs(endAt, metrics, slice, loaded);
-  if ([...settling, ...retries].every((at) => at <= from)) return null;
-  const isSettled = (at: number): boolean => from < at && at <= now;
-  if (settling.some((at, index) => isSettled(at) && metrics[index]?.horizonMs !== null))
-    return 'became final';
-  if (settling.some(isSettled) || retries.some(isSettled) || slice.refresh === 'nightly')
-    return 'maturing';
-  const [before, age] = [
-    ageOf(period, fetchedAt, slice.utcOffset),
-    ageOf(period, planAt, slice.utcOffset),
-  ];
-  return agesOf(slice).some((milestone) => before < milestone && milestone <= age)
-    ? 'maturing'
-    : null;
+  const next = nextRefreshAt(loaded, metrics, slice);
+  if (next === null) return null;
+  const becameFinal = metrics.some((metric) => {
+    const at = finalMs(endAt, metric, slice);
+    return at !== null && fetchedAt.getTime() < at && at <= planAt.getTime();
+  });
+  if (becameFinal) return 'became final';
+  return next <= planAt || slice.refresh === 'nightly' ? 'maturing' : null;
 }
 
 /** From when new values are expected. Open and `nightly` maturing periods refresh earlier. */
@@ -164,16 +150,16 @@ export function nextRefreshAt(
   if (fetchedAt < endAt) return endAt;
   const isIncomplete = metrics.some(({ id }) => !fetched.metrics.includes(id));
   if (isIncomplete || !isSound(fetched)) return fetchedAt;
-  const looks = [
-    ...settlingMs(endAt, metrics, slice),
-    ...retriesMs(endAt, metrics, slice, fetched),
-  ];
-  const settling = looks.filter((at) => at > fetchedAt.getTime());
+  const [fetchedMs, endMs] = [fetchedAt.getTime(), endAt.getTime()];
+  // As each metric becomes final, or its lifetime ends.
+  const ends = metrics.map(
+    ({ horizonMs }) => endMs + slice.settleMs + (horizonMs ?? slice.lifetimeMs),
+  );
+  const retries = retriesMs(endAt, metrics, slice, fetched);
+  const settling = ends.concat(retries).filter((at) => at > fetchedMs);
   if (settling.length === 0) return null;
-  if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);
-  const last = lastDay(fetched.bucket);
-  const milestones = agesOf(slice)
-    .map((age) => startOfDayAt(addDays(last, age), slice.utcOffset))
-    .filter((at) => at > fetchedAt);
-  return new Date(Math.min(...settling, ...milestones.map((at) => at.getTime())));
+  if (slice.refresh === 'nightly') return new Date(fetchedMs + MS_PER_DAY);
+  // Ages count from the last day.
+  const milestones = agesOf(slice).map((age) => endMs + (age - 1) * MS_PER_DAY);
+  return new Date(Math.min(...settling, ...milestones.filter((at) => at > fetchedMs)));
 }

@@ -30,7 +30,7 @@ export interface CohortAge {
   readonly completeDays: number;
 }
 
-export interface DocumentedMetric {
+interface DocumentedMetric {
   readonly form: string;
   readonly kind: MetricKind;
   /** After a period's end. Null means for ever. */

@@ -53,6 +53,7 @@ export async function requestReport(
   /** Addresses of pages, and digests of their first rows. */
   const seen = new Set([first]);
   const isNew = (text: string): boolean => seen.size < seen.add(text).size;
+  const saved = (unfollowed: string | null): SavedReport => ({ pages, unfollowed, requests });
   let rows = 0;
   let isComplete = false;
   for (let target = first; ;) {
@@ -67,34 +68,25 @@ export async function requestReport(
     }
     if (page === null || head === null) {
       const isEnd = isComplete || pages.length === 0;
-      return {
-        pages,
-        unfollowed: isEnd ? null : `the next page ${target} had no content`,
-        requests,
-      };
+      return saved(isEnd ? null : `the next page ${target} had no content`);
     }
     const isRepeated = !isNew(head.rowsDigest);
     // Some services answer a page after the last with the last.
-    if (isRepeated && isComplete) return { pages, unfollowed: null, requests };
+    if (isRepeated && isComplete) return saved(null);
     pages.push(page);
     rows += head.rows;
-    if (isRepeated) {
-      const unfollowed = `the next page ${target} repeated the rows of an earlier one`;
-      return { pages, unfollowed, requests };
-    }
+    if (isRepeated) return saved(`the next page ${target} repeated the rows of an earlier one`);
     isComplete = holdsAllRows(head.pagination, rows);
     let next: string | null;
     try {
       next = nextTarget(head.pagination, target, channel.origin, rows);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      return { pages, unfollowed: error.message, requests };
+      return saved(error.message);
     }
-    if (next === null) return { pages, unfollowed: null, requests };
-    if (!isNew(next) || pages.length >= MAX_PAGES) {
-      const unfollowed = `the next page ${next} was named after ${pages.length} pages, in a loop`;
-      return { pages, unfollowed, requests };
-    }
+    if (next === null) return saved(null);
+    if (!isNew(next) || pages.length >= MAX_PAGES)
+      return saved(`the next page ${next} was named after ${pages.length} pages, in a loop`);
     target = next;
   }
 }

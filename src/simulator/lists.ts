@@ -11,7 +11,7 @@ export interface Positioned<Item> {
   readonly item: Item;
 }
 
-export interface PageRequest {
+interface PageRequest {
   readonly after: number | null;
   readonly before: number | null;
   readonly limit: number;

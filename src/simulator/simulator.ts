@@ -35,8 +35,6 @@ export interface SimulatorSettings extends Credentials {
   readonly world: World | Partial<WorldOptions>;
   /** Default: the real clock. */
   readonly now: Date | null;
-  /** More are answered with 429. */
-  readonly cap: number;
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
 
@@ -56,7 +54,6 @@ export interface RunningSimulator {
   /** For base_url, reports_url and cost_url alike. */
   readonly url: string;
   readonly port: number;
-  readonly world: World;
   now(): Date;
   setNow(at: Date): void;
   setToken(token: string): void;
@@ -70,13 +67,14 @@ export type SomeOf<Options> = { readonly [Name in keyof Options]?: Options[Name]
 
 /** Longer than a client pauses, so that no connection is closed as a request arrives. */
 const KEEP_ALIVE_MS = 60_000;
-const MAX_REQUEST_BYTES = 1_048_576;
+/** Reports and catalogs at once. More are answered with 429. */
+const CAP = 50;
 
 /** Throws `USAGE_INVALID` if it cannot listen on the port. */
 export async function startSimulator(
   options: SomeOf<SimulatorSettings> = {},
 ): Promise<RunningSimulator> {
-  const { port: wanted = 0, world: chosen = {}, cap = 50 } = options;
+  const { port: wanted = 0, world: chosen = {} } = options;
   // Any text would do. This one does not look like a secret, and is easy to find where it should not be.
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
@@ -100,20 +98,21 @@ export async function startSimulator(
   };
 
   const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const address = addressOf(request);
-    const route = routeOf(request.method ?? 'GET', address.pathname);
+    const { method = 'GET', url = '/', headers } = request;
+    const address = new URL(`http://${headers.host ?? '127.0.0.1'}${url}`);
+    const route = routeOf(method, address.pathname);
     const { endpoint } = route;
     if (isCapped(endpoint)) {
       inFlight += 1;
       response.once('close', () => (inFlight -= 1));
     }
-    const isOverCap = isCapped(endpoint) && inFlight > cap;
-    const refusal = refusalOf({ token, costCredential }, endpoint, request.headers.authorization);
-    const [contentType = ''] = (request.headers['content-type'] ?? '').split(';');
-    const body = await readBody(request);
+    const isOverCap = isCapped(endpoint) && inFlight > CAP;
+    const refusal = refusalOf({ token, costCredential }, endpoint, headers.authorization);
+    const [contentType = ''] = (headers['content-type'] ?? '').split(';');
+    const body = Buffer.concat(await request.toArray()).toString();
     const answer = (): SimulatedAnswer => {
       if (isOverCap)
-        return errorAnswer(429, 'error_code', `More than ${cap} simultaneous requests`);
+        return errorAnswer(429, 'error_code', `More than ${CAP} simultaneous requests`);
       try {
         return refusal ?? endpointAnswer(route, address, { contentType, body });
       } catch (thrown) {
@@ -135,7 +134,7 @@ export async function startSimulator(
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     exchange(request, response).catch(async (thrown: unknown) => {
-      // No answer can be sent if the connection broke, or was closed because the body was too large.
+      // No answer can be sent if the connection broke.
       if (response.headersSent || response.destroyed) return response.destroy();
       const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
       return send(request, response, bytesAnswer(text, 'text/plain; charset=utf-8', 500));
@@ -146,7 +145,6 @@ export async function startSimulator(
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    world,
     now,
     setNow: (at) => void (simulatedNow = at),
     setToken: (next) => void (token = next),
@@ -159,29 +157,6 @@ export async function startSimulator(
       await closed;
     },
   };
-}
-
-function addressOf(request: IncomingMessage): URL {
-  const origin = `http://${request.headers.host ?? '127.0.0.1'}`;
-  const target = request.url ?? '/';
-  return URL.canParse(`${origin}${target}`)
-    ? new URL(`${origin}${target}`)
-    : new URL('/', 'http://127.0.0.1');
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.length;
-    if (size > MAX_REQUEST_BYTES) {
-      request.destroy();
-      break;
-    }
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 async function listen(server: ReturnType<typeof createServer>, port: number): Promise<number> {

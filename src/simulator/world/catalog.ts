@@ -15,7 +15,7 @@ import {
 import { cohortFamilies, cohortPeriods } from './metrics.ts';
 import { currencies, invalid, parameterValues } from './parameters.ts';
 
-export interface CatalogSource {
+interface CatalogSource {
   readonly apps: readonly WorldApp[];
   readonly partners: readonly WorldPartner[];
   readonly lanes: readonly TrafficLane[];

@@ -1,6 +1,6 @@
 /** Some ISO 3166 countries. The first ones have the most traffic. */
 
-export interface Country {
+interface Country {
   readonly code: string;
   readonly name: string;
   readonly region: string;

@@ -25,7 +25,7 @@ type Cell = string | number | null;
 type Dependency = Readonly<Record<string, string | Readonly<Record<string, readonly string[]>>>>;
 
 /** `attr_dependency`, then dimensions and metrics in the requested order. */
-export type ReportRow = Readonly<Record<string, Cell | Dependency>>;
+type ReportRow = Readonly<Record<string, Cell | Dependency>>;
 
 export interface Report {
   readonly rows: readonly ReportRow[];

@@ -38,7 +38,7 @@ export interface SimulatorOptions extends Omit<PlainOptions, 'world' | 'middlewa
   readonly gzip: boolean;
 }
 
-export interface Simulator extends Omit<PlainSimulator, 'world' | 'links'> {
+export interface Simulator extends Omit<PlainSimulator, 'links'> {
   readonly world: World;
   /** Adds a fault and returns what removes it. Of several that match one request all apply, in order. */
   script(fault: FaultRule): () => void;
