@@ -21,17 +21,13 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
 
 /**
  * Crawls the apps whose last crawl is too old. Returns a failure for each app whose links stayed as they were. Throws if the
- * credentials or the clock are refused, the database fails or the run is stopped. Nothing else may use the warehouse's session
- * meanwhile.
+ * credentials or the clock are refused, the database fails or the run is stopped. Nothing else may use the session meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
   return crawlApps(run, await chooseApps(run, links), links.maxLevel);
 }
 
-/**
- * Crawls apps before `every` requires it if newly loaded rows name an unknown link, except for failed ones. A path causes only
- * one crawl: `Organic` never has a link.
- */
+/** Crawls apps whose newly loaded rows name an unknown link. A path causes only one crawl: `Organic` never has a link. */
 export async function refreshNamedLinks(
   run: Refreshing,
   links: Links,
@@ -94,7 +90,7 @@ async function crawlApps(
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
-/** A run that begins some minutes earlier must not delay a crawl by another night. */
+/** A run that begins earlier than the last must not delay a crawl by a night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
 /** Returns the apps that are due for a crawl: of the configured ones, or of all that the catalog lists. */
@@ -118,16 +114,16 @@ interface ListedLink {
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
-/** Reads the lists of an app. Requests nothing more after a failure. */
+/** Requests nothing more after a failure. */
 async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  // If a link is listed twice, the first listing counts, so that every path leads up to a network.
+  // The first listing of a link counts, so that every path leads up to a network.
   const links = new Map<string, ListedLink>();
   const read = new Set<string>();
   let requests = 0;
 
-  /** Reads the list below a link, or of the networks. Returns the links whose own lists were not read yet. */
+  /** Returns the links whose own lists were not read yet. */
   const readList = async (parent: ListedLink | null): Promise<readonly ListedLink[]> => {
     const children: ListedLink[] = [];
     let pages = 0;
@@ -163,7 +159,7 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
 
   try {
     await readFrom([null]);
-    // If a link is removed meanwhile, another may move to a page already read: lists with missing links are read again.
+    // If a link is removed meanwhile, another may move to a page already read.
     const stored = `select token, parent_token from main.links where app_token = $1 and level <= $2`;
     const missing = (await run.warehouse.rows(stored, [appToken, maxLevel], storedRow))
       .filter(({ token }) => !links.has(token))
@@ -206,10 +202,7 @@ function rowOf(appToken: string, { link, parent }: ListedLink) {
 
 const countsRow = z.object({ open: count, missing: count, changed_at: instant });
 
-/**
- * Replaces an app's links, dated to the as-of instant or a newer change. Links that are not listed stay while the list is
- * doubted.
- */
+/** Dates the links to the as-of instant or a newer change. Those that are not listed stay while the list is doubted. */
 async function replaceApp(
   { warehouse, planAt, runId }: Refreshing,
   appToken: string,

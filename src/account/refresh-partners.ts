@@ -1,4 +1,4 @@
-/** Partners in the warehouse: the service's list, read to its end before anything changes, and those only reports name. */
+/** Partners in the warehouse: the service's list, and those that only reports name. */
 
 import * as z from 'zod';
 
@@ -14,9 +14,8 @@ import {
 } from '../warehouse/tables/stored-slices.ts';
 
 /**
- * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay as
- * not listed, as rows may name them, or unchanged while the list is doubted. Leaves all as they are if partners changed after
- * the as-of instant.
+ * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay
+ * as not listed, as rows may name them, or unchanged while the list is doubted.
  */
 export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, service, planAt, clock, signal } = run;
@@ -61,7 +60,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
   run.emit({ type: 'partners_loaded', rows });
 }
 
-/** Adds partners that only rows name, such as organic traffic. Reads only loads that no earlier run searched. */
+/** Adds partners that only rows name, such as organic traffic. Reads only new loads. */
 export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
   const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'partners');
   if (newest <= lastScannedLoad) return;
@@ -70,7 +69,7 @@ export async function completePartners(warehouse: Warehouse, planAt: Date): Prom
     const name = columns.includes('partner_name')
       ? `nullif(s."partner_name", '')`
       : 'null::varchar';
-    // Most rows repeat others of their load, and parsing the JSON takes several times as long as removing duplicates.
+    // Parsing the JSON of every row takes several times as long as removing duplicates.
     const read = ['partner_id', 'partner_name', 'attr_dependency', '_load_id']
       .filter((column) => columns.includes(column))
       .map((column) => `s.${identifier(column)}`);
@@ -99,7 +98,6 @@ group by c.partner_id`);
   });
 }
 
-/** Replaces the stored partners and returns their number. */
 async function replacePartners(
   warehouse: Warehouse,
   planAt: Date,

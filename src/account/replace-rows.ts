@@ -29,9 +29,8 @@ type Listing = { readonly of: 'links'; readonly appToken: string } | { readonly 
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
- * Returns why stored items that a list lacks must stay. A list that lost more than half of them is doubted until one of a later
- * night lacks as many or more: so a service that returns an empty or a cut list for one night closes nothing. Runs inside the
- * caller's transaction.
+ * Returns why stored items that a list lacks must stay. A list that lost more than half is doubted until one of a later night
+ * lacks as many: an empty or a cut list of one night closes nothing. Runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,
@@ -58,9 +57,8 @@ export async function doubtAbout(
 }
 
 /**
- * Replaces stored rows with the staged ones. Only what differs gets a new version. One that ends at the instant it began is
- * deleted. What is missing among the staged rows is closed. Returns how many rows were staged. Runs inside the caller's
- * transaction.
+ * Replaces stored rows with the staged ones. Only what differs gets a new version, and what is missing is closed. Returns how
+ * many were staged. Runs inside the caller's transaction.
  */
 export async function replaceStaged(
   warehouse: Warehouse,

@@ -1,8 +1,7 @@
 /**
- * Sends the lines of a file, each Cost ID at most once. The service has no idempotency key and cannot report what it accepted,
- * so "exactly once" is impossible across a crash. A Cost ID is durably recorded before its call, and its outcome before the
- * next lines are sent. An accepted one is never sent again, from any file. If a process or a connection dies in between, the
- * line is reported as unknown, and only `resendUnknown` sends it again. A crash leaves at most one batch in that state.
+ * Sends the lines of a file, each Cost ID at most once. The service has no idempotency key and cannot report what it accepted.
+ * So a Cost ID is durably recorded before its call, and its outcome before the next lines are sent. An accepted one is never
+ * sent again, from any file. A line whose outcome a crash or a lost connection hid is unknown, at most one batch of them.
  */
 
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -26,13 +25,13 @@ import {
 } from './submit-lines.ts';
 
 export interface SpendRequest {
-  /** Absolute path. Its extension states the form. */
+  /** An absolute path. */
   readonly file: string;
   /** Only judges the lines: calls nothing and records nothing. */
   readonly dryRun: boolean;
-  /** Sends lines of unknown outcome again. One that was accepted then counts twice. */
+  /** Of lines of unknown outcome, one that was accepted then counts twice. */
   readonly resendUnknown: boolean;
-  /** The instant engagements are compared with. */
+  /** Engagements are compared with it. */
   readonly now: Date;
 }
 
@@ -51,7 +50,7 @@ export interface SpendSummary {
   readonly already_accepted: number;
   /** Lines that the service rejected (in code and in the ledger: `rejected`). */
   readonly refused: number;
-  /** Lines of unknown outcome, also of earlier runs unless they were sent again. */
+  /** Of earlier runs too, unless they were sent again. */
   readonly unknown: number;
   /** The file with all rejected and refused lines and their reasons. */
   readonly rejects_file: string | null;
@@ -65,12 +64,12 @@ export interface SpendSummary {
 const nothingSubmitted: Submitted = { accepted: 0, rejected: [], unknown: 0, failure: null };
 /** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
-/** Most unknown columns that a warning names: a file with others on every line would fill the screen. */
+/** More names would fill the screen. */
 const MAX_UNKNOWN = 20;
 
 /**
- * Sends the lines of a file that keep every rule. Resolves even if lines are rejected or the sending is stopped. Throws
- * `USAGE_INVALID` and `SPEND_REJECTED` before anything is sent, and `STORAGE_FAILED`.
+ * Sends the lines that keep every rule. Resolves even if lines are rejected or the sending is stopped. Throws `USAGE_INVALID`
+ * and `SPEND_REJECTED` before anything is sent, and `STORAGE_FAILED`.
  */
 export async function sendSpend(
   request: SpendRequest,
@@ -174,7 +173,7 @@ async function judgeLines(
   return { ...counts, invalid, due };
 }
 
-/** Returns by line why those with one Cost ID are rejected. The first of equal lines is not, but all different ones are. */
+/** Returns by line why lines with one Cost ID are rejected: all different ones, and all but the first of equal ones. */
 function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   const byId = new Map<string, JudgedLine[]>();
   for (const line of lines) {
@@ -194,7 +193,7 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   return reasons;
 }
 
-/** Writes rejects as JSON lines to correct and send again, or without any removes an earlier file. Throws `STORAGE_FAILED`. */
+/** Writes rejects as JSON lines, or without any removes an earlier file. Throws `STORAGE_FAILED`. */
 async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
   const unfinished = `${target}.ripen-unfinished`;
   const lines = rejects.map(({ line, reasons, given }) => {

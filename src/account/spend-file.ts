@@ -1,6 +1,6 @@
 /**
- * Reads spend files, CSV (RFC 4180) or newline-delimited JSON. A bad line must be rejected alone, under the number an editor
- * shows, and no number may become a float: csv-parse and DuckDB fail at one or the other.
+ * Reads spend files, CSV (RFC 4180) or newline-delimited JSON. A bad line is rejected alone, under the number an editor shows,
+ * and no number becomes a float: csv-parse and DuckDB fail at one or the other.
  */
 
 import { readFile, stat } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import * as z from 'zod';
 import { Failure, storageFailed } from '../errors.ts';
 import { requiredColumns, type SpendRecord } from './spend-rules.ts';
 
-/** More than half a million short lines, which take hours to send. They are kept in memory: 600,000 took 1.2 GB (measured). */
+/** Half a million short lines, which take hours to send, and memory: 600,000 took 1.2 GB (measured). */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /** A value of a CSV line: the quoted part, the closing quote, the unquoted part, the end. */
@@ -20,7 +20,7 @@ const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,\n]*?)(,|\r?\n|\r?$)/gy;
 /** A string of a JSON line. A key is followed by its colon. */
 const JSON_TEXT = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 
-/** Reads the lines of a spend file. Throws `USAGE_INVALID` for another file, and `SPEND_REJECTED` if a CSV header is wrong. */
+/** Throws `USAGE_INVALID` for another file, and `SPEND_REJECTED` if a CSV header is wrong. */
 export async function readSpendFile(file: string): Promise<SpendRecord[]> {
   const extension = extname(file).toLowerCase();
   const stats = await stat(file).catch(() => null);
@@ -68,7 +68,7 @@ function csvRecords(file: string, text: string): SpendRecord[] {
     const defects = defect === null ? [] : [defect];
     if (values.length !== header.length)
       defects.unshift(`the line had ${values.length} values for ${header.length} columns`);
-    // The columns of a malformed line are a guess, and must not be shown as if they were meant.
+    // The columns of a malformed line are a guess.
     const given =
       defects.length > 0
         ? { raw: values }
@@ -83,7 +83,7 @@ interface CsvLine {
   readonly defect: string | null;
 }
 
-/** Yields the lines of a CSV text, without blank ones. A line break in quotes does not end a line. */
+/** Yields no blank lines. A line break in quotes does not end a line. */
 function* csvLines(text: string): Generator<CsvLine, void> {
   let line = 1;
   let started: { line: number; values: string[]; defect: string | null } = {
@@ -107,7 +107,7 @@ function* csvLines(text: string): Generator<CsvLine, void> {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** Reads the columns of a JSON object, numbers as their text. A repeated key is a defect: a parser would keep only the last. */
+/** Reads numbers as text. A repeated key is a defect: a parser would keep only the last. */
 function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
   let defect = 'the line is not a JSON object';
   try {

@@ -19,9 +19,9 @@ export const spendColumns = [...requiredColumns, 'engaged_at'] as const;
 type SpendColumn = (typeof spendColumns)[number];
 
 export interface SpendRecord {
-  /** The line of the file on which it begins, counted from 1. */
+  /** Where it begins, from 1. */
   readonly line: number;
-  /** The columns by name, numbers as text. A line with defects is one column `raw`. */
+  /** By column, numbers as text. A line with defects is one column `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
   /** What is wrong with the form of the line itself. */
   readonly defects: readonly string[];
@@ -35,8 +35,7 @@ const MAX_TAG_CHARACTERS = 128;
 const ACCEPTED_FOR_DAYS = 7;
 
 /**
- * The active codes of ISO 4217 (list one, with the amendments up to 2025), without XTS (tests) and XXX (no currency). Codes
- * that a country gave up recently (ANG, BGN) stay, as spend may still be booked in them.
+ * The active codes of ISO 4217 (with the amendments up to 2025), without XTS and XXX, and those given up recently (ANG, BGN).
  */
 const currencies: ReadonlySet<string> = new Set(
   `
@@ -61,9 +60,9 @@ export interface JudgedLine extends Pick<SpendRecord, 'line' | 'given'> {
   readonly values: Readonly<Record<SpendColumn, string>>;
   /** Equal for lines that would send the same. Amounts are compared by value: `1.50` equals `1.5`. */
   readonly content: string;
-  /** Every rule it breaks, in the order of the columns, or only its defects. */
+  /** Every rule it breaks, or only its defects. */
   readonly reasons: readonly string[];
-  /** Why it is too late or too early to send it, which does not matter if it was accepted in time. */
+  /** Does not matter if it was accepted in time. */
   readonly untimely: string | null;
 }
 
@@ -100,7 +99,7 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
   );
 }
 
-/** By column, why a text breaks each of its rules, or false if it keeps it. */
+/** By column: how a text breaks each rule, or false. */
 const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | false)[]>> = {
   cost_id: (value) => {
     const [{ least, most }, length] = [COST_ID_CHARACTERS, lengthOf(value)];
@@ -142,7 +141,7 @@ interface Engagement {
   readonly to: number;
 }
 
-/** Returns the time of an engagement. A date stands for its whole day in UTC. */
+/** A date stands for its whole day in UTC. */
 function engagementOf(text: string): Engagement | null {
   const date = parseDay(text);
   if (date !== null) return { from: Date.parse(date), to: Date.parse(date) + MS_PER_DAY - 1 };

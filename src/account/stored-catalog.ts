@@ -1,4 +1,4 @@
-/** Stores the catalog with ripen's reading of each metric, when it is old, and records what changed. */
+/** Stores the catalog with ripen's reading of each metric, and records what changed. */
 
 import * as z from 'zod';
 
@@ -26,7 +26,7 @@ interface CatalogRun {
   readonly runId: string;
   /** The slices of this run. */
   readonly slices: readonly Slice[];
-  /** With all slices: their metrics stay as they were if filters-data leaves them out. */
+  /** With all slices. */
   readonly config: { readonly slices: readonly Slice[] };
   readonly planAt: Date;
   readonly emit: Emit;
@@ -35,10 +35,7 @@ interface CatalogRun {
 
 const tableRow = z.object({ slice: z.string(), fingerprint: z.string(), state: z.string() });
 
-/**
- * Returns the stored catalog, or null if a slice has no table, a metric is missing, or an app may be listed again. A star may
- * stand for a metric that only a newer catalog lists.
- */
+/** Returns null if a slice has stars or no table, a metric is missing, or an app may be listed again. */
 export async function sufficientCatalog({
   warehouse,
   slices,
@@ -62,7 +59,7 @@ function isComplete(catalog: Catalog, slices: readonly Slice[]): boolean {
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || items.has(id)));
 }
 
-/** Returns the catalog to plan with: the stored one if filters-data fails, unless the failure is decisive or of the storage. */
+/** Returns the stored catalog if filters-data fails, unless the failure is decisive or of the storage. */
 export async function refreshCatalog(
   run: CatalogRun,
   service: Pick<Service, 'filtersData'>,
@@ -71,7 +68,7 @@ export async function refreshCatalog(
   const seenAt = await catalogSeenAt(warehouse);
   const ageMs = seenAt === null ? Infinity : Math.abs(+planAt - +seenAt);
   const stored = ageMs < FRESH_MS ? await readCatalog(warehouse, slices) : [];
-  // At the same instant the stored catalog is used: else every run would look for metrics that the service does not list.
+  // A run of the same instant need not look again for metrics that the service does not list.
   if (ageMs === 0 || (ageMs < FRESH_MS && isComplete(stored, slices))) return stored;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
@@ -97,8 +94,8 @@ export async function refreshCatalog(
 }
 
 /**
- * Stores a listing and records what changed. A list that is empty now stays as it was. A configured metric stays in every list
- * that had it, and keeps a formatting or section that the listing leaves blank.
+ * Stores a listing. A list that is empty now stays as it was. A configured metric stays in every list that had it, and keeps a
+ * formatting or section that the listing leaves blank.
  */
 export async function storeCatalog(
   listing: Catalog,
@@ -134,7 +131,6 @@ export async function storeCatalog(
   }
   const catalog = [...next.values()];
   const metrics = [...metricItems(catalog).values()].map((item) => {
-    // Only the item is read, so that thousands of metrics do not each search the whole catalog.
     const { kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, item);
     return {
       id: item.id,
@@ -174,7 +170,7 @@ export async function storeCatalog(
   return catalog;
 }
 
-/** Reads the stored catalog, for slices only their ids unless one of them has a pattern. */
+/** Reads only the ids of slices without stars. */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,

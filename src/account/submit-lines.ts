@@ -1,7 +1,6 @@
 /**
- * Sends the due lines, a few at once. Each is recorded before it is sent, and its outcome before the next ones are. Stops if
- * the service refuses the credential or is down, if the disk fails, on the caller's signal, if no line of a batch has a
- * certain answer, or if every one is forbidden before any was accepted.
+ * Sends the due lines, a few at once. Stops if the service refuses the credential or is down, if the disk fails, on the
+ * caller's signal, if no line of a batch has a certain answer, or if every one is forbidden before any was accepted.
  */
 
 import { asFailure, Failure, type FailureCode, textOf } from '../errors.ts';
@@ -11,7 +10,7 @@ import { insertRows, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { JudgedLine, SpendRecord } from './spend-rules.ts';
 
-/** Few, as each may be left in doubt, but enough that the commits take little of the time. */
+/** Few, as each may be left in doubt, but enough that commits take little of the time. */
 const AT_ONCE = 8;
 const FORBIDDEN = 403;
 /** How long a stop waits for the answers to lines on the wire, which are then unknown. */
@@ -20,7 +19,7 @@ const GRACE_MS = 10_000;
 const PROGRESS_EVENTS = 20;
 
 export interface DueLine extends JudgedLine {
-  /** Of an earlier try. `unknown` if it may have been accepted. */
+  /** Of an earlier try. */
   readonly outcome_before: string | null;
 }
 
@@ -44,7 +43,7 @@ export interface SpendContext {
   readonly signal: AbortSignal;
 }
 
-/** Sends the due lines of a file. Never throws: the result states what stopped it. */
+/** Never throws: the result has what stopped it. */
 export async function submitLines(
   file: string,
   due: readonly DueLine[],
@@ -112,7 +111,7 @@ export async function submitLines(
   return { ...counts, rejected, failure };
 }
 
-/** Returns the failure that a batch means for all later lines. `accepted` lines were accepted before it. */
+/** Returns the failure that a batch means for all later lines. */
 function judged(batch: readonly Submission[], accepted: number): Failure | null {
   const stopping = batch.find(({ error }) => error !== null);
   if (stopping !== undefined) return asFailure(stopping.error);
@@ -171,7 +170,7 @@ const notReceived: ReadonlySet<FailureCode> = new Set([
   'SOURCE_UNAVAILABLE',
 ]);
 
-/** Sends a line. Never throws. */
+/** Never throws. */
 async function submitLine(
   service: Pick<Service, 'submitSpend'>,
   line: DueLine,

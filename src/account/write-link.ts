@@ -23,8 +23,8 @@ export interface NewLink {
 }
 
 /**
- * Creates a link, or returns the link in use that has the name. Throws `USAGE_INVALID` before anything is sent, and
- * `SOURCE_UNAVAILABLE` with `outcome: 'unknown'` if no answer states the outcome.
+ * Throws `USAGE_INVALID` before anything is sent, and `SOURCE_UNAVAILABLE` with `outcome: 'unknown'` if no answer states the
+ * outcome.
  */
 export async function createLink(
   { service, signal }: LinkWriting,
@@ -47,10 +47,7 @@ export async function createLink(
   return { link: await service.createLink(appToken, name, parent, signal), isCreated: true };
 }
 
-/**
- * Sets a link's partner, its cost data setting or both. Throws `USAGE_INVALID` before anything is sent, and `SOURCE_REFUSED` if
- * the link then has another value.
- */
+/** Throws `USAGE_INVALID` before anything is sent, and `SOURCE_REFUSED` if the link then has another value. */
 export async function updateLink(
   { service, signal }: LinkWriting,
   appToken: string,

@@ -1,4 +1,4 @@
-/** Chooses what a replay loads: the newest whole answer of each period, unless the warehouse has it from a later fetch. */
+/** Chooses what a replay loads: the newest whole answer of each period, unless the warehouse has a later one. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -28,7 +28,7 @@ export interface ReplayedWindow {
 
 /**
  * Returns the newest whole answer of every period from a day on, and the damaged entries it met. Entries are in the order of
- * their fetches, and a new table is null. No period is in two windows under one age. Reads all bytes of what it returns.
+ * their fetches. No period is in two windows under one age. Reads all bytes of what it returns.
  */
 export async function newestWhole(
   entries: readonly ArchivedWindow[],
@@ -38,7 +38,7 @@ export async function newestWhole(
 ): Promise<{ readonly windows: readonly ReplayedWindow[]; readonly damages: readonly Damage[] }> {
   const { grain } = slice;
   const ageOf = ageIn(slice);
-  // A report without a date dimension has one period, whatever days each answer covered.
+  // Without a date dimension there is one period, whatever days each answer covered.
   const startOf = ({ period }: ArchiveEntry['periods'][number]): string =>
     grain === null ? '' : period.bucket.start;
   const taken = new Set<string>();
@@ -57,7 +57,7 @@ export async function newestWhole(
           grain === null
             ? [...(table?.periods.values() ?? [])].at(-1)
             : storedAt(table, age, bucket.start);
-        // By the later request if both fetches count as the same instant.
+        // Of fetches that count as the same instant, the later request.
         const laterMs = (stored?.fetchedAt.getTime() ?? -Infinity) - fetchedAtOf(entry).getTime();
         const isLater =
           laterMs === 0 && stored !== undefined && stored.requestedAt > entry.requestedAt;
@@ -97,7 +97,7 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
   return null;
 }
 
-/** Returns an entry's answers as they were spooled. Their pages are the archive's own files, which must not be discarded. */
+/** The pages are the archive's own files, which must not be discarded. */
 function spooledFrom(
   { path, entry }: ArchivedWindow,
   slice: Slice,

@@ -1,8 +1,8 @@
 /**
- * Keeps loaded answers for a while, in `<warehouse>.archive/<slice>/`. Only the holder of the run lock touches it. An entry is
- * one window's complete answer, kept or deleted as a whole: a directory `<requested at>.<first day>_<last day>.<letters>` with
- * `window.json`, written last and removed first, and a compressed body per page. Nothing is synced to disk: a power cut costs
- * an entry, which its checksums show.
+ * Keeps loaded answers for a while, in `<warehouse>.archive/<slice>/`, which only the holder of the run lock touches. An entry
+ * is one window's complete answer: a directory `<requested at>.<first day>_<last day>.<letters>` with `window.json`, written
+ * last and removed first, and a compressed body per page. Nothing is synced to disk: a power cut costs an entry, as its
+ * checksums show.
  */
 
 import { createHash } from 'node:crypto';
@@ -36,7 +36,7 @@ import { onDisk, receivedAtOf, requestedAtOf, type Spooled } from './spool.ts';
 /** Reports are confidential: only the owner may read them. */
 const PRIVATE = { file: 0o600, folder: 0o700 } as const;
 
-/** Fast, as the next request waits while whole answers are compressed. */
+/** Fast, as the next request waits. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
 const SIDECAR = 'window.json';
@@ -66,7 +66,7 @@ const entryShape = z.object({
   receivedAt: instantShape,
   /** The instant that counts as the fetch (default: `requestedAt`). */
   asOf: instantShape.nullable(),
-  /** Whether it was loaded as unproven: the totals of the whole that spoke against it are not archived. */
+  /** Whether it was loaded as unproven. Totals of the whole are not archived. */
   isUnproven: z.boolean().default(false),
   /** One per request, with one body per page. */
   answers: z.array(
@@ -89,7 +89,7 @@ const entryShape = z.object({
 
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
-/** An entry whose bodies are not checked yet. */
+/** Its bodies are not checked yet. */
 export interface ArchivedWindow {
   readonly path: string;
   readonly entry: ArchiveEntry;
@@ -100,13 +100,13 @@ export interface Damage {
   readonly because: string;
 }
 
-/** Returns the instant that counts as the fetch in every decision about finality. */
+/** Returns the instant that counts as the fetch. */
 export const fetchedAtOf = ({ asOf, requestedAt }: ArchiveEntry): Date => asOf ?? requestedAt;
 
 /** The extension tells DuckDB the encoding. */
 export const bodyName = (no: number): string => `part-${no}.json.gz`;
 
-/** Returns how names of entries begin, so that they sort by their requests. */
+/** Begins the name of an entry, so that names sort by requests. */
 const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
 
 export const archiveRoot = (warehousePath: string): string => `${warehousePath}.archive`;
@@ -114,9 +114,7 @@ export const archiveRoot = (warehousePath: string): string => `${warehousePath}.
 const sliceFolder = (warehousePath: string, slice: string): string =>
   join(archiveRoot(warehousePath), slice);
 
-/**
- * Stores a loaded window's answers. `asOf` counts as the fetch unless null. Throws `STORAGE_FAILED` and leaves nothing then.
- */
+/** Stores a loaded window's answers. Throws `STORAGE_FAILED` and leaves nothing then. */
 export async function archiveWindow(
   warehousePath: string,
   { window, answers, isUnproven }: Spooled & Pick<ArchiveEntry, 'isUnproven'>,
@@ -184,7 +182,7 @@ async function compressBody(body: SavedBody, to: string) {
   return { sha256: hash.digest('hex'), bytes };
 }
 
-/** Passes a body on. Throws `STORAGE_FAILED` if it contains a secret, beside its rows for example. */
+/** Passes a body on. Throws `STORAGE_FAILED` if it contains a secret. */
 async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const forms = secretForms();
   const longest = Math.max(1, ...forms.map(({ length }) => length));
@@ -200,7 +198,7 @@ async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Writes a document with its checksum, whole or not at all. The content must survive JSON. */
+/** Writes a document with its checksum, whole or not at all. */
 async function writeWhole(path: string, content: object): Promise<void> {
   const text = JSON.stringify(content);
   const part = `${path}.part`;
@@ -210,7 +208,7 @@ async function writeWhole(path: string, content: object): Promise<void> {
   await rename(part, path);
 }
 
-/** Returns a document's content, or a text that says what is wrong with it. */
+/** Returns the content, or a text that says what is wrong with it. */
 async function readWhole<T extends object>(
   path: string,
   shape: z.ZodType<T>,
@@ -263,7 +261,7 @@ export async function readArchive(
   });
 }
 
-/** Returns the message of an error of the file system, and throws any other. */
+/** Rethrows any error but the file system's. */
 export function systemMessage(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   throw error;
@@ -302,7 +300,7 @@ export async function entriesToDrop(
   });
 }
 
-/** Lists a slice's folder. Throws `STORAGE_FAILED` if it is a symbolic link, which could lead out of the archive. */
+/** Throws `STORAGE_FAILED` for a symbolic link, which could lead out of the archive. */
 async function filesIn(folder: string) {
   if (!existsSync(folder)) return [];
   await assertNoLink(folder);
@@ -313,7 +311,7 @@ async function filesIn(folder: string) {
   });
 }
 
-/** Deletes the sidecar first, so that a kill leaves no entry that lacks a body. */
+/** Deletes the sidecar first: a kill leaves no entry that lacks a body. */
 async function removeEntry(path: string): Promise<void> {
   await remove(join(path, SIDECAR));
   await remove(path);

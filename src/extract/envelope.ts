@@ -38,7 +38,7 @@ export interface StatedMaturity {
   readonly unread: readonly string[];
 }
 
-/** Reads the members of a document. Returns a clause instead that says why it is not a report. */
+/** Returns a clause if the document is not a report. */
 export function parseEnvelope(members: Members): Envelope | string {
   const error = errorIn(members);
   if (error !== null) return `the service said ${error}`;
@@ -69,7 +69,7 @@ export function unusable(
 
 export const paginationIn = (members: Members): unknown => parsedJson(members.get('pagination'));
 
-/** Returns undefined for what is not JSON, as engines accept more. */
+/** Returns undefined for what is not JSON. */
 function parsedJson(json = 'null'): unknown {
   try {
     return JSON.parse(json);
@@ -84,10 +84,10 @@ const isNothing = (json: string): boolean =>
 const innerCalls = z.object({
   service_urls: z.array(z.object({ status_code: z.coerce.number() }).nullable().catch(null)),
 });
-/** The first status that means a back-end did not answer. */
+/** From here on, a back-end did not answer. */
 const FIRST_REFUSAL = 400;
 
-/** Returns the error in its own words. Rows beside it are not an answer, only what existed when it happened. */
+/** Rows beside an error are not an answer. */
 function errorIn(members: Members): string | null {
   for (const name of ['error', 'errors', 'error_code', 'detail']) {
     const written = members.get(name);
@@ -104,7 +104,7 @@ const objectShape = z.record(z.string(), z.unknown());
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s{}[\]",:]+/g;
 
-/** Reads totals by metric. Numbers keep the text they were written with. */
+/** Reads totals by metric, as they are written. */
 function totalsIn(json = 'null'): Map<string, string> {
   const totals = new Map<string, string>();
   if (!objectShape.safeParse(parsedJson(json)).success) return totals;
@@ -131,7 +131,7 @@ function textsIn(json: string | undefined): string[] {
   return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
 }
 
-/** `EUR`, or an object with the code under a name that the service uses elsewhere. */
+/** A code, or an object with one under a name that the service uses elsewhere. */
 const currenciesShape = z.array(
   z.union([
     z.string(),
@@ -163,8 +163,8 @@ function maturityIn(members: Members): StatedMaturity {
 }
 
 /**
- * Tells whether a warning says that rows were cut, and whether it names exactly the number received: then totals cannot refute
- * it, because they may be those of the rows that are left.
+ * Tells whether a warning says that rows were cut. If it names their number, totals cannot refute it: they may be of these
+ * rows.
  */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
   const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
@@ -183,9 +183,9 @@ export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'ex
   return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
 }
 
-/** A maximum, or a part of a larger number: `only 10,000`, `more than 10000`, `10000 of 25000`. */
+/** `only 10,000`, `more than 10000`, `10000 of 25000`. */
 const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
-/** A number in groups of thousands, or plain. */
+/** Plain, or in groups of thousands. */
 const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
-/** Numbers that do not count rows: dates and percentages. */
+/** Dates and percentages. */
 const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;

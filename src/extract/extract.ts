@@ -1,6 +1,6 @@
 /**
- * Requests many windows at once and yields what is spooled in batches, because one statement over many files loads fastest.
- * Windows may be added to the queue between batches. Nothing here throws for one window.
+ * Requests many windows at once and yields what is spooled in batches, as one statement over many files loads fastest. Windows
+ * may be added to the queue between batches. Nothing here throws for one window.
  */
 
 import { asFailure, type Failure, isPassing, isTooHeavy } from '../errors.ts';
@@ -38,7 +38,7 @@ export interface Missed extends PendingWindow {
 }
 
 export interface Batch {
-  /** Of one slice and the same metrics, or small ones of several such, each slice's together. */
+  /** Of one slice and the same metrics, or small ones of several. */
   readonly spooled: readonly Spooled[];
   readonly missed: readonly Missed[];
 }
@@ -48,7 +48,7 @@ interface Extraction {
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
   /** Reads a large page into columns at once. */
   readonly readPage: (window: Window, box: Box, page: SavedBody) => Promise<BodyHead>;
-  /** Most windows requested at once. The service's own pace may allow fewer. */
+  /** Most windows at once. The service's pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
@@ -56,16 +56,16 @@ interface Extraction {
   readonly onAnswer: (window: Window, bytes: number) => void;
 }
 
-/** One transaction loads a batch: a larger one is no faster, and would all have to be loaded again if it failed. */
+/** Larger batches load no faster, and would all be loaded again if they failed. */
 const MAX_BATCH_BYTES = 300_000_000;
 const MAX_BATCH_WINDOWS = 200;
-/** Most answers that wait to be loaded; more would only fill the disk. */
+/** More waiting answers would only fill the disk. */
 const MAX_WAITING = 80;
 
-/** Most repeats of a request whose answer is unusable. */
+/** Of a request whose answer is unusable. */
 const MAX_REPEATS = 2;
 
-/** Yields answers, and takes windows off the queue, until it is empty and no request is under way. */
+/** Takes windows off the queue until it is empty and no request is under way. */
 export async function* extract(
   queue: PendingWindow[],
   extraction: Extraction,
@@ -94,7 +94,7 @@ export async function* extract(
     spooled.push(result);
     extraction.onAnswer(window, plainBytesOf(result.answers));
   };
-  // Also runs while a batch is being loaded. But failures are handled first, because they may end the run.
+  // Also runs while a batch is loaded. Failures are handled first, as they may end the run.
   const fill = (): void => {
     while (
       underWay.size < extraction.maxConcurrency &&
@@ -122,7 +122,7 @@ export async function* extract(
 const MAX_SHARED_SLICES = 20;
 const MAX_SHARED_BYTES = 2_000_000;
 
-/** Takes the answers of the slice of the oldest, and of others while they are small together. */
+/** Takes the answers of the oldest's slice, and of others while they are small together. */
 function takeBatch(waiting: Spooled[]): Spooled[] {
   const taken = takeOfOneSlice(waiting, MAX_BATCH_BYTES);
   const names = new Set(taken.map(({ window }) => window.slice.name));
@@ -141,7 +141,7 @@ function takeBatch(waiting: Spooled[]): Spooled[] {
   return taken;
 }
 
-/** Takes answers with the slice and metrics of the first, of which no two replace the same rows. */
+/** Takes answers of one slice and metrics. No two replace the same rows. */
 function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
@@ -180,10 +180,10 @@ async function fetchWindow(
       answers.set(boxId(box), await fetchBox(window, box, { ...extraction, signal }, count));
     } catch (error) {
       const failure = asFailure(error);
-      // Other parts are needed however a heavy one is divided, and rows may be proven without totals of the whole window.
+      // The other parts are needed however a heavy one is divided.
       if (box.control === null && isTooHeavy(failure)) heavy.set(partId(box.part), failure);
       else if (box.control !== null && isOfOneRequest(failure, signal)) {
-        // The sums show missing rows too, except those without a value in any metric that adds up.
+        // The sums show missing rows too, but for those without a value that adds up.
         const isOptional = box.control.length > 1 && !isPassing(failure) && hasSums(window);
         if (!isOptional) controlFailure ??= failure;
       } else giveUp.abort(failure);
@@ -215,7 +215,7 @@ const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal): boolean =
 const hasSums = (window: Window): boolean =>
   controlBoxesOf(window).some(({ control }) => control?.length === 1);
 
-/** Requests a box, again while its answer is unusable. Returns the last answer in any case. */
+/** Requests a box, again while its answer is unusable. Returns the last one in any case. */
 async function fetchBox(
   window: Window,
   box: Box,
@@ -242,7 +242,6 @@ async function fetchBox(
       count(report.requests);
       // Without those that were requested again.
       const heads = report.pages.flatMap(({ path }) => read.get(path) ?? []);
-      // The parts of a window usually have rows, so that its totals do.
       const isEmpty = box.control !== null && heads.every(({ rows }) => rows === 0);
       const reason = unusable(heads) ?? (isEmpty ? 'it had no rows' : null);
       if (reason === null || repeats >= MAX_REPEATS)
@@ -253,7 +252,7 @@ async function fetchBox(
       await spool.discard([{ pages }]);
       const failure = asFailure(error);
       count(pages.length + 1);
-      // No request is lighter than the totals: a slow answer may have been slow only for a moment.
+      // No request is lighter than the totals, which may have been slow only for a moment.
       const isRepeated = box.control?.length === 1 && isTooHeavy(failure) && repeats < MAX_REPEATS;
       if (!isRepeated) throw failure;
       because = failure.message;

@@ -1,7 +1,4 @@
-/**
- * Answers on disk, in one private directory of the holder of the run lock. File names consist only of checked slice names,
- * dates and a counter.
- */
+/** Answers on disk, in one private directory of the holder of the run lock. Their names are slice, dates and a counter. */
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -18,28 +15,28 @@ export interface Answer extends SavedReport {
   readonly receivedAt: Date;
 }
 
-/** What a division of a window showed, to see whether another helps. */
+/** What a division of a window showed. */
 export interface Round {
   readonly rows: number;
   /** How far sums differed from totals, by metric. */
   readonly differences: ReadonlyMap<string, number>;
-  /** Whether an earlier division returned more rows, so that answers are cut. */
+  /** Whether an earlier division returned more rows. */
   readonly hasGrown: boolean;
   /** The parts (`partId`) that the division made. */
   readonly halves: readonly string[];
 }
 
-/** Most repeated requests for doubted answers of one window. */
+/** Most repeated requests for doubted answers of a window. */
 export const MAX_DOUBTS = 2;
 
 export interface PendingWindow {
   readonly window: Window;
   readonly doubts: number;
-  /** Whether this answer confirms one that took most rows of a settled period, or had none of one. */
+  /** Whether the answer before had too few rows of a settled period. */
   readonly isConfirmation: boolean;
-  /** The state before its latest division, if it was divided because it fell short. */
+  /** Before its latest division, if it fell short. */
   readonly round: Round | null;
-  /** Whether smaller requests would not help, so that `completeness: warn` loads what came. */
+  /** Smaller requests would not help: `completeness: warn` loads what came. */
   readonly isIndivisible?: boolean;
   /** By `boxId`. */
   readonly answers: ReadonlyMap<string, Answer>;
@@ -67,7 +64,7 @@ export interface Spool {
   clear(): void;
 }
 
-/** Opens a spool beside a warehouse and empties it: what is there was never loaded. Throws `STORAGE_FAILED`. */
+/** Opens an empty spool: what is there was never loaded. Throws `STORAGE_FAILED`. */
 export function openSpool(warehousePath: string): Spool {
   const root = `${warehousePath}.spool`;
   const removeAll = (): void => rmSync(root, { recursive: true, force: true });
@@ -94,7 +91,7 @@ export function openSpool(warehousePath: string): Spool {
       try {
         removeAll();
       } catch {
-        // An error thrown here would hide the one that ended the run, which matters more.
+        // Would hide the error that ended the run.
       }
     },
   };
@@ -120,6 +117,6 @@ export async function onDisk<T>(
   }
 }
 
-/** Returns the size of answers after decompression. */
+/** After decompression. */
 export const plainBytesOf = (answers: readonly Pick<Answer, 'pages'>[]): number =>
   answers.flatMap(({ pages }) => pages).reduce((sum, { plainBytes }) => sum + plainBytes, 0);

@@ -1,6 +1,6 @@
 /**
- * Compares the answers of a window with each other before they are joined: the batches of metrics of a part, the parts of a
- * divided window, and the totals of the undivided one. What is not over yet may move between two requests. Pure.
+ * Compares the answers of a window before they are joined: the batches of metrics of a part, the parts of a divided window,
+ * and the totals of the undivided one. What is not over yet may move between two requests. Pure.
  */
 
 import { type Day, isWithin } from '../model/calendar.ts';
@@ -28,12 +28,12 @@ import {
 } from './proof.ts';
 
 interface Disagreement {
-  /** As the end of a sentence about the window. */
+  /** Ends a sentence about the window. */
   readonly clause: string;
   /** The boxes whose answers are doubted, and all that take part. */
   readonly suspects: readonly Box[];
   readonly boxes: readonly Box[];
-  /** After so many repeated requests it is accepted (default: never). */
+  /** Number of repeated requests (default: never). */
   readonly acceptedAfter?: number;
   /** Whether one request for the undivided window would settle it. */
   readonly needsWhole?: boolean;
@@ -46,11 +46,10 @@ interface Agreement {
   readonly isTolerant: boolean;
   /** What of the parts cannot be verified. */
   readonly unverified: string | null;
-  /** How the rows of an undivided window differ from control totals, which their own totals outweigh. */
+  /** How an undivided window differs from control totals, which its own totals outweigh. */
   readonly different: string | null;
 }
 
-/** Returns how the answers of a window contradict each other. */
 export function compareAnswers(
   answered: Answered,
   proofs: readonly AnswerProof[],
@@ -90,17 +89,16 @@ export function mayMove({ spooled: { window }, fetchedAt }: Answered, start: str
   return due !== undefined && +endOf(due.period, utcOffset) + settleMs > +fetchedAt;
 }
 
-/** Returns after how many repeated requests a disagreement in a period is accepted. */
 const acceptedAfter = (answered: Answered, start: string): number =>
   mayMove(answered, start) ? 1 : Infinity;
 
-/** Whether two sums differ by more than the order of their addition. */
+/** By more than the order of addition explains. */
 const differ = (one: number, other: number): boolean =>
   Math.abs(one - other) > SUM_ROUNDOFF * Math.max(Math.abs(one), Math.abs(other));
 
 const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);
 
-/** The batches of a part must have rows together, and the same sums of the metric they share, or else the same keys. */
+/** The batches of a part must all have rows, and the same sums of the metric they share, or else the same keys. */
 function betweenBatches(answered: Answered): Disagreement[] {
   const { answers, spooled, copies, periodRows, rejects, sharedSums } = answered;
   if (!isBatched(answered)) return [];
@@ -138,7 +136,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
     }
   }
   if (shared !== undefined) {
-    // A key that comes in several forms has several rows, in each of which the shared metric counts, or one where it has two.
+    // The shared metric counts in every row of a key that comes in several forms.
     for (const [start, sum] of disagreements.length === 0 ? sharedSums : []) {
       const once = partSums.get(start) ?? 0;
       const lacksRejected = rejects !== null && Math.abs(sum) < Math.abs(once);
@@ -166,10 +164,10 @@ function betweenBatches(answered: Answered): Disagreement[] {
 }
 
 /**
- * A part without rows beside others is doubted if no sums of its whole exist. A list of the values of the whole that is complete
- * by its own totals shows that it is empty; one without totals is a second answer that agrees. Identical rows may count only in
- * the totals of the list: a list that seems short because of them holds a window only if it has such a part. If a part is its
- * own whole, only its repeated answer can show that it is empty.
+ * A part without rows beside others is doubted if no sums of its whole exist. A list of the whole's values that is complete by
+ * its own totals shows that it is empty; one without totals is a second answer that agrees. Identical rows may make a list
+ * seem short, which holds a window only if it has such a part. If a part is its own whole, only its repeated answer can show
+ * that it is empty.
  */
 function betweenParts({ answers, controls, spooled: { window } }: Answered): Disagreement[] {
   const controlBoxes = controlBoxesOf(window);
@@ -214,7 +212,7 @@ function betweenParts({ answers, controls, spooled: { window } }: Answered): Dis
   return disagreements;
 }
 
-/** The parts of a whole must add up to its totals, by period, and have all of its values. */
+/** The parts of a whole must add up to its totals by period, and have all its values. */
 function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagreement[] {
   const { controls, periodRows, rejects, spooled } = answered;
   const { window } = spooled;
@@ -292,7 +290,7 @@ function differentSum(
     tolerance =
       halfUnit(MIN_DIGITS) + SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
     for (const { answer, comparisons, sum } of counted.values()) {
-      // Accepted as rounding when the part was compared with its own total. Each row may be rounded too, to the fewest digits of a page.
+      // What its own total allowed as rounding; and each row may be rounded to the fewest digits of a page.
       const filled = sum.precision.filter((page) => page.rows > 0);
       const fewest = Math.min(...filled.map(({ digits }) => digits));
       const own = comparisons.find((each) => each.metric === metric);

@@ -1,8 +1,7 @@
 /**
- * Judges the pages of one answer before anything is deleted, and reads what they state of their maturity.
- *
- * An error object, `{"rows":null}` and an empty file all silently read as zero rows; a replacement would then erase the window.
- * So every body must be exactly one document with rows that carry every requested key. A warning of truncation raises a doubt.
+ * Judges the pages of one answer, and reads what they state of their maturity. An error object, `{"rows":null}` and an empty
+ * file would read as zero rows, which erase a window: every body must be one document whose rows have every requested key. A
+ * warning of truncation raises a doubt.
  */
 
 import { Failure, type WarningCode } from '../errors.ts';
@@ -32,7 +31,7 @@ export interface AnswerPages {
   readonly rows: number;
   readonly failure: Failure | null;
   readonly doubt: Doubt | null;
-  /** Per page, as the service wrote them; without pages that have neither rows nor totals. */
+  /** Per page with rows or totals, as the service wrote them. */
   readonly totals: readonly ReadonlyMap<string, string>[];
   readonly warnings: readonly string[];
   /** Requested metrics that some rows lack, and keys of rows that were not requested. */
@@ -44,7 +43,7 @@ export interface AnswerPages {
 /** Why rows may be missing. */
 export interface Doubt {
   readonly because: string;
-  /** Whether totals that equal the sums of the rows show that the rows are complete. */
+  /** Whether totals that equal the sums of the rows refute it. */
   readonly isRefutable: boolean;
 }
 
@@ -53,7 +52,7 @@ export interface LoadWarning {
   readonly message: string;
 }
 
-/** Judges the pages of an answer. One without pages had no content. */
+/** An answer without pages had no content. */
 export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]): AnswerPages {
   const { slice } = window;
   // An archived answer may have more metrics than are loaded again.
@@ -96,7 +95,6 @@ export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]
   };
 }
 
-/** Returns why an answer is not one complete report of what was requested. */
 function malformed(
   window: Window,
   bodies: readonly BodyRead[],
@@ -174,7 +172,6 @@ export function pageWarnings(
   return warnings;
 }
 
-/** What all answers of a window state about the maturity of its cells. */
 export interface WindowMaturity {
   readonly computedAt: Date | null;
   readonly immature: readonly { readonly metric: string; readonly days: DayInterval }[];

@@ -1,4 +1,4 @@
-/** Answered windows: their staged rows, and the facts on them that decide what becomes of each window. */
+/** Answered windows: their staged rows, and the facts that decide what becomes of each window. */
 
 import type { Failure } from '../errors.ts';
 import type { Day, DayInterval } from '../model/calendar.ts';
@@ -19,7 +19,6 @@ export interface ReadableAnswer extends AnswerPages {
   readonly pages: readonly StagedPage[];
 }
 
-/** A window whose rows can be staged. */
 export interface Readable {
   readonly spooled: Spooled;
   readonly windowNo: number;
@@ -30,25 +29,24 @@ export interface Readable {
   readonly maturity: WindowMaturity;
 }
 
-/** Exact, as text; null if no row has a value. */
+/** As text; null if no row has a value. */
 export interface PeriodSum {
   readonly sum: string | null;
   /** The same with identical rows counted once. */
   readonly distinctSum: string | null;
 }
 
-/** The sums of one metric over the rows of one answer. */
 export interface MetricSum extends PeriodSum {
   readonly metric: string;
-  /** Sum of the absolute values; bounds the rounding error. */
+  /** Sum of the absolute values. */
   readonly magnitude: number;
   /** Values other than zero. */
   readonly nonZero: number;
   /** By page: its rows, and the most digits after the point in their values. */
   readonly precision: readonly { readonly rows: number; readonly digits: number }[];
-  /** Whether the metric is a count, even in a widened column: counts must agree exactly. */
+  /** Even in a widened column. */
   readonly isCount: boolean;
-  /** Whether the metric is only assumed to add up, even if earlier answers showed it. */
+  /** Even if earlier answers showed that it adds up. */
   readonly isAssumed: boolean;
 }
 
@@ -64,14 +62,14 @@ export interface AnswerFacts extends ReadableAnswer {
 export interface Answered extends Readable {
   readonly answers: readonly AnswerFacts[];
   readonly controls: readonly AnswerFacts[];
-  /** Why its rows cannot be loaded, whatever their totals. */
+  /** Whatever the totals. */
   readonly failure: Failure | null;
   /** First days of the periods of keys with several values. */
   readonly conflicts: readonly Day[];
   readonly rejects: Rejects | null;
   /** Surplus copies of identical rows, by batch of metrics. */
   readonly copies: readonly number[];
-  /** Rows that can be stored, by first day of the period; a period without any is left out. */
+  /** Rows that can be stored, by first day of the period. Never zero. */
   readonly periodRows: ReadonlyMap<Day, number>;
   /** The same with identical rows counted once; in a cube, the values other than zero. */
   readonly periodValues: ReadonlyMap<Day, number>;
@@ -82,7 +80,7 @@ export interface Answered extends Readable {
 export const isBatched = ({ answers }: Pick<Readable, 'answers'>): boolean =>
   answers.some(({ box }) => box.batchNo > 0);
 
-/** Returns the metric that the requests for all batches of metrics have in common. */
+/** Returns the metric that all batches of metrics have in common. */
 export function sharedMetric({ answers }: Pick<Readable, 'answers'>): string | undefined {
   const [first] = answers;
   return first?.box.metrics.find((id) =>
@@ -93,7 +91,6 @@ export function sharedMetric({ answers }: Pick<Readable, 'answers'>): string | u
 export const pagesOf = ({ answers }: Pick<Readable, 'answers'>): StagedPage[] =>
   answers.flatMap(({ pages }) => pages.filter(({ body }) => body.rows > 0));
 
-/** One reason why a row cannot be stored exactly. */
 export interface Reject {
   readonly slice: string;
   readonly days: DayInterval;
@@ -102,12 +99,13 @@ export interface Reject {
   readonly row: string;
 }
 
-/** The rows of a window with values that no column can hold, each with its day, if known. */
+/** The rows of a window with values that no column can hold. */
 export interface Rejects {
   readonly recorded: readonly Reject[];
+  /** The day of each row, if known. */
   readonly days: readonly (Day | null)[];
   /** Metrics with a value that could not be stored. */
   readonly metrics: ReadonlySet<string>;
-  /** Set if the window has more of them than its slice tolerates; else null. */
+  /** If there are more than the slice tolerates. */
   readonly failure: Failure | null;
 }

@@ -1,4 +1,4 @@
-/** Control totals: records what the service states in the ledger, in place of a table, and reads it for a load. */
+/** Control totals: recorded in the ledger, in place of a table, and read for a load. */
 
 import * as z from 'zod';
 
@@ -99,7 +99,6 @@ where
     and not coalesce(abs(s.value - b.value) <= ${SAME} * greatest(abs(s.value), abs(b.value)), false)`;
 }
 
-/** The control totals of a slice that were read in this run. */
 export interface NightControl {
   readonly name: string;
   /** Only windows whose answers had rows. */
@@ -113,7 +112,7 @@ const totalRow = z.object({
   value: z.number(),
 });
 
-/** Reads tonight's totals of slices' metrics for the periods that begin on some days, by name of the slice. */
+/** Reads tonight's totals for the periods that begin on some days, by slice. */
 export async function readNightTotals(
   warehouse: Warehouse,
   periods: readonly {

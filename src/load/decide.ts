@@ -1,6 +1,6 @@
 /**
- * Decides what becomes of an answered window: the one place where proof, guard and fate meet. Pure. An answer that is doubted is
- * requested again by itself. What stays doubted holds the window, which is loaded wholly or not at all.
+ * Decides what becomes of an answered window: the one place where proof and guard meet. Pure. A doubted answer is requested
+ * again by itself. What stays doubted holds the window, which is loaded wholly or not at all.
  */
 
 import { Failure, isPassing } from '../errors.ts';
@@ -21,7 +21,7 @@ import { guard } from './fate.ts';
 import type { Again, Failed, Outcome, Policy, Proven, Replacement, Split } from './outcome.ts';
 import { type AnswerProof, clauseOf, isShort, lacksRows, proveAnswer } from './proof.ts';
 
-/** Returns what to replace, to request again, to split, or to fail; together every period of the window but those stored later. */
+/** Returns what to replace, request again, split or fail: every period of the window but those stored later. */
 export function decide(answered: Answered, policy: Policy): (Replacement | Outcome)[] {
   const { spooled, failure, conflicts } = answered;
   const { window, doubts, isConfirmation } = spooled;
@@ -37,7 +37,6 @@ export function decide(answered: Answered, policy: Policy): (Replacement | Outco
   return 'verdict' in proven ? guard(answered, proven, policy) : [...proven];
 }
 
-/** Returns the verdict on a window's completeness, or what to do instead of loading it. */
 function prove(
   answered: Answered,
   { totals }: Policy,
@@ -139,7 +138,7 @@ function prove(
 const sumOf = (counts: ReadonlyMap<Day, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
-/** The verdict on a window that nothing speaks against, with its warnings. */
+/** Returns the verdict if nothing speaks against the window. */
 function loadable(
   { rejects }: Answered,
   proofs: readonly AnswerProof[],

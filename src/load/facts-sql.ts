@@ -1,4 +1,4 @@
-/** SQL on the staged rows of a batch: their sums, and what the checks read. Pure: names, types and days in, SQL out. */
+/** SQL on the staged rows of a batch: their sums, and what the checks read. Pure. */
 
 import { FAST_DIGITS } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
@@ -16,7 +16,7 @@ import {
   WINDOW,
 } from './staged-sql.ts';
 
-/** The values other than zero in a row of a cube: other metrics bring rows of zeros with them. In any other slice, one. */
+/** In a cube the values other than zero: other metrics bring rows of zeros with them. */
 const valuesIn = ({ metrics, value }: Columns): string =>
   value === undefined
     ? 'count(*)'
@@ -26,7 +26,7 @@ const valuesIn = ({ metrics, value }: Columns): string =>
 export function totalAnswers({ columns, period, answers, totals }: Staged): string {
   const sums = additiveOf(columns).map(({ id, type }, at) => {
     const name = identifier(id);
-    // For wider decimals this sum would overflow before that of the values; the magnitude of the least integer overflows.
+    // Of wider decimals this sum overflows before that of the values, as does the magnitude of the least integer.
     const isNarrow = type.kind === 'DECIMAL' && type.whole + type.fraction <= FAST_DIGITS;
     const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
     return `,
@@ -45,8 +45,8 @@ group by all`;
 }
 
 /**
- * Queries each answer and each of its periods: rows and values that can be stored, and lists of exact sums, magnitudes and
- * non-zero counts of the additive metrics, in order. Control answers follow those of their window.
+ * Queries each answer and each of its periods: storable rows and values, and lists of exact sums, magnitudes and non-zero
+ * counts of the additive metrics. Control answers follow those of their window.
  */
 export function countAnswers(staged: Staged, batchNo: number): string {
   const metrics = additiveOf(staged.columns);
@@ -98,7 +98,7 @@ from ${from}`;
   return [rows, ...controls].join('\nunion all\n');
 }
 
-/** Queries the exact sums of additive metrics, in order, over the distinct rows of each answer of some windows, by period. */
+/** Queries lists of exact sums of the additive metrics over distinct rows, by answer and period. */
 export function sumDistinctPeriods(
   { columns, period, answers }: Staged,
   windowNos: readonly number[],
@@ -123,7 +123,7 @@ from (
 group by all`;
 }
 
-/** Counts rows and values by window and period after batches are joined and copies are one row, and sums the shared metric. */
+/** Counts rows and values of joined batches without copies, by window and period, and sums the shared metric. */
 export const countJoined = (
   { columns, period, answers }: Staged,
   windowNos: readonly number[],
@@ -140,7 +140,6 @@ ${joinedRows(columns, `(select * from ${answers} where ${WINDOW} in (${windowNos
 where ${REJECTED} is null
 group by all`;
 
-/** Queries the rows that are not stored: their days, and their reasons by batch. */
 export function rejectedRows({ slice, typed }: Staged, windowNos: readonly number[]): string {
   const day = slice.grain === null ? 'null' : `cast(${identifier(slice.grain)} as DATE)::varchar`;
   return `select ${WINDOW} as window_no, ${day} as day, '[' || ${REJECTED} || ']' as rejected
@@ -148,12 +147,11 @@ from ${typed}
 where ${WINDOW} in (${windowNos.join(', ')}) and ${REJECTED} is not null`;
 }
 
-/** Queries keys that a batch of metrics repeats: how often, and in how many versions. */
 export function duplicateKeys(
   { columns, windows, period, answers }: Staged,
   windowNos: readonly number[],
 ): string {
-  // Values that were not requested are part of a version: they may be what distinguishes the rows.
+  // Values that were not requested may be what distinguishes the rows.
   const names = [...columns.dimensions, 'attr_dependency'];
   const structOf = (of: readonly string[]): string =>
     `{${of.map((n) => `${literal(n)}: ${identifier(n)}`).join(', ')}}`;
@@ -208,7 +206,7 @@ function controlRows(
     .join('\nunion all by name\n');
 }
 
-/** Queries values of the second dimension that have a value of a metric, but no rows in that period of the whole. */
+/** Queries values of the second dimension that the whole has in a period, and its parts have not. */
 export function lostValues(
   { columns, period, typed }: Staged,
   window: Pick<Readable, 'spooled' | 'windowNo'>,

@@ -1,6 +1,6 @@
 /**
- * Guards stored rows, period by period: an answer that would remove most rows of a settled one, or has none for one that is over,
- * is not accepted at once. Pure.
+ * Guards stored rows, period by period: an answer that would remove most rows of a settled one, or has none for one that is
+ * over, is not accepted at once. Pure.
  */
 
 import { Failure } from '../errors.ts';
@@ -30,12 +30,12 @@ import type {
 
 /** Younger periods may lose rows to late rejections. */
 export const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
-/** A long period holds settled days before it is settled itself: one that began this long ago is guarded before its end. */
+/** A long period that began this long ago holds settled days, and is guarded before its end. */
 const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
 const MIN_SHARE = 0.5;
 
-/** Returns whether control totals state values of a period; null if it was not read, or by an answer without any row. */
+/** Whether control totals state values of a period. Null if it was not read, or by an answer without any row. */
 export function isStated(totals: NightTotals, start: Day): boolean | null {
   const values = totals.get(start);
   return values === undefined ? null : [...values.values()].some((value) => value !== 0);
@@ -44,12 +44,11 @@ export function isStated(totals: NightTotals, start: Day): boolean | null {
 interface Judging extends Policy {
   /** Rows that came, by first day of the period. */
   readonly answered: ReadonlyMap<Day, number>;
-  /** How many of them cannot be stored. */
+  /** Those that cannot be stored. */
   readonly rejected?: ReadonlyMap<Day, number>;
   readonly fetchedAt: Date;
-  /** Whether the answer confirms or refutes an earlier one that had too few rows. */
+  /** Whether an earlier answer had too few rows. */
   readonly isConfirmation: boolean;
-  /** Whether the rows were shown to be complete. */
   readonly isProven: boolean;
 }
 
@@ -66,24 +65,24 @@ function fateOf({ period, reason }: DuePeriod, slice: Slice, facts: Judging): Fa
   const storable = rows - (facts.rejected?.get(start) ?? 0);
   if (before !== undefined && storable < leastRows(period, slice, before, facts)) {
     if (!facts.isConfirmation) return 'doubt';
-    // A metric was added, and neither rows nor control totals of so old a period are served any more.
+    // So old a period is served no more, where a metric was added.
     return rows === 0 && stated === false && reason === 'metric added' ? 'unserved' : 'refuse';
   }
   if (rows > 0 || facts.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
   // The totals of a period that the slice cuts may be of other days.
   if (stated === true && isWhole(period)) {
     if (!facts.isConfirmation) return 'doubt';
-    // One that was accepted as empty stays due until it has rows, and fails no night.
+    // Accepted as empty, it stays due until it has rows, and fails no night.
     return before?.rows === 0 ? 'keep' : 'refuse';
   }
-  // If an earlier run or the control totals already found the period empty, this answer is the second one that confirms it.
+  // If an earlier run or the control totals found the period empty, this answer confirms it.
   const isNewlyEmpty = stated !== false && (before === undefined || before.rows > 0);
   return isNewlyEmpty && !facts.isConfirmation ? 'doubt' : 'load';
 }
 
 /**
- * Returns the fewest rows that are accepted. Without a date dimension, the days of the one period move: if they did or are not
- * settled, only an answer without rows is too few, and none is if most of the stored days are no longer requested.
+ * Returns the fewest rows that are accepted. The days of a period without a date dimension move: then only no row at all is
+ * too few, and nothing is if most of the stored days are no longer requested.
  */
 function leastRows(
   { bucket, requested }: Period,
@@ -108,7 +107,6 @@ function leastRows(
     : before.rows * MIN_SHARE;
 }
 
-/** Returns the runs of neighbouring periods of a window with one fate, as windows; the window itself if all have the same. */
 export function sharesOf(
   window: Window,
   facts: Judging,
@@ -118,14 +116,14 @@ export function sharesOf(
     (facts.answered.get(start) ?? 0) === 0 && (facts.stored.get(start)?.rows ?? 0) > 0;
   const fates = periods.map((due): Fate => {
     const fate = fateOf(due, slice, facts);
-    // A period that was only requested along needs nothing better than what is stored.
+    // A period between due ones needs nothing better than what is stored.
     const isWorse = fate !== 'load' || !facts.isProven || isEmptied(due.period);
     return due.reason === 'between' && isWorse ? 'keep' : fate;
   });
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of periods.entries()) {
     const own = fates[at] ?? 'load';
-    // An answer that is refused for one period may not empty another one either.
+    // Refused for one period, an answer may not empty another either.
     const isRefused =
       fates.includes('refuse') && own !== 'keep' && own !== 'unserved' && isEmptied(due.period);
     const fate = isRefused ? 'refuse' : own;
@@ -162,7 +160,7 @@ export function guard(
     return { kind: 'again', window, spooled, failure, boxes: null, isConfirmation: true };
   };
   const holes: Again[] = [];
-  // The first share records all rejected rows, and has the warnings.
+  // Only in the first share.
   let warnings = warningsOf(answered, proven);
   let recorded = rejects?.recorded ?? [];
   for (const { fate, window } of sharesOf(spooled.window, judging)) {
@@ -226,7 +224,7 @@ export function guard(
   const [first, last] = [holes.at(0), holes.at(-1)];
   if (first === undefined || last === undefined) return outcomes;
   if (first === last) return [...outcomes, first];
-  // Holes are requested together. What lies between them was not doubted, so that the next answer confirms nothing of it.
+  // Holes are requested together. Of what lies between them the next answer confirms nothing.
   const doubted = new Set(holes.flatMap(({ window }) => window.periods));
   const { slice, fingerprint, parts, periods } = spooled.window;
   const span = periods
@@ -238,7 +236,7 @@ export function guard(
   return [...outcomes, again(windowOf(slice, fingerprint, span, parts), first.failure)];
 }
 
-/** Returns rows, in a cube values, by first day of the period. Rejected ones count, as a period with such rows is not empty. */
+/** Counts by first day of the period the rows, in a cube the values, rejected ones included, and the rejected ones. */
 function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) {
   // A cube's period of zeros counts as one row: it is not empty.
   const rows = new Map(

@@ -27,7 +27,7 @@ const storedRow = z.object({ slice: z.string(), periods: periodsShape });
 
 /**
  * Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. Final
- * periods up to the load `protectedLoad` are protected. Not null, `rows` says how many rows of each a load would replace.
+ * periods up to `protectedLoad` are protected. Not null, `rows` are those that a load would replace.
  */
 export async function storedPeriods(warehouse: Warehouse, windows: readonly Window[]) {
   const requests = windows.map(({ slice, fingerprint, replaced }) => {
@@ -82,7 +82,6 @@ interface Recording {
   readonly runId: string;
 }
 
-/** The loads of one slice, and what is stored after them. */
 export interface SliceLoads extends Pick<Replaced, 'target' | 'loads' | 'isKnown'> {
   /** The rows that came, by first day of the period. */
   readonly rows: ReadonlyMap<Day, number>;
@@ -90,14 +89,14 @@ export interface SliceLoads extends Pick<Replaced, 'target' | 'loads' | 'isKnown
   readonly cells: ReadonlyMap<string, number>;
 }
 
-/** Identifies an age of a cube (else empty) of a period. */
+/** The age is empty but for a cube. */
 export const cellKey = (age: string, start: Day): string => `${age} ${start}`;
 
 const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 
 /**
- * Records restatements, then loads, and replaces the entries of their periods. Entries of many slices take hardly longer than
- * those of one. Must end the transaction. Returns the periods in which a total changed, by load.
+ * Records restatements and loads, and replaces the entries of their periods. Many slices take hardly longer than one. Must end
+ * the transaction. Returns the periods in which a total changed, by load.
  */
 export async function recordLoads(
   slices: readonly SliceLoads[],
@@ -198,7 +197,7 @@ function entriesOf({ target, loads, ...counted }: SliceLoads, runId: string) {
   return { loads: loadRows, deletions, periods: periods.map((period) => periodRow(table, period)) };
 }
 
-/** Returns a record of each period of a load, in a cube of each period and age. */
+/** Returns a record of each period, in a cube of each age. */
 function periodsOf(
   { loadId, answered, verdict, window, rejects, totals, stored, isUnserved }: Load,
   slice: Slice,
@@ -224,20 +223,20 @@ function periodsOf(
         const watched = { ...kept, fetchedAt, computedAt: null };
         const finals = (record: FetchedPeriod): number =>
           finalMetrics(record, metrics, slice).length;
-        // Watched from now on, unless that would make values final that were not: those stay due by their schedule.
+        // Watched from now on, unless that would make more values final.
         return recordOf(finals(watched) > finals(kept) ? kept : watched, metrics, slice);
       });
     // A row of unknown day counts for every period.
     const rejected = rejects.days.filter((day) => day === null || isWithin(day, bucket)).length;
-    // Consecutive runs without rows, including this one; an answer that is loaded again does not count again.
+    // Consecutive runs without rows, this one included. An answer that is loaded again does not count.
     let emptyRuns = 0;
-    // Neither an age whose values are all zero is empty, nor a period whose rows were all rejected.
+    // Values that are all zero are not empty, nor are rows that were all rejected.
     const isEmpty = slice.cube === undefined ? rows === 0 : !periodRows.has(bucket.start);
     if (isEmpty && rejected === 0) {
-      // Control totals that state nothing of the period are the second answer that an empty one needs.
+      // Control totals that state nothing are the second answer.
       const isConfirmed =
         isStated(totals, bucket.start) === false && fetchedAt >= endOf(period, utcOffset);
-      // Answers from before the period ended do not cover all of it, so the count starts again at its end.
+      // Answers from before the period ended do not cover all of it.
       const isOver = (at: Date, end: Day): boolean =>
         at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
       if (isConfirmed) emptyRuns = RUNS_TO_BELIEVE_EMPTY;

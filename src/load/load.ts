@@ -1,10 +1,11 @@
 /**
- * Loads spooled answers: turns them into typed rows and replaces their windows. Nothing is deleted before the answers are shown
- * to be whole reports with the requested keys, inside their days, unique, exact, and complete by the service's own totals.
+ * Loads spooled answers: turns them into typed rows and replaces their windows. Nothing is deleted before the answers are
+ * shown to be whole reports with the requested keys, inside their days, unique, exact, and complete by the service's own
+ * totals.
  *
- * The steps: the column reader turns pages into Parquet files (`read-pages`); what they state is judged (`answer-pages`); rows
- * are staged and counted (`facts`); one pure function says what becomes of each window (`decide`); accepted periods are
- * replaced and recorded in one transaction (`replace`, `load-ledger`).
+ * Pages become Parquet files (`read-pages`); what they state is judged (`answer-pages`); rows are staged and counted
+ * (`facts`); one pure function says what becomes of each window (`decide`); accepted periods are replaced and recorded in one
+ * transaction (`replace`, `load-ledger`).
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
@@ -55,13 +56,12 @@ export interface LoadedBatch {
   readonly target: Target;
 }
 
-/** Those that one window may cause for its whole batch. */
+/** One window may cause them for its whole batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
 
 /**
- * Loads batches of different slices together, because a commit and the ledger's statements take as long for one as for twenty.
- * If that fails, loads each by itself, and the windows of one that fails for want of memory or unforeseen one by one. Any other
- * failure fails each window of its batch. Throws `STORAGE_FAILED`.
+ * Loads batches of different slices together: a commit and the ledger's statements take as long for one as for twenty. If that
+ * fails, loads each by itself, and where one window may be the cause, window by window. Throws `STORAGE_FAILED`.
  */
 export async function loadBatches(
   batches: readonly SliceBatch[],
@@ -116,7 +116,7 @@ interface StagedBatch extends Pick<SliceBatch, 'acceptLoss' | 'control' | 'targe
   readonly result: { target: Target; readonly outcomes: Outcome[] };
 }
 
-/** Returns null if no type holds the numbers of all windows of a batch, as one may hold those of each. Throws `ENGINE_MEMORY`. */
+/** Returns null if no type holds the numbers of all windows of a batch: one may hold those of each. Throws `ENGINE_MEMORY`. */
 async function load(
   batches: readonly SliceBatch[],
   loading: Loading,

@@ -1,6 +1,6 @@
 /**
- * Apps that filters-data listed before and no longer lists. Lost access is no correction: until an answer names such an app, its
- * stored rows stay. Where rows do not name their app, final periods that were loaded with it stay as they are.
+ * Apps that filters-data no longer lists. Lost access is no correction: until an answer names such an app, its stored rows
+ * stay. Where rows do not name their app, final periods that were loaded with it stay.
  */
 
 import * as z from 'zod';
@@ -15,7 +15,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Staged } from './staged-sql.ts';
 import { countReplaced } from './table-sql.ts';
 
-/** Returns the condition for the rows of lost apps in a slice. */
 export function rowsOfLost(lost: LostApps, slice: Slice): string | null {
   const column = appColumn(slice);
   if (column === undefined) return null;
@@ -51,7 +50,7 @@ export async function removeNamed(
 
 const countRow = z.object({ start_day: dayShape, rows: count });
 
-/** Counts the stored rows that a load would replace, without those of lost apps, by period. */
+/** Counts the stored rows that a load would replace, by period. */
 export async function rowsWithout(
   lost: string,
   { target, staged }: { readonly target: Target; readonly staged: Staged },
@@ -70,7 +69,7 @@ export function requestsOnlyLost(slice: Slice, lost: LostApps): boolean {
   return tokens.length > 0 && tokens.every((token) => lost.has(token));
 }
 
-/** The window undivided and without the lost apps it requests by name; null if it names none, or no other app. */
+/** The window undivided and without its lost apps. Null if it names none, or no other app. */
 export function withoutLost(
   { slice, fingerprint, periods, parts }: Window,
   lost: LostApps,

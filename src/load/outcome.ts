@@ -25,17 +25,17 @@ export interface Loaded {
   readonly isUnserved: boolean;
 }
 
-/** Nothing was changed, and requesting again would not help. */
+/** Requesting again would not help. */
 export interface Failed {
   readonly kind: 'failed';
   readonly window: Window;
   readonly failure: Failure;
 }
 
-/** Some answers are doubted; others may be accepted. */
+/** Other answers may be accepted. */
 export interface Again {
   readonly kind: 'again';
-  /** The window as it is to be requested, perhaps undivided. */
+  /** As it is to be requested, perhaps undivided. */
   readonly window: Window;
   readonly spooled: Spooled;
   readonly failure: Failure;
@@ -45,7 +45,7 @@ export interface Again {
   readonly isConfirmation: boolean;
 }
 
-/** Some parts were not shown to be complete, or are too large; smaller ones may be loaded. */
+/** Smaller parts may be loaded. */
 export interface Split {
   readonly kind: 'split';
   readonly window: Window;
@@ -53,24 +53,23 @@ export interface Split {
   readonly failure: Failure;
   /** The parts (`partId`) to divide. */
   readonly parts: ReadonlySet<string>;
-  /** Null if they are too large to be loaded. */
+  /** Null if they are only too large. */
   readonly shortfall: Shortfall | null;
-  /** The values in the answers, by dimension: a hint where to divide. */
+  /** The values in the answers, by dimension. */
   readonly values: KnownValues;
 }
 
-/** How far rows fell short of what the service stated, which shows whether splitting helps. */
+/** How far rows fell short, which shows whether splitting helps. */
 export interface Shortfall {
   /** By part (`partId`), for every part. */
   readonly rows: ReadonlyMap<string, number>;
   readonly differences: Round['differences'];
-  /** Whether a part was cut by a limit, or by the service's own account: only smaller requests can help. */
+  /** Whether a part was cut by a limit, or by the service's own account. */
   readonly isCut: boolean;
   /** Whether all disagreeing metrics are only assumed to add up. */
   readonly isAssumed: boolean;
 }
 
-/** What was shown of a window's rows. */
 export interface Proven {
   readonly verdict: CompletenessVerdict;
   readonly comparisons: readonly Comparison[];
@@ -80,7 +79,7 @@ export interface Proven {
   readonly warnings: readonly LoadWarning[];
 }
 
-/** What is stored of a period; without a date dimension its days may differ from those requested now. */
+/** Without a date dimension its days may differ from those requested now. */
 export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedAt'> {
   /** Whether it is final and has values of a lost app, which cannot be told from the others. */
   readonly isProtected?: boolean;
@@ -91,25 +90,22 @@ export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedA
 /** By first day of a period that was read, its totals by metric; empty if the service states none. */
 export type NightTotals = ReadonlyMap<Day, ReadonlyMap<string, number>>;
 
-/** What a load may accept, and what it would replace. */
 export interface Policy {
   /** Whether settled periods may lose most of their rows. */
   readonly acceptLoss: boolean;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
-  /** What the service states of the periods tonight. */
   readonly totals: NightTotals;
 }
 
-/** What replaces some neighbouring periods of a window. */
 export interface Replacement extends Proven, Policy {
   readonly kind: 'replace';
   readonly answered: Answered;
-  /** Only these periods. */
+  /** With neighbouring periods of the answered one. */
   readonly window: Window;
   readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
   /** Stretches of periods without rows. */
   readonly empty: readonly string[];
-  /** Whether its stored rows are kept, because the service no longer has any, and a metric that was added stays NULL. */
+  /** Whether stored rows are kept, as the service no longer has any, and an added metric stays NULL. */
   readonly isUnserved: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Proves one answer: its rows equal the totals that the service stated for it, within the digits stated. Pure. */
+/** Proves one answer: its rows equal the service's totals for it, within the digits stated. Pure. */
 
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
@@ -10,7 +10,7 @@ export interface Comparison {
   readonly sum: string;
   readonly total: string;
   readonly agrees: boolean;
-  /** Whether it agrees so closely that no rows can be missing: to the digits of the total, and to the cent. */
+  /** To the digits of the total, and to the cent: no rows can be missing. */
   readonly isExact: boolean;
   readonly isAssumed: boolean;
   readonly nonZero: number;
@@ -22,16 +22,15 @@ export interface AnswerProof {
   readonly doubt: Doubt | null;
   readonly verdict: CompletenessVerdict;
   readonly comparisons: readonly Comparison[];
-  /** Set if the verdict is `unproven`. */
+  /** If `unproven`. */
   readonly against: Comparison | null;
-  /** Set if none agrees exactly: one that agrees as far as rounding allows. */
+  /** If none agrees exactly: one that agrees within rounding. */
   readonly rounded: Comparison | null;
   /** Assumed metrics that do not add up, and those that do. */
   readonly notAdditive: readonly string[];
   readonly addsUp: readonly string[];
 }
 
-/** A total as a page states it. */
 interface Total {
   readonly text: string;
   /** How far the text may be from the exact value by its digits. */
@@ -46,12 +45,12 @@ export const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
 const UNIT_ROUNDOFF = 2 ** -52;
 /** Relative error of a sum of a few million numbers. */
 export const SUM_ROUNDOFF = 1e-9;
-/** Fewer values may add up to a total by chance, or because there is only one. */
+/** Fewer values may add up to a total by chance. */
 const MIN_VALUES = 5;
-/** Money is stated with at least this many digits after the point, written out or not. */
+/** Of money, after the point, written out or not. */
 export const MIN_DIGITS = 2;
 
-/** Compares rows with totals, in the reading of the pages' totals that proves them, if there is one. */
+/** Compares rows with totals, if possible in a reading of the pages' totals that proves them. */
 export function proveAnswer(answer: AnswerFacts): AnswerProof {
   const { sums, rows, doubt } = answer;
   const pages = answer.totals.map(
@@ -81,24 +80,23 @@ export function proveAnswer(answer: AnswerFacts): AnswerProof {
   return { ...proof, answer, doubt: isRefuted ? null : doubt };
 }
 
-/** Whether the answer is shown or suspected to lack rows. */
 export const isShort = ({ against, doubt }: AnswerProof): boolean =>
   against !== null || doubt !== null;
 
-/** Not if its rows add up to more than the service stated. */
+/** Not if the rows add up to more than the total. */
 export const lacksRows = ({ against, doubt }: AnswerProof): boolean =>
   doubt !== null ||
   (against !== null && Math.abs(Number(against.sum)) < Math.abs(Number(against.total)));
 
-/** The end of a sentence about the window. */
+/** Ends a sentence about the window. */
 export const clauseOf = ({ against, doubt }: AnswerProof): string =>
   against === null
     ? `the answer was not complete: ${doubt?.because ?? ''}`
     : `the rows' ${against.metric} added up to ${against.sum}, the service's total was ${against.total}`;
 
 /**
- * Counts must agree exactly, up to 2^53. The service adds money, and counts above that, in floating point. Rows and totals of
- * money may also each be off by half a unit of their last digit.
+ * Counts must agree exactly up to 2^53. Above, and for money, the service adds in floating point. Rows and totals of money may
+ * each be off by half a unit of their last digit.
  */
 function compare(
   { metric, sum, distinctSum, isCount, isAssumed, nonZero, magnitude, precision }: MetricSum,
@@ -123,8 +121,8 @@ function compare(
 }
 
 /**
- * Returns what comparisons show. An assumed metric disagrees only if no other agrees exactly. Agreement as far as rounding allows
- * proves nothing, as rows that add up to less may be missing.
+ * An assumed metric disagrees only if no other agrees exactly. Agreement within rounding proves nothing: rows that add up to
+ * less may be missing.
  */
 function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer' | 'doubt'> {
   const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
@@ -136,7 +134,7 @@ function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer'
   const isShown = telling.some((each) => each.isExact && isSomething(each));
   const against =
     certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
-  // A few values may agree by chance: missing rows may have had none, and the disagreeing metric may be right.
+  // A few values may agree by chance, and the disagreeing metric may be right.
   const isThin =
     disagreeing.length > 0 && telling.every((each) => !each.agrees || each.nonZero < MIN_VALUES);
   const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
@@ -149,8 +147,8 @@ function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer'
 }
 
 /**
- * Returns the readings of the totals of one answer's pages. Those of a single page are the answer's, equal ones the answer's or
- * each page's. Others are summed if no page lacks them. Only summed metrics decide, as others may be a new estimate each time.
+ * Returns the readings of the totals of an answer's pages: equal ones are the answer's or each page's, others are summed if no
+ * page lacks them. Only summed metrics decide, as others may be a new estimate each time.
  */
 function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const pages = all.filter(({ size }) => size > 0);

@@ -11,14 +11,14 @@ import type { BodyHead, BodyRead, ColumnsRead } from '../extract/columns/reading
 import { type Answer, removeSpooled, type Spooled } from '../extract/spool.ts';
 import type { Columns, Target } from '../warehouse/tables/target.ts';
 
-/** The rows of a page in a file, and what the page states beside them. The facts on rows are those of the whole file. */
+/** The facts on rows are those of the whole file. */
 export interface PageRead extends Omit<ColumnsRead, 'bodies'> {
   readonly file: string;
   /** The number of bodies in the file, and of the page among them. */
   readonly bodies: number;
   readonly bodyNo: number;
   readonly body: BodyRead;
-  /** The types in the file, by metric; those of the table may be wider by now. */
+  /** In the file, by metric; those of the table may be wider by now. */
   readonly types: ReadonlyMap<string, ColumnType>;
 }
 
@@ -27,7 +27,7 @@ interface BoxedPage {
   readonly box: Box;
 }
 
-/** Up to here, a file of its own would take longer to make and open than the page takes to read. */
+/** Up to here, a file takes longer to make and open than the page to read. */
 const SMALL_BYTES = 128 * 1024;
 
 const isSmall = ({ plainBytes }: SavedBody): boolean => plainBytes <= SMALL_BYTES;
@@ -37,7 +37,7 @@ export class ReadPages {
   readonly #folder: string;
   /** By path of the page. */
   readonly #read = new Map<string, PageRead>();
-  /** Numbers the files: no two readings may share a name, because the engine remembers files by name. */
+  /** In the names of the files, as the engine remembers files by name. */
   #readings = 0;
 
   constructor(reader: Pick<ColumnReader, 'read' | 'readHead'>, folder: string) {
@@ -45,7 +45,7 @@ export class ReadPages {
     this.#folder = folder;
   }
 
-  /** Reads a page as soon as it is saved: a large one into columns, only the head of a small one. Throws `STORAGE_FAILED`. */
+  /** Reads a saved page into columns, of a small one only the head. Throws `STORAGE_FAILED`. */
   async readSaved(page: SavedBody, box: Box, columns: Columns): Promise<BodyHead> {
     if (isSmall(page)) return this.#reader.readHead(page);
     await this.#readInto([{ page, box }], columns);
@@ -70,7 +70,7 @@ export class ReadPages {
     for (const boxed of pages) {
       const { page } = boxed;
       const isRead = this.#read.has(page.path);
-      // If the file holds other pages, it is unknown whose numbers need wider columns.
+      // Of several pages, it is unknown whose numbers need wider columns.
       const isShared = isRead && this.of(page).unfit.size > 0 && this.of(page).bodies > 1;
       if (!isRead || isShared) await this.#readInto([boxed], columns);
       const { unfit } = this.of(page);
@@ -100,7 +100,7 @@ export class ReadPages {
     for (const file of files) await removeSpooled(file);
   }
 
-  /** Reads pages with the same dimensions into one new file. Forgets what was read of them before. */
+  /** Reads pages with the same dimensions into one new file. */
   async #readInto(boxed: readonly BoxedPage[], columns: Columns): Promise<void> {
     const pages = boxed.map(({ page }) => page);
     const [first] = boxed;
@@ -128,7 +128,7 @@ export class ReadPages {
   }
 }
 
-/** Returns the columns in the narrowest types that also hold the pages; null if a metric has no such type. */
+/** Widens columns to hold the pages. Null if a metric has no such type. */
 export function columnsFor(
   columns: Columns,
   pages: readonly Pick<PageRead, 'types'>[],

@@ -34,7 +34,7 @@ const storedRow = z.object({
 });
 const keptRow = storedRow.omit({ slice: true, rows: true });
 
-/** Replaces the rows of windows, all or none. Returns per table their results, and the target with columns as wide as needed. */
+/** Replaces the rows of windows, all or none. Returns per table the results, and the target with columns as wide as needed. */
 export async function replaceWindows(
   tables: readonly TableReplacements[],
   { warehouse, runId }: { readonly warehouse: Warehouse; readonly runId: string },
@@ -81,9 +81,9 @@ export async function replaceWindows(
           const isOneFile = pages.every(({ file }) => file === pages[0]?.file);
           return !staged.isBatched && isOneFile && pages.every(({ isOrdered }) => isOrdered);
         }),
-        // A cube stores a row per value, batches are joined, and only one of identical rows is kept: the table shows how many rows.
+        // Otherwise only the table shows how many rows are stored.
         isCounted: target.columns.value === undefined && !hasCopies && !staged.isBatched,
-        // Whether totals may have moved: a window was loaded before, and without a date dimension over the same days.
+        // A window was loaded before, and without a date dimension over the same days.
         isKnown: loads.some(({ stored, window: { slice, replaced: days } }) =>
           [...stored.values()].some(
             ({ bucket: { start, end } }) =>
@@ -142,7 +142,6 @@ export async function replaceWindows(
   });
 }
 
-/** Widens the columns of the table that cannot hold every value of the windows exactly. */
 async function widenAsNeeded(
   target: Target,
   loads: readonly Load[],

@@ -1,6 +1,6 @@
 /**
- * SQL for the rows of a batch: reads them from Parquet files, in the types of the batch. Pure. Names of temporary relations
- * contain a blank, and those of own columns a comma, which no slice, dimension or metric can have.
+ * SQL for the rows of a batch, read from Parquet files in the types of the batch. Pure. Temporary relations have a blank in
+ * their names, and own columns a comma, which no slice, dimension or metric can have.
  */
 
 import { type DayInterval, MS_PER_DAY } from '../model/calendar.ts';
@@ -14,35 +14,33 @@ import { castExactly, type Columns, periodOf, tableColumns } from '../warehouse/
 import { identifier, literal } from '../warehouse/sql.ts';
 import { isBatched, pagesOf, type Readable, type StagedPage } from './answered.ts';
 
-/** The number of the window in its batch, that of the answer in its window, and why a row is not stored (NULL if it is). */
+/** The window's number in its batch, the answer's in its window, and why a row is not stored. */
 export const [WINDOW, ANSWER, REJECTED] = [
   '"window,"',
   '"answer,"',
   identifier(REJECTED_COLUMN),
 ] as const;
 
-/** The rows of a batch. */
 export interface Staged {
   readonly slice: Slice;
   /** As wide as the batch needs. */
   readonly columns: Columns;
   readonly windows: readonly Readable[];
   readonly pages: readonly StagedPage[];
-  /** Expressions that replace columns of the files, by name of the column. */
+  /** By column of the files: the expression in its place. */
   readonly replacing: ReadonlyMap<string, string>;
-  /** Whether a window was requested in batches of metrics, whose rows are to be joined. */
+  /** Whether a window came in batches of metrics, whose rows are to be joined. */
   readonly isBatched: boolean;
   /** The first day of a row's period. */
   readonly period: string;
-  /** A view: every row that came, in the types of the batch, with WINDOW, ANSWER and REJECTED. */
+  /** A view of every row, with WINDOW, ANSWER and REJECTED. */
   readonly answers: string;
-  /** A view: the rows of windows with WINDOW and REJECTED; batches of metrics are joined. */
+  /** A view of the joined rows, with WINDOW and REJECTED. */
   readonly typed: string;
-  /** A table: rows and totals of `answers` per WINDOW, ANSWER, period and REJECTED. */
+  /** A table of the rows and sums of `answers` by WINDOW, ANSWER, period and REJECTED. */
   readonly totals: string;
 }
 
-/** The number keeps batches that are staged together apart. */
 export function stagedOf(
   windows: readonly [Readable, ...Readable[]],
   slice: Slice,
@@ -77,8 +75,8 @@ export function typedRows(staged: Staged): string {
 }
 
 /**
- * Scans files together, as a union of scans takes twice as long to insert. A scan reads all its files in the types of the first
- * and rounds what does not fit, so that files of different types get separate scans.
+ * Scans files together: a union of scans takes twice as long to insert. But a scan reads all its files in the types of the
+ * first, and rounds what does not fit.
  */
 function answeredRows({ columns, pages, replacing }: Staged): string {
   if (pages.length === 0) {
@@ -114,7 +112,7 @@ function answeredRows({ columns, pages, replacing }: Staged): string {
       ),
     );
     const isShared = bodies.some(({ length }) => length > 1);
-    // Nested only if needed: a list of lists takes a twentieth of a large load's processor time (measured).
+    // A list of lists takes a twentieth of a large load's processor time (measured).
     const place = `[file_index::bigint + 1]${isShared ? `[${identifier(BODY)} + 1]` : ''}`;
     const numbers = (numberOf: (page: StagedPage) => number): string => {
       const lists = bodies.map((ofFile) =>
@@ -133,8 +131,8 @@ from read_parquet([${files.map(([page]) => literal(page?.file ?? '')).join(', ')
 }
 
 /**
- * One row per key of a window, with the values of every batch of metrics that has the key. Copies with different values fail
- * their window before its rows are used. No `attr_dependency` is the same as an empty one.
+ * One row per key of a window, with the values of its batches of metrics. Copies with different values fail their window. No
+ * `attr_dependency` is the same as an empty one.
  */
 export function joinedRows({ dimensions, metrics }: Columns, rows: string): string {
   const key = [WINDOW, ...dimensions.map(identifier)].join(', ');
@@ -162,8 +160,8 @@ function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
 }
 
 /**
- * NULL in place of zeros of cohorts that cannot be complete, for a slice that withholds immature values: the service answers zero
- * or null there (observed: mature). Any value of the parameter but `immature` is taken to withhold, as `mature` does.
+ * NULL for zeros of cohorts that cannot be complete: where immature values are withheld, the service answers zero or null
+ * (observed: mature). Any `cohort_maturity` but `immature` is taken to withhold.
  */
 function withheldValues(
   windows: readonly Readable[],
@@ -198,7 +196,7 @@ function withheldValues(
 export const beginsInWeek = ({ slice, requested, replaced }: Window): boolean =>
   slice.grain === 'week' && requested.start > replaced.start;
 
-/** Names a week that the date period cuts by its first day, as most services do; some use its first requested day. */
+/** Names a week that the date period cuts by its first day. Some services use its first requested day. */
 function cutWeeks(windows: readonly Readable[]): ReadonlyMap<string, string> {
   const cut = windows.filter(({ spooled: { window } }) => beginsInWeek(window));
   if (cut.length === 0) return new Map();
@@ -208,7 +206,6 @@ function cutWeeks(windows: readonly Readable[]): ReadonlyMap<string, string> {
   return new Map([['week', `case ${cases.join(' ')} else week end`]]);
 }
 
-/** Part of a `case`: the first day of a window's first week in place of its first requested day. */
 export const cutWeek = (
   period: string,
   { requested, replaced }: { readonly requested: DayInterval; readonly replaced: DayInterval },

@@ -1,4 +1,4 @@
-/** SQL on a slice's table: what it holds of some days, and how staged rows replace it. Pure. */
+/** SQL on a slice's table: what it has of some days, and how staged rows replace that. Pure. */
 
 import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
@@ -25,19 +25,18 @@ export interface Replaced {
   readonly ranges: readonly DayInterval[];
   /** A condition for rows that stay in any case. */
   readonly lost: string | null;
-  /** How many rows came. */
   readonly rows: number;
   /** Of identical rows, one is kept. */
   readonly hasCopies: boolean;
-  /** Whether the rows are already in the order of their dates, as in most answers; sorting is most of an insertion. */
+  /** By date, as in most answers; sorting is most of an insertion. */
   readonly isOrdered: boolean;
-  /** Whether the table gets the rows as they came, so that their totals are those of `totals`. */
+  /** Whether the table gets the rows that `totals` counts. */
   readonly isCounted: boolean;
-  /** Whether totals may have moved. */
+  /** Whether totals may move. */
   readonly isKnown: boolean;
 }
 
-/** The rows that a load of some days replaces: all but those of `lost` (a condition); in a cube only those of its metrics. */
+/** Selects all but the rows of `lost` (a condition), in a cube only those of the load's metrics. */
 function replacedRows(
   { table, columns, slice: { grain } }: Target,
   days: DayInterval,
@@ -52,7 +51,7 @@ function replacedRows(
   return `from ${table}\nwhere ${conditions.join(' and ')}`;
 }
 
-/** Counts the rows (in a cube the non-zero values) that a load replaces, by first day of the period. */
+/** Counts rows, in a cube the non-zero values. */
 export const countReplaced = (target: Target, days: DayInterval, lost: string): string =>
   `select ${periodOf(target.slice.grain, days.start)} as start_day, ${counted(target)} as rows
 ${replacedRows(target, days, lost)}
@@ -66,11 +65,11 @@ group by 1, 2`;
 const counted = ({ columns }: Target): string =>
   columns.value === undefined ? 'count(*)' : 'count_if("value" <> 0)';
 
-/** An exact sum as text with every digit and no trailing zeros: the same for any type of the column. */
+/** Without trailing zeros: the same for any type of the column. */
 const exactText = (sum: string, type: ColumnType): string =>
   String.raw`regexp_replace(${sumText(sum, type)}, '\.0*$|(\.\d*[1-9])0+$', '\1')`;
 
-/** Turns a query with a row per period `p` into a row per sum `s0` … and one for the rows `n`, which has no metric name. */
+/** Turns a row per period into a row per sum `s0` … and one for the number of rows, which has no metric. */
 function inRows(columns: Columns, query: string): string {
   const metrics = additiveOf(columns);
   return `select
@@ -90,13 +89,9 @@ const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): 
     .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
     .join('');
 
-/** Per slice, period, metric and age, before and after windows are replaced. */
 const [BEFORE, AFTER] = ['"ripen before"', '"ripen after"'];
 
-/**
- * Makes the tables `before` and `after`: per slice, period, metric and age, the rows `n`, non-zero values `z` (only in a cube),
- * total `s` as text.
- */
+/** Per slice, period, metric and age: rows `n`, non-zero values `z` (only of a cube), total `s`. */
 export const totalTables = [BEFORE, AFTER].map(
   (table) =>
     `create or replace temp table ${table} (slice varchar, p date, metric varchar, age varchar, n bigint, z bigint, s varchar)`,
@@ -105,7 +100,7 @@ export const totalTables = [BEFORE, AFTER].map(
 function totalTable(name: string, { target, ranges, lost }: Replaced): string {
   const { columns, slice } = target;
   const { value } = columns;
-  // One query per range: only then does each touch no blocks but its own.
+  // One query per range, so that each touches only its own blocks.
   const parts = ranges.map((days) => {
     const period = periodOf(slice.grain, days.start);
     const rows = replacedRows(target, days, lost);
@@ -124,7 +119,6 @@ group by 1, 2, 3`;
 const fill = (table: string, slice: string, query: string): string =>
   `insert into ${table} by name select ${literal(slice)} as slice, * from (\n${query}\n)`;
 
-/** Statements that replace rows, and take their totals before and after. */
 export function replaceRows(replaced: Replaced): string[] {
   const { target, loads, staged, ranges, lost, rows, isCounted, isKnown } = replaced;
   if (ranges.length === 0) return [];
@@ -157,7 +151,7 @@ function insertRows({ target, loads, staged, hasCopies, isOrdered }: Replaced): 
   const { table, columns, slice } = target;
   const { grain, cube } = slice;
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
-  // A load that takes a whole window is identified by its number; comparing days takes a tenth of an insertion.
+  // Comparing days takes a tenth of an insertion.
   const isWhole = loads.every(({ window, answered }) => window === answered.spooled.window);
   const ids = new Map(loads.map(({ loadId, answered }) => [answered.windowNo, loadId]));
   const listed = Array.from(
@@ -195,7 +189,7 @@ ${typedRows({ ...staged, columns })}
   return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
 }
 
-/** Turns rows into those of a cube: one for each value. */
+/** Returns one row for each value. */
 function cellsOf(
   { metrics, value }: Columns,
   cube: readonly CubeMetric[],

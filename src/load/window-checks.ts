@@ -1,4 +1,6 @@
-/** Checks the rows of windows, whatever their totals: rejected rows, days outside, weeks of another calendar, repeated keys. */
+/**
+ * Checks the rows of windows, whatever their totals: rejected rows, days outside, weeks of another calendar, repeated keys.
+ */
 
 import * as z from 'zod';
 
@@ -11,7 +13,6 @@ import type { Rejects } from './answered.ts';
 import { duplicateKeys, rejectedRows } from './facts-sql.ts';
 import { beginsInWeek, type Staged } from './staged-sql.ts';
 
-/** Returns the failure of a window with rows of days outside it, or of weeks that begin on another day than `week_starts_on`. */
 export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   const { slice, replaced } = window;
   const { grain, weekStartsOn } = slice;

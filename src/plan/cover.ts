@@ -1,14 +1,14 @@
 /**
- * The cheapest cover: consecutive periods × metrics that contain every due value at the least cost. Pure. A request costs the
- * service a base besides its rows, so that a gap of periods that are not due may be cheaper than another request. In a cube the
- * due values are a diagonal, because each night a different age of each period becomes final.
+ * The cheapest cover: consecutive periods × metrics that contain every due value. Pure. A request costs the service a base
+ * besides its rows, so that a gap of periods that are not due may be cheaper than another request. In a cube the due values
+ * are a diagonal: each night another age of each period becomes final.
  */
 
 import { batchesOf, bytesOf, type DuePeriod, type DueReason } from '../model/window.ts';
 import { daysBetween } from '../model/calendar.ts';
 import type { Period } from '../model/period.ts';
 
-/** What the service takes for a request, in milliseconds. */
+/** In milliseconds. */
 export interface RequestCost {
   readonly base: number;
   readonly row: number;
@@ -17,36 +17,34 @@ export interface RequestCost {
 /** Typical of a report API, until the ledger has timings. */
 export const DEFAULT_COST: RequestCost = { base: 400, row: 1 };
 
-/** Returns a measured cost within bounds, as a regression over few or similar loads may have any result. */
+/** Bounds a measured cost: a regression over few or similar loads may have any result. */
 export function boundedCost(base: number, row: number): RequestCost {
   // A request also takes a place among the few that run at once, and a transaction.
   return { base: Math.min(Math.max(base, 250), 60_000), row: Math.min(Math.max(row, 0.01), 20) };
 }
 
-/** A period with its due ages. Without any, it may be requested with its neighbours. */
+/** A period without due ages may be requested with its neighbours. */
 export interface DueAges {
   readonly period: Period;
   readonly ages: ReadonlyMap<string, DueReason>;
-  /** Whether it begins a window, whatever that costs. */
+  /** Whether it must begin a window. */
   readonly isFirst?: boolean;
 }
 
-/** Consecutive periods, and metrics of all of them. */
+/** Consecutive periods, and metrics that are requested of all. */
 export interface Group {
   readonly periods: readonly DuePeriod[];
   readonly metrics: readonly string[];
 }
 
 interface Covering {
-  /** By age, in order. The metrics of one age are fetched together. */
+  /** By age, in order. Those of one age are fetched together. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
   readonly maxDays: number;
   /** Most bytes of an address that names of metrics may take. */
   readonly maxBytes: number;
   readonly cost: RequestCost;
-  /** The expected rows. */
   readonly rowsOf: (period: Period, age: string) => number;
-  /** Picks the reason to report if a period is requested for several. */
   readonly topReason: (reasons: readonly DueReason[]) => DueReason;
 }
 
@@ -76,7 +74,7 @@ export function coverOf(periods: readonly DueAges[], covering: Covering): Group[
   return groups;
 }
 
-/** Divides a run into the parts that cost least. A part with several due periods is no longer than a window may be. */
+/** Divides a run into the parts that cost least. */
 function divided(run: readonly DueAges[], covering: Covering): DueAges[][] {
   const { metrics, maxDays, maxBytes, cost, rowsOf } = covering;
   const bytes = new Map([...metrics].map(([age, names]) => [age, bytesOf(names)]));

@@ -1,6 +1,6 @@
 /**
- * Planning: (slice, ledger, clock) → the windows to request, their size and order, and the reason for each period. Pure. A slice
- * is planned for the table that carries its meaning: the live one, or the one that is built beside it until it is complete.
+ * Planning: (slice, ledger, clock) → the windows to request, their size and order, and the reason for each period. Pure. A
+ * slice is planned for the table of its meaning: the live one, or the one that is built beside it.
  */
 
 import { type DueReason, roomOf, type Window, windowOf } from '../model/window.ts';
@@ -39,26 +39,25 @@ interface PlanRequest {
   readonly metrics: readonly Metric[];
   readonly ledger: SliceLedger;
   readonly planAt: Date;
-  /** Exactly the periods that touch these days, have begun and are kept, whatever their state (default: the due ones). */
+  /** The periods that touch these days, have begun and are kept, whatever their state (default: the due ones). */
   readonly forced?: DayInterval | null;
-  /** What is known of the service's totals. */
   readonly control?: ControlEvidence | undefined;
   readonly cost?: RequestCost | undefined;
 }
 
 interface DueValues extends Pick<PlanRequest, 'slice' | 'metrics' | 'planAt' | 'cost'> {
   readonly fingerprint: string;
-  /** What the windows will be loaded into. Null before the first load. */
+  /** Null before the first load. */
   readonly table: SliceTable | null;
   readonly due: readonly DueAges[];
 }
 
 export interface SlicePlan extends DueValues {
-  /** Of the whole coverage, due or not, in order. */
+  /** Of the whole coverage, in order. */
   readonly periods: readonly Period[];
   /** In order of time. No cell is in two. */
   readonly windows: readonly Window[];
-  /** How many periods are left as they are, because they are stored from a fetch after the as-of instant. */
+  /** How many periods stay, as they are stored from a fetch after the as-of instant. */
   readonly storedNewer: number;
   /** How many periods with final totals that moved wait for a later night. */
   readonly waiting: number;
@@ -106,8 +105,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
 }
 
 /**
- * Divides what failed as one window, and is still due, in two, and keeps it apart from other periods: within a few nights a
- * period that fails for ever holds back no other.
+ * Divides what failed as one window in two, apart from other periods: soon a period that fails for ever holds back no other.
  */
 function dividedAfterFailures(
   due: readonly DueAges[],
@@ -159,7 +157,7 @@ function windowsOf(values: DueValues, maxDays: number): Window[] {
 const topReason = (reasons: readonly DueReason[]): DueReason =>
   reasons.reduce((first, each) => (PRIORITY[each] < PRIORITY[first] ? each : first));
 
-/** Counts due periods by reason. A period of a cube counts once, although several windows request its metrics. */
+/** Counts due periods by reason, those of a cube once, although several windows request them. */
 export function periodsByReason(windows: readonly Window[]): Partial<Record<DueReason, number>> {
   const due = new Map<string, DueReason>();
   for (const { period, reason } of windows.flatMap(({ periods }) => periods)) {
@@ -192,9 +190,8 @@ function forcedPeriods(
 }
 
 /**
- * Returns why a slice's table may not replace the live one yet, unless that is empty. It must hold every period of the coverage
- * with every metric, and no live period may be fetched after the as-of instant. A period that is empty although the live table
- * has rows there must be confirmed by a second run or, if the filters are the same, by a backfill that accepts the loss.
+ * Returns why a table may not replace the live one yet: a period or metric lacks, is of a later fetch, or came empty where the
+ * live one has rows.
  */
 export function swapBlockedBy(
   { slice, ledger, planAt }: Pick<PlanRequest, 'slice' | 'ledger' | 'planAt'>,
@@ -212,7 +209,7 @@ export function swapBlockedBy(
   );
   const missing = periods.length - complete.length;
   if (missing > 0) return `${missing} of ${periods.length} periods are not loaded with all metrics`;
-  // Only of the live table: what this run fetched for the new one is later than the as-of instant too.
+  // Only of the live table: this run's own fetches are later than the as-of instant too.
   const newer = served.filter(({ fetchedAt }) => fetchedAt > planAt).length;
   if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
   if (live === table) return null;
@@ -263,7 +260,7 @@ const PRIORITY: Readonly<Record<DueReason, number>> = {
 };
 const HISTORY = 2;
 
-/** Returns the windows of all plans by rank, newest first in each. Of a first load, only the newest counts as new. */
+/** Returns the windows of all plans by rank, then newest first. Of a first load, only the newest counts as new. */
 export function byPriority(plans: readonly SlicePlan[]): Window[] {
   const ranked = plans.flatMap(({ windows, table }) => {
     const newestEnd = windows.at(-1)?.requested.end;
@@ -279,14 +276,14 @@ export function byPriority(plans: readonly SlicePlan[]): Window[] {
     .map(({ window }) => window);
 }
 
-/** Worth a request, and loaded in little memory: about 30 MB of rows of usual width. */
+/** About 30 MB of rows of usual width: worth a request, and loaded in little memory. */
 const ROWS_PER_WINDOW = 50_000;
 /** The same for wide rows. */
 const CELLS_PER_WINDOW = 2_000_000;
-/** The failure of a longer request would cost too much, however sparse the slice is. */
+/** The failure of a longer request would cost too much. */
 const MAX_DAYS = 366;
 
-/** Returns the most days that a window may request. A single period may be longer. */
+/** Returns the most days of a window of several periods. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
   // The rows of a cube are its cells.
@@ -297,7 +294,6 @@ export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date)
           CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length),
         )
       : CELLS_PER_WINDOW;
-  // Even a dense slice can bear the first ones, and a year of them is requested at once.
   const firstDays = slice.grain === 'hour' ? 1 : 7;
   const days = rows === null ? firstDays : Math.floor(mostRows / rows);
   return Math.max(1, Math.min(days, knownSize(table, planAt)?.maxDays ?? MAX_DAYS, MAX_DAYS));
@@ -308,7 +304,7 @@ const BYTES_PER_WINDOW = 30_000_000;
 /** One answer says little about days that are further away. */
 const MAX_JOINED_DAYS = 92;
 
-/** Returns windows for the values of waiting ones, as long as the bytes of a day allow, newest first. */
+/** Returns windows in place of waiting ones, as long as the bytes of a day allow, newest first. */
 export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: number): Window[] {
   const requests = waiting.map(({ slice, replaced }) => {
     return { replaced, ages: new Set(slice.metrics.map(ageIn(slice))) };

@@ -51,7 +51,7 @@ function dividePart(window: Window, part: Part, known: KnownValues): readonly [P
   return best?.halves ?? null;
 }
 
-/** Divides a list into two, and any other part into a list and its complement. */
+/** Into two lists, or a list and its complement. */
 function divideValues(
   slice: Slice,
   part: Part,
@@ -103,7 +103,7 @@ const valuesIn = (part: Part): string[] =>
 const encodedLength = (values: readonly string[]): number =>
   encodeURIComponent(values.join(',')).length;
 
-/** Whether a filter can name a value: a comma in a list cannot be escaped, and an empty value would read as no list. */
+/** A comma in a list cannot be escaped, and an empty value would read as no list. */
 function isSendable(value: string): boolean {
   return value !== '' && !value.includes(',') && value.trim() === value;
 }

@@ -1,4 +1,4 @@
-/** The watch over loaded totals: which periods are due because the service states other totals now, within a night's limit. Pure. */
+/** Which periods are due because the service states other totals now, within a night's limit. Pure. */
 
 import { type Day, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
@@ -15,10 +15,7 @@ const movements = ['maturing', 'final', 'restless'] as const;
 /** By first day of the period, and age. */
 type Moved = ReadonlyMap<Day, ReadonlyMap<string, (typeof movements)[number]>>;
 
-/**
- * Returns how the totals of periods moved since they were loaded. A restless metric moves every night, so that only its final
- * totals count, once a week: the others are loaded by the schedule.
- */
+/** Returns how totals moved since they were loaded. Of a restless metric only final totals count, once a week. */
 export function movedTotals(
   control: ControlEvidence | null,
   table: SliceTable | null,
@@ -53,9 +50,9 @@ export function failuresSinceLoad(
 }
 
 /**
- * Adds periods whose final totals moved, at least one, as long as they have at most as many rows as the rest of the plan, of
- * restless metrics a seventh of that: a service may change its history every night. The newest come first, and those that failed
- * since their load last, so that they keep no other waiting. Returns how many periods are left.
+ * Adds periods whose final totals moved, at least one, with at most as many rows as the rest of the plan, of restless metrics
+ * a seventh of that: a service may change its history every night. The newest come first, those that failed since their load
+ * last. Returns how many are left.
  */
 export function addFinals(
   due: ReadonlyMap<Period, Map<string, DueReason>>,

@@ -1,8 +1,6 @@
 /**
- * The archive as a source of answers, without the service.
- *
- * Each period is loaded only from its newest complete answer, and counts as fetched when that was. Nothing newer in the
- * warehouse is replaced, and nothing that `retain` has deleted returns. Damaged entries are reported and skipped.
+ * The archive as a source of answers. Each period is loaded only from its newest complete answer, and counts as fetched when
+ * that was. Nothing newer in the warehouse is replaced, and nothing that `retain` has deleted returns.
  */
 
 import { existsSync } from 'node:fs';
@@ -30,7 +28,7 @@ import { fail, type Run, warn } from './run.ts';
 import { openColumns, type Source, type SourceFactory } from './source.ts';
 import { planTargets } from './tables.ts';
 
-/** Makes a run load again what the warehouse's archive holds. Throws `USAGE_INVALID` if there is no archive. */
+/** Throws `USAGE_INVALID` if there is no archive. */
 export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceFactory {
   if (!existsSync(archiveRoot(warehouse))) {
     throw new Failure('USAGE_INVALID', `The archive ${archiveRoot(warehouse)} does not exist.`, {
@@ -95,7 +93,7 @@ function openSource(run: Run): Source {
   };
 }
 
-/** Reads the archived answers with a slice's current meaning, in the order of their fetches. Reports what cannot be read. */
+/** Reads the answers with a slice's current meaning, in the order of their fetches. */
 async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);

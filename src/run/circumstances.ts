@@ -19,17 +19,16 @@ import type { Optional, RunRequest } from './run.ts';
 export interface Circumstances extends Optional<Pick<RunRequest, 'lockWaitMs'>> {
   /** The instant to plan for, which also counts as the fetch (default: a simulator's fixed clock, or now). */
   readonly asOf?: Date | null;
-  /** Called with each event, not awaited. An error it throws changes nothing and is reported once, as a warning. */
+  /** Called with each event, not awaited. An error it throws is reported once, as a warning. */
   readonly emit?: Emit;
-  /** Stops the work: nothing new is started, and the open transaction is finished or rolled back. */
+  /** Nothing new is started then, and the open transaction is finished or rolled back. */
   readonly signal?: AbortSignal;
 }
 
 export type SliceChoice = Optional<Pick<RunRequest, 'slices'>>;
 
-/** How a monitor learns of a run's end, besides the addresses of `notify`. */
 export interface Monitor {
-  /** Metrics for Prometheus are written to this file. */
+  /** The file for Prometheus metrics. */
   readonly metricsFile?: string | null;
   /** Permissions of that file (default: 0o644). */
   readonly mode?: number;
@@ -42,20 +41,19 @@ export interface SyncOptions
     Optional<Omit<RunRequest, 'command' | 'asOf' | 'forced' | 'acceptLoss'>> {}
 
 export interface StatusOptions extends Circumstances {
-  /** The file for the report. Throws `USAGE_INVALID` if it is one of the configuration, the warehouse or a copy. */
+  /** Throws `USAGE_INVALID` for a file of the configuration, the warehouse or a copy. */
   readonly output?: string;
-  /** After which instant things are news (default: that of the night before the last). */
+  /** After it things are news (default: the night before the last). */
   readonly since?: Date | null;
 }
 
 export interface BackfillOptions
   extends Circumstances, Monitor, Optional<Pick<RunRequest, 'acceptLoss'>> {
   readonly slice: string;
-  /** The days to fetch again, half-open. Every period they touch is replaced. */
+  /** Half-open. Every period they touch is replaced. */
   readonly days: DayInterval;
 }
 
-/** Circumstances with defaults filled in. */
 export interface ResolvedOptions {
   readonly asOf: Date | null;
   readonly planAt: Date;
@@ -99,7 +97,7 @@ export async function onWarehouse<T>(
   return withWarehouse(config.warehouse, { ...options, mode }, use);
 }
 
-/** Opens an empty temporary warehouse, for work that stores nothing. */
+/** Opens an empty temporary warehouse. */
 export async function onScratchWarehouse<T>(
   config: Config,
   options: Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>,
@@ -110,7 +108,7 @@ export async function onScratchWarehouse<T>(
   );
 }
 
-/** Throws `AS_OF_IN_FUTURE` for the future, which has no values yet, and `USAGE_INVALID` before any data (a mistyped year). */
+/** Throws `AS_OF_IN_FUTURE`, and `USAGE_INVALID` for a mistyped year. */
 export function checkAsOf(asOf: Date | null, now: Date): void {
   if (asOf === null) return;
   const subject = `The as-of instant ${asOf.toISOString()}`;
@@ -153,7 +151,7 @@ export function chosenSlices(config: Config, names: readonly string[] | null): r
   return config.slices.filter(({ name }) => names.includes(name));
 }
 
-/** Enough for every simulated report, far below the real service's needs. The rates are the real ones (observed: rate). */
+/** Enough for every simulated report. The rates are the real ones (observed: rate). */
 const SIMULATED_LIMITS = {
   maxStartsPerSecond: 50,
   campaignConcurrency: 8,
@@ -165,7 +163,7 @@ const SIMULATED_LIMITS = {
 /** Starts the simulator with its clock at `now`. Returns the address and credentials to reach it. */
 export async function startWorld(simulated: SimulatorService, now: Date) {
   const { kind: _kind, now: _now, maxConcurrency, ...world } = simulated;
-  // Loaded only here, so that work with a real service does not pay for the simulator.
+  // Work with a real service does not pay for the simulator.
   const { startSimulator } = await import('../simulator/simulator.ts');
   const simulator = await startSimulator({ world, now });
   const { token, costCredential } = simulator.credentials;
@@ -188,7 +186,7 @@ export async function startWorld(simulated: SimulatorService, now: Date) {
 export const simulatedNow = ({ service }: Config): Date | null =>
   service.kind === 'simulator' ? service.now : null;
 
-/** Connects to the configured service. A simulator's clock is at its stated instant, otherwise at `planAt`. */
+/** A simulator's clock is at its stated instant, otherwise at `planAt`. */
 export async function withService<T>(
   config: Config,
   { planAt, emit }: Pick<ResolvedOptions, 'planAt' | 'emit'>,
@@ -209,7 +207,7 @@ export async function connected<T>(
   emit: Emit,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  // Loaded only here, so that work on disk alone, such as plan and status, starts without the network code.
+  // Work on disk alone, such as plan and status, starts without the network code.
   const { connect } = await import('../service/connect.ts');
   const service = connect(address, emit);
   try {

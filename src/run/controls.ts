@@ -1,6 +1,6 @@
 /**
- * Control totals in a run: asks for them before anything is planned, and reads what they show of each slice. Without them
- * everything works as before, so no failure here is one of the run, except refused credentials.
+ * Control totals in a run, requested before anything is planned. Everything works without them, so that no failure here is one
+ * of the run, except refused credentials.
  */
 
 import * as z from 'zod';
@@ -39,7 +39,7 @@ const sizeRow = z.object({ control: z.string(), max_days: z.number().nullable() 
 const metricRow = z.object({ metric: z.string() }).transform(({ metric }) => metric);
 const slicesRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
 
-/** Asks for the control totals of all slices. Returns those that were read, by slice. */
+/** Requests the control totals of all slices. Returns those that were read, by slice. */
 export async function readControls(
   run: Run,
   source: Source,
@@ -129,17 +129,16 @@ export async function readControls(
   return nightControls;
 }
 
-/** Control totals are light. Those of a service that hangs must not keep a night waiting. */
+/** They are light. A service that hangs must not keep a night waiting. */
 const MAX_MS = 300_000;
 
-/** Returns the windows of control totals, as few as earlier requests that were too heavy allow. */
+/** Returns as few windows as earlier requests that were too heavy allow. */
 async function controlWindows(
   { warehouse, config, planAt }: Run,
   targets: Targets,
   { slice, members }: Control,
   maxDays: number | null,
 ): Promise<Window[]> {
-  // Awaited together, they are read together.
   const controlled = await Promise.all(
     members.map(async (member) => {
       const ledger = await readSliceLedger(warehouse, member.name);
@@ -178,7 +177,7 @@ function controlTargets(windows: readonly Window[], catalog: Catalog, members: T
   );
 }
 
-/** How long a slice whose rows differ from its control totals is not compared, and nothing is told again. */
+/** How long a slice that differs is not compared, and nothing is told again. */
 const UNCOMPARED_MS = 7 * MS_PER_DAY;
 
 async function warnedSlices(

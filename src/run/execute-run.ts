@@ -31,8 +31,8 @@ export interface RunSteps {
 }
 
 /**
- * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Returns the summary with
- * every failure and the final `statistics`. Throws only the error that kept the run from starting, before any request.
+ * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Throws only the error that
+ * kept the run from starting, before any request.
  */
 export async function executeRun(
   { config, options, emit: listen, signal }: Started,
@@ -103,7 +103,7 @@ export async function executeRun(
       await recordRun(warehouse, runId, scrubbedJson(finalSummary()), end);
     } catch (error) {
       const failure = asFailure(error);
-      // A disk or database that failed the run also fails its ledger entry; that failure is already reported.
+      // A disk or database that failed the run also fails its ledger entry.
       const isReported = record.failures.some(({ code }) => failureCodes[code] === 'storage');
       if (!isReported || failure.kind !== 'storage') fail(failure, null, run);
     }
@@ -117,7 +117,7 @@ export async function executeRun(
   }
 }
 
-/** Reports the failure of a stage. Returns whether the stage was cut by the signal, which is no failure of its own. */
+/** Returns whether the stage was cut by the signal, which is no failure of its own. */
 async function reportingFailure(run: Run, stage: () => Promise<void>): Promise<boolean> {
   try {
     await stage();

@@ -1,4 +1,4 @@
-/** Says what a run does after the outcome of a window that could not be loaded as it is. Pure. */
+/** What a run does with a window that could not be loaded as it is. Pure. */
 
 import type { Failure } from '../errors.ts';
 import type { Again, Failed, Shortfall, Split } from '../load/outcome.ts';
@@ -19,7 +19,7 @@ type NextStep =
       readonly pending: PendingWindow;
     };
 
-/** Returns the next step for a window. A source that cannot request again can neither repeat nor divide. */
+/** A source that cannot request again can neither repeat nor divide. */
 export function next(outcome: Failed | Again | Split, canRequest: boolean): NextStep {
   if (outcome.kind === 'failed') return { kind: 'fail', failure: outcome.failure };
   const { spooled, failure, window } = outcome;
@@ -54,7 +54,7 @@ export function next(outcome: Failed | Again | Split, canRequest: boolean): Next
   return { kind: 'not additive', metrics, spooled, pending };
 }
 
-/** Returns the last step for a window that is not divided: `completeness: warn` loads one that fell short. */
+/** Returns the last step: `completeness: warn` loads a window that fell short. */
 export function undivided({
   window,
   failure,
@@ -67,8 +67,8 @@ export function undivided({
 }
 
 /**
- * Decides what to do with a window that fell short or is too large. If only metrics that seem to add up, by their names, disagree,
- * and smaller requests return no more rows, the rows are complete and the assumption was wrong.
+ * Decides what to do with a window that fell short or is too large. If only assumed metrics disagree, and smaller requests
+ * return no more rows, the rows are complete and the assumption was wrong.
  */
 function courseOf(
   { values, window, shortfall, spooled: { round } }: Split,
@@ -92,7 +92,7 @@ function courseOf(
   return isCut || isNearer || total > round.rows ? 'divide' : 'fail';
 }
 
-/** Returns the round that begins when a window that fell short, and was not too large, is divided by values. */
+/** Returns the round that begins when a window that fell short is divided by values. */
 export function roundAfter(
   shortfall: Shortfall | null,
   before: Round | null,

@@ -27,7 +27,7 @@ import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 interface PlannedWindow {
-  /** How many metrics of a cube it requests. The windows of any other slice request all. */
+  /** Of a cube. The windows of any other slice request all. */
   readonly metrics?: number;
   readonly first_day: string;
   readonly last_day: string;
@@ -155,12 +155,12 @@ function describePlan(plan: SlicePlan, live: SliceTable | null): PlannedSlice {
 
 type ExpectedRows = (periods: readonly Period[], metrics: readonly string[]) => number;
 
-/** Estimates the rows of periods: those of their last load, otherwise the average per day. null before the first load. */
+/** Returns an estimate: rows of the last load, otherwise the average per day. Null before the first load. */
 function expectedRows(slice: Slice, table: SliceTable | null): ExpectedRows | null {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;
   return (periods, metrics) => {
-    // The rows of a cube are values, so fewer metrics mean fewer rows.
+    // The rows of a cube are values.
     const share = slice.cube === undefined ? 1 : metrics.length / slice.metrics.length;
     const ages = new Set(metrics.map(ageIn(slice)));
     const rowsOf = ({ bucket, requested }: Period): number => {

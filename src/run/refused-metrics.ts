@@ -1,7 +1,6 @@
 /**
- * A metric that only a star stands for, and that the service lists but refuses in reports, by its name alone: it costs its slice
- * no night. The slice is loaded without it, which is told, and stays so for a month. One that was loaded before is no such
- * metric: its values stay, and the refusal fails the window.
+ * A metric that only a star stands for, and that the service lists but refuses in reports, by name: the slice is loaded
+ * without it for a month. If it was loaded before, its values stay, and the refusal fails the window.
  */
 
 import * as z from 'zod';
@@ -14,7 +13,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const loadedRow = z.object({ metric: z.string() });
 
-/** Returns the one metric of a window that the refusal names, if only a star stands for it, and whether it was loaded before. */
+/** Returns the one metric that a refusal names, if only a star stands for it. */
 export async function refusedMetric(
   warehouse: Warehouse,
   { slice }: Window,

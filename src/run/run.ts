@@ -23,9 +23,9 @@ export interface RunRequest {
   readonly lockWaitMs: number;
   /** Nothing new is requested after it (default: no deadline). */
   readonly deadlineMs: number | null;
-  /** Exactly the periods that touch these days are requested, whatever their state (default: the due ones). */
+  /** The periods that touch these days are requested, whatever their state (default: the due ones). */
   readonly forced: DayInterval | null;
-  /** Also loads an answer that would remove more than half of the rows. */
+  /** Also loads an answer that would remove most rows. */
   readonly acceptLoss: boolean;
 }
 

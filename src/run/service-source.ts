@@ -1,7 +1,4 @@
-/**
- * The service as a source of answers: requests partners, links and what is due, spools the answers, reads them into columns,
- * and archives them if an archive is configured. A disk error in the archive is a warning, `ARCHIVE_FAILED`.
- */
+/** The service as a source of answers. A disk error in the archive is a warning, `ARCHIVE_FAILED`. */
 
 import { isDeepStrictEqual } from 'node:util';
 
@@ -44,7 +41,7 @@ function openSource(run: Run, service: Service): Source {
   const clock = machineClock(service, request.asOf, emit);
   const closing = new AbortController();
   const signal = AbortSignal.any([run.signal, closing.signal]);
-  /** Does what needs no slice's table while reports are requested and loaded, in a session of its own. */
+  /** Does what needs no slice's table, in a session of its own. */
   const beside = async <T>(work: (crawl: Crawl) => Promise<T>): Promise<T> =>
     run.warehouse.withSession(
       async (warehouse) => work({ ...run, warehouse, service, clock, signal }),
@@ -54,7 +51,6 @@ function openSource(run: Run, service: Service): Source {
   let crawled: Promise<void> = Promise.resolve();
   /** Whose links could not be crawled in this run. */
   const failedApps = new Set<unknown>();
-  /** Removes answers together with what was read of them. */
   const discard: Spool['discard'] = async (answers) => {
     await columns.pages.discard(answers);
     await spool.discard(answers);
@@ -69,7 +65,7 @@ function openSource(run: Run, service: Service): Source {
       crawled = catalog.then(async () =>
         beside(async (crawl) => refreshDimensions(crawl, failedApps)),
       );
-      // Whoever waits for them learns why they failed; if the run ends early, nobody does.
+      // If the run ends early, nobody waits for them.
       crawled.catch(() => null);
       return { catalog: stored ?? (await catalog), slices: run.slices };
     },
@@ -131,13 +127,13 @@ function openSource(run: Run, service: Service): Source {
 
 type Crawl = Run & Refreshing;
 
-/** Refreshes the catalog. Returns the stored one, if there is one and it says the same of the run's slices. */
+/** Refreshes the catalog. Returns the stored one if it says the same of the run's slices. */
 async function nightCatalog(crawl: Crawl, stored: Catalog | null): Promise<Catalog> {
   const { service, clock, warehouse, slices } = crawl;
   const refreshed = await refreshCatalog(crawl, {
     async filtersData(...requested) {
       const listing = await service.filtersData(...requested);
-      // Checked before the listing is stored as seen at an instant that may be years away.
+      // Before the listing is stored as seen at an instant that may be years away.
       clock.check();
       return listing;
     },
@@ -172,7 +168,7 @@ async function archiveLoaded(
     for (const due of outcome.window.periods) (isUnproven ? unproven : loaded).add(due);
   }
   for (const answered of batch) {
-    // If an answer was accepted in part, only the accepted periods are named; its bodies hold more than is loaded again.
+    // Of an answer that was accepted in part, only those periods are loaded again.
     const periods = answered.window.periods.filter((due) => loaded.has(due) || unproven.has(due));
     // Control totals are of the night they were stated in, and no replay reads them.
     if (periods.length === 0 || answered.window.slice.control !== undefined) continue;
@@ -202,8 +198,8 @@ async function orWarn(
 }
 
 /**
- * Requests partners and links as configured, except those stored by an earlier run of the same instant. A failure is reported
- * and leaves the stored ones as they were. Refused credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
+ * Requests partners and links, unless a run of the same instant did. A failure is reported and leaves the stored ones. Refused
+ * credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
  */
 async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>): Promise<void> {
   const { partners, links } = crawl.config;

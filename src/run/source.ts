@@ -1,4 +1,4 @@
-/** The interface of a run's sources of answers: the service, or the archive of its earlier answers. */
+/** A run's source of answers: the service, or the archive of its earlier answers. */
 
 import type { Batch } from '../extract/extract.ts';
 import type { Loading } from '../load/load.ts';
@@ -14,7 +14,7 @@ import { openColumnReader } from '../extract/columns/column-reader.ts';
 import { type Answer, openSpool, type PendingWindow, type Spooled } from '../extract/spool.ts';
 import type { Run } from './run.ts';
 
-/** The tables that windows are loaded into, by slice. Replaced as columns widen. */
+/** By slice. Replaced as columns widen. */
 export type Targets = Map<string, Target>;
 
 export interface AnswerBatch extends Batch {
@@ -26,15 +26,17 @@ export interface AnswerBatch extends Batch {
 export interface Source {
   /** Whether a window can be requested again or in parts. */
   readonly canRequest: boolean;
-  /** Returns the catalog that types values (throws without one) and the slices with answers. Begins what `finish` waits for. */
+  /**
+   * Returns the catalog that types values and the slices with answers. Throws without a catalog. Begins what `finish` waits
+   * for.
+   */
   begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
-  /** Returns the newest catalog, which `begin` may not have waited for. It is the same object if it says the same of the slices. */
+  /** Returns the newest catalog, the same object if it says the same of the slices. */
   catalog(): Promise<Catalog>;
-  /** Plans the windows to load from the ledger or from the archive's content. */
   plan(targets: readonly Target[]): Promise<readonly SlicePlan[]>;
   /**
-   * Takes windows off the queue until it is empty, and answers them in batches of one slice. Before each next request, calls
-   * `onAnswer`, which may change the queue, with every new answer and its bytes. Throws if nothing more may be loaded.
+   * Takes windows off the queue until it is empty. Before each next request, calls `onAnswer`, which may change the queue,
+   * with every new answer and its bytes. Throws if nothing more may be loaded.
    */
   answers(
     queue: PendingWindow[],
@@ -43,10 +45,9 @@ export interface Source {
     onAnswer: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
   readonly read: Loading['read'];
-  /** Archives what was loaded of a batch, if the source does so. */
   archive(batch: readonly Spooled[], outcomes: readonly Outcome[]): Promise<void>;
   discard(answers: readonly Answer[]): Promise<void>;
-  /** Waits for what is requested beside the windows, and does what remains when everything is loaded. */
+  /** Waits for what is requested beside the windows, and does what remains. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }
@@ -59,7 +60,7 @@ export interface SourceFactory {
   open(run: Run): Source;
 }
 
-/** Opens the spool and a reader that reads answers into columns there. Empties the spool: a killed run's files take space. */
+/** Opens an empty spool and a reader of answers into columns there. */
 export function openColumns({ warehouse }: Pick<Run, 'warehouse'>) {
   const spool = openSpool(warehouse.path);
   const reader = openColumnReader();

@@ -31,7 +31,9 @@ import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { count, statement, storedColumnTypes } from '../warehouse/sql.ts';
 
-/** Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself. */
+/**
+ * Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself.
+ */
 export async function starredSlices(
   run: Run,
   slices: readonly Slice[],
@@ -91,7 +93,6 @@ export async function plannedSlices(
   const evidence = await controlEvidence({ controlMs }, warehouse, named, planAt);
   const costs = await readRequestCosts(warehouse);
   const cost = costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
-  // Awaited together, they are read together.
   return Promise.all(
     slices.map(async ({ slice, metrics }) => {
       const ledger = await readSliceLedger(warehouse, slice.name);
@@ -102,7 +103,6 @@ export async function plannedSlices(
   );
 }
 
-/** The windows to request for each slice, planned from what its table holds now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { config, request, warehouse, planAt } = run;
   const slices = targets.map(({ slice, columns }) => ({ slice, metrics: columns.metrics }));
@@ -146,7 +146,7 @@ export async function currentTargets(
   return [...targets.values()];
 }
 
-/** Brings the views of live tables up to date: a rebuilt table lacks one if the run ended before it was measured. */
+/** Updates the views of live tables: a rebuilt one lacks them if the run ended before it was measured. */
 export async function declareLive({ warehouse }: Run, targets: Targets): Promise<void> {
   const live = [...targets.values()].filter(({ state }) => state === 'live');
   await warehouse.transact(async () => {
@@ -154,7 +154,7 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
   });
 }
 
-/** Puts a complete new table in the place of the live one, or warns why it cannot yet: nothing can fetch rows of a lost app again. */
+/** Swaps a complete new table in, or warns why not yet: nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise<void> {
   const { slice } = target;
   const ledger = await readSliceLedger(run.warehouse, slice.name);
@@ -174,7 +174,7 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
   warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
 }
 
-/** Deletes the periods that `retain` no longer keeps, also of the table that readers see until a new one is complete. */
+/** Deletes what `retain` no longer keeps, also of the table that readers see until a new one is complete. */
 export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Promise<void> {
   const { warehouse, planAt, emit } = run;
   for (const target of targets) {
@@ -220,7 +220,7 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
   }
 }
 
-/** Warns of each app that is no longer listed, that no answer of the run named, and whose stored values are kept. */
+/** Warns of each lost app that no answer of the run named. */
 export async function warnOfLostApps(
   run: Run,
   targets: readonly Target[],

@@ -1,6 +1,6 @@
 /**
- * Requests and loads a run's windows, until each is loaded or has failed. One that could not be loaded as it is is requested
- * again, divided, or failed (`next`). A failed window never fails the others, but refused credentials fail them all.
+ * Requests and loads a run's windows. One that could not be loaded as it is is requested again, divided, or failed (`next`). A
+ * failed window never fails the others, but refused credentials fail them all.
  */
 
 import type { Missed } from '../extract/extract.ts';
@@ -35,12 +35,11 @@ import { refusedMetric, withoutMetrics, withoutStar } from './refused-metrics.ts
 import { fail, type Run, saveWarnings, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
 
-/** What windows are loaded into, and what is known of their rows. */
 interface Loading {
   readonly targets: Targets;
-  /** Waits for what must be known before the first load, but not before the first request. */
+  /** Must be known before the first load, but not before the first request. */
   readonly lost: () => Promise<LostApps>;
-  /** The control totals read in this run, by slice, but for those that its rows twice differed from. */
+  /** By slice, but for those that its rows twice differed from. */
   readonly controls: Map<string, NightControl>;
 }
 
@@ -54,7 +53,7 @@ export async function loadWindows(
   await new WindowLoader(run, source, into, unsized).load(byPriority(plans));
 }
 
-/** Reads control totals until `limit` ends that. Returns what failed or was left unread, which are no failures of the run. */
+/** Reads control totals until `limit`. Returns what failed or was left unread, which are no failures of the run. */
 export async function readControlWindows(
   windows: readonly Window[],
   run: Run,
@@ -93,7 +92,7 @@ class WindowLoader {
   readonly unread: Window[] = [];
   /** The next one first. The source takes them off. */
   readonly #waiting: PendingWindow[] = [];
-  /** Slices of unknown size, whose first answer shows how long their other windows may be. */
+  /** Slices whose first answer shows how long their other windows may be. */
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
   /** Metrics that are refused by name and left out, by slice. */
   readonly #refused = new Map<string, ReadonlySet<string>>();
@@ -140,7 +139,7 @@ class WindowLoader {
         );
       }
     } finally {
-      // After a disk failure, requests still under way would be written for nothing.
+      // After a disk failure, requests under way would be written for nothing.
       this.#stop.abort();
       this.unread.push(...this.#waiting.map(({ window }) => window));
     }
@@ -175,7 +174,7 @@ class WindowLoader {
       return [
         {
           spooled: answers,
-          // The ledger records the metrics received, so that metrics added after the answers were archived are due.
+          // So that metrics added after the answers were archived are due.
           target: withMetrics(target, slice.metrics),
           // Archived answers were accepted when they were loaded, losses included.
           // Totals of days that have none yet are no loss.
@@ -245,7 +244,7 @@ class WindowLoader {
     return withoutMetrics(window, this.#refused.get(window.slice.name) ?? new Set());
   }
 
-  /** Returns what is left of a window. The others of its slice are narrowed where they wait. */
+  /** Returns what is left of a window. Waiting ones of its slice are narrowed, too. */
   #narrow(window: Window, restOf: (window: Window) => Window | null): readonly PendingWindow[] {
     const { name } = window.slice;
     const isOwn = (pending: PendingWindow): boolean => pending.window.slice.name === name;
@@ -323,7 +322,7 @@ class WindowLoader {
     this.#run.emit({ type: 'window_asked_again', ...namesOf(window), because });
   }
 
-  /** After a slice's first answer, queues its other windows, as few as the size of the answer allows. */
+  /** After a slice's first answer, queues its other windows, as few as that allows. */
   #resize({ slice, requested }: Window, bytes: number): void {
     const unsized = this.#unsized.get(slice.name);
     if (unsized === undefined) return;
@@ -337,14 +336,14 @@ class WindowLoader {
     this.#regroup(slice.name, held.length, windows.length);
   }
 
-  /** Queues the other windows of a slice without an answer as they were planned. */
+  /** Queues the other windows of a slice as they were planned. */
   #release({ slice }: Window): void {
     const held = this.#unsized.get(slice.name)?.held ?? [];
     this.#unsized.delete(slice.name);
     this.#waiting.push(...held.map(unanswered));
   }
 
-  /** Returns a window's halves, or the window in more parts, and saves what was too heavy. */
+  /** Returns halves of a window, or the window in more parts, and saves what was too heavy. */
   async #divide(
     divided: PendingWindow &
       Pick<Split, 'failure' | 'parts'> &

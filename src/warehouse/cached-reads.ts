@@ -12,8 +12,8 @@ interface Cache<T> {
 const MAX_KEYS = 60;
 
 /**
- * Caches what `readSome` returns until the warehouse changes, or only its relations. Concurrent calls are read together.
- * Callers share the values and must not alter them.
+ * Caches what `readSome` returns until the warehouse changes, or only its relations. Calls that are awaited together are read
+ * together. Callers share the values and must not alter them.
  */
 export function cachedReads<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,

@@ -1,4 +1,6 @@
-/** Replaces views, comments and measurements only if what they are made from has changed, or if a view was dropped or replaced otherwise. */
+/**
+ * Replaces views, comments and measurements only if what they are made from has changed, or a view was dropped or replaced.
+ */
 
 import { createHash } from 'node:crypto';
 
@@ -15,9 +17,9 @@ export interface Declaration {
   readonly slice: string | null;
   /** What the statements are made from. */
   readonly inputs: readonly string[];
-  /** The tables and views that they change, with their schema and without quotes. */
+  /** What they change, with the schema and without quotes. */
   readonly relations: readonly string[];
-  /** Returns none where it runs them itself, as they are too long for a script. */
+  /** Returns none if it runs them itself, as they are too long for a script. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
@@ -31,7 +33,7 @@ const readDeclarations = cachedRead(async (warehouse) => {
 /** Declarations of one script, each of some hundred statements. */
 const MAX_TOGETHER = 20;
 
-/** Runs the statements of those declarations that changed, as scripts. Runs inside the caller's transaction. */
+/** Runs the statements of changed declarations, inside the caller's transaction. */
 export async function declare(
   warehouse: Warehouse,
   declarations: readonly Declaration[],
@@ -61,7 +63,7 @@ export async function declare(
   await insertRows(warehouse, 'ripen_internal.declarations', await rowsOf(changed));
 }
 
-/** Returns the hashes of earlier declarations, for those that depend on them. */
+/** For declarations that depend on earlier ones. */
 export async function declaredHashes(
   warehouse: Warehouse,
   names: readonly string[],

@@ -139,7 +139,7 @@ export async function saveSize(
   await warehouse.run(statement('ledger/save_size'), [slice, fingerprint, ...size, ...instants]);
 }
 
-/** Returns the latest instant that does not count as future: the clocks of machines that write one warehouse differ a little. */
+/** Returns the latest instant that does not count as future: clocks differ a little. */
 export const tolerated = (now: Date): Date => new Date(now.getTime() + 5 * 60_000);
 
 const futureRow = z.object({
@@ -150,7 +150,7 @@ const futureRow = z.object({
   fetched_at: instant,
 });
 
-/** Returns the failure for periods that were recorded as fetched in the future. Only configured slices can be loaded again. */
+/** Returns the failure for periods that were fetched in the future. Only configured slices can be loaded again. */
 export async function futureFetch(
   warehouse: Warehouse,
   slices: readonly Slice[],
@@ -198,7 +198,7 @@ const costsRow = z.object({
 const MAX_TIMED_LOADS = 500;
 const MIN_TIMED_LOADS = 20;
 
-/** Returns what a request and a row take, in milliseconds, or null before there are enough timings. */
+/** In milliseconds. Null before there are enough timings. */
 export async function readRequestCosts(
   warehouse: Warehouse,
 ): Promise<{ readonly base: number; readonly row: number } | null> {

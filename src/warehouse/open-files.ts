@@ -1,7 +1,6 @@
 /**
- * The DuckDB files that this process has open, each in one instance: of two, what one committed is lost when the other closes,
- * and DuckDB does not refuse the second. A file is identified by device and inode, and also by its resolved path, as it may not
- * exist yet.
+ * The DuckDB files that this process has open, each in one instance: DuckDB does not refuse a second, and what one committed
+ * is lost when the other closes. A file is known by device and inode, and by its resolved path, as it may not exist yet.
  */
 
 import { existsSync, realpathSync, statSync } from 'node:fs';
@@ -11,10 +10,10 @@ import type { DuckDBInstance } from '@duckdb/node-api';
 
 export type Mode = 'write' | 'read';
 
-/** An instance, or the holder that keeps the file from being opened. */
+/** `holder` keeps the file from being opened. */
 export type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
 
-/** An instance to use until `release`, which may be called again. */
+/** `release` may be called again. */
 type Claim =
   | { readonly instance: DuckDBInstance; readonly release: () => void }
   | { readonly holder: string };
@@ -22,7 +21,7 @@ type Claim =
 interface OpenFile {
   readonly end: string;
   readonly mode: Mode;
-  /** Device and inode. Null until the file exists. */
+  /** Null until the file exists. */
   identity: string | null;
   readonly attempt: Promise<Attempt>;
   users: number;
@@ -31,8 +30,8 @@ interface OpenFile {
 const openFiles = new Set<OpenFile>();
 
 /**
- * Opens a file unless this process has it open: then readers share one instance, and any other caller gets the holder. Claims
- * the file before the first await, so that two callers cannot both find it free.
+ * Opens a file. If this process has it open, readers share the instance, and any other caller gets the holder. Claims the file
+ * before the first await, so that two callers cannot both find it free.
  */
 export async function claimFile(
   path: string,

@@ -20,7 +20,7 @@ export interface OpenRequest {
   readonly lockWaitMs: number;
   readonly emit: Emit;
   readonly signal?: AbortSignal;
-  /** Statements of others then reach no other file, network or setting. Only for `read`. */
+  /** Only for `read`: statements of others then reach no other file, network or setting. */
   readonly isConfined?: boolean;
 }
 
@@ -29,14 +29,14 @@ const MEMORY_LIMIT = '400MB';
 
 const engineSettings = {
   memory_limit: MEMORY_LIMIT,
-  // Returns freed memory to the system early: with a million rows, the engine kept 100 MB more and was no faster (measured).
+  // With a million rows, the engine kept 100 MB more freed memory and was no faster (measured).
   allocator_bulk_deallocation_flush_threshold: '1MB',
-  // Writes each inserted row group at once: five waiting ones took 20 MB more and were no faster (measured).
+  // Five waiting row groups took 20 MB more and were no faster (measured).
   write_buffer_row_group_count: '1',
-  // Checkpoints the log at the end: doing so every few windows takes most of the commit time of a long backfill.
+  // Checkpoints of the log every few windows take most of the commit time of a long backfill.
   checkpoint_threshold: '1GB',
-  // For a new file. A column with added rows keeps a block in memory until the checkpoint: with the engine's 256 KiB, 40 slices
-  // of 12 metrics take 120 MB and a file 4 times as large. A table of millions of rows is as fast and no larger (measured).
+  // For a new file. With the engine's 256 KiB, 40 slices of 12 metrics take 120 MB of memory and a file 4 times as large, and a
+  // table of millions of rows is no faster or smaller (measured).
   default_block_size: '65536',
   autoinstall_known_extensions: 'false',
 } as const;
@@ -49,13 +49,13 @@ const confinedSettings = {
   temp_directory: '',
 } as const;
 
-/** Each parsing thread holds a document in memory, and more than four would exceed the memory limit. */
+/** Each parsing thread holds a document in memory. More than four would exceed the limit. */
 const engineThreads = (): number => Math.min(4, availableParallelism());
 
-/** For a smaller file or batch, two threads take a fifth more processor time than one, and are no faster (measured). */
+/** Up to here, two threads take a fifth more processor time than one, and are no faster (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
 
-/** A thread takes half a megabyte per metric for sums, however few the rows (measured): with more, a second would not fit. */
+/** A thread takes half a megabyte per metric for sums, however few the rows (measured). */
 const MAX_SHARED_METRICS = 200;
 
 export async function setThreadsFor(
@@ -67,11 +67,11 @@ export async function setThreadsFor(
   else if (bytes > SMALL.batchBytes) await warehouse.useThreads(engineThreads());
 }
 
-/** Two threads are 50 % slower from here on, as one spins and leftovers are copied twice (measured). */
+/** From here on, two threads are 50 % slower (measured). */
 const MANY_ROWS = 20_000;
-/** More than one of the engine's row groups, whose pages are worth their release. */
+/** More than one of the engine's row groups. */
 const MANY_PAGES_ROWS = 150_000;
-/** The engine refuses a limit below what is in use, but first releases everything it can. */
+/** The engine refuses a limit below what is in use, but first releases what it can. */
 const RELEASE = `set memory_limit = '64MB'; set memory_limit = '${MEMORY_LIMIT}'`;
 
 /** Runs `work` in one transaction, and in one thread if it inserts many rows. */
@@ -85,7 +85,7 @@ export async function transactRows<T>(
   try {
     return await warehouse.transact(work);
   } finally {
-    // A database that failed accepts no setting either; only its first error matters.
+    // A database that failed accepts no setting either.
     await warehouse.useThreads(engineThreads()).catch(() => null);
     if (rows >= MANY_PAGES_ROWS) await warehouse.run(RELEASE).catch(() => null);
   }
@@ -156,7 +156,7 @@ async function acquire(
   }
 }
 
-/** DuckDB's errors for a file that is not its own database. For another engine's file, it names the extension that reads it. */
+/** DuckDB's errors for a file that is not its own. For another engine's, it names the extension that reads it. */
 const isUnreadable =
   /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i;
 

@@ -20,7 +20,7 @@ export interface Relation {
   readonly columns: readonly RelationColumn[];
 }
 
-/** Returns whether one of a view's columns collides with a slice's, ignoring case. */
+/** Whether a view's column collides with a slice's, ignoring case. */
 export function namesCollide(
   columns: readonly string[],
   own: readonly (readonly [name: string, ...unknown[]])[],
@@ -31,7 +31,7 @@ export function namesCollide(
 
 const relationRow = z.object({ name: z.string(), is_table: z.boolean(), state: z.string() });
 
-/** Reads what there is by name, with the schema and without quotes, but no columns, which takes longer. */
+/** By name, with the schema and without quotes. Columns would take longer. */
 export const readRelations = cachedRead(async (warehouse) => {
   const rows = await warehouse.rows(statement('ledger/relations'), [], relationRow);
   return new Map(rows.map((row) => [row.name, row]));
@@ -56,7 +56,7 @@ const readDescribed = cachedRead(
   'relations',
 );
 
-/** Returns the tables and views of a schema, by name and in order of names. */
+/** By name, in order. */
 export async function relationsIn(
   warehouse: Warehouse,
   schema: string,

@@ -1,4 +1,4 @@
-/** The ledger of runs: what was started, how it ended, and its warnings and schema changes. */
+/** The ledger of runs, their warnings and schema changes. */
 
 import { hostname } from 'node:os';
 
@@ -33,8 +33,8 @@ export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise
 }
 
 /**
- * Records a run's summary, as JSON, and its end. It is also recorded before publishing, without an end, so that the copies have
- * it.
+ * Records a run's summary, as JSON, and its end. It is also recorded before publishing, without an end, so that the copies
+ * have it.
  */
 export async function recordRun(
   warehouse: Warehouse,

@@ -13,17 +13,17 @@ import { isUnknownToEngine, type Bindable, type Warehouse } from './warehouse.ts
 
 export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Quotes a text as a string, for places where nothing can be bound. */
+/** For places where nothing can be bound. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** Returns a day as a literal of a date dimension's column type, to compare the bare column with. */
+/** Returns a literal in the type of the column, to compare that bare. */
 export const dayLiteral = (grain: DateDimension, start: Day): string =>
   `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(start)}`;
 
-/** Joins statements, whose last lines may be comments. Run together, they take two thirds of the time (measured). */
+/** The last lines of statements may be comments. Run together, they take two thirds of the time (measured). */
 export const asScript = (statements: readonly string[]): string => statements.join('\n;\n');
 
-/** Returns a fixed statement with its parameters as literals. Throws a RangeError if one is missing. */
+/** Returns a fixed statement with its parameters as literals. */
 export function bound(name: string, parameters: readonly Bindable[]): string {
   const body = statement(name).replace(/^(?:--.*\n)*/, '');
   return body.replaceAll(/\$(\d+)/g, (_, at: string) => {
@@ -49,7 +49,7 @@ export const jsonOf = <T>(shape: z.ZodType<T>) =>
 /** BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
 
-/** The instant of a TIMESTAMP, which is in UTC everywhere in the warehouse. */
+/** A TIMESTAMP is in UTC everywhere in the warehouse. */
 export const instantOf = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`);
 
 export const instant = z.string().transform((text) => instantOf(text));
@@ -98,7 +98,7 @@ async function describedColumns(
   }
 }
 
-/** Reads the types of a relation's columns. Empty if it is missing. The relation is quoted, with its schema. */
+/** Empty if the relation, quoted and with its schema, is missing. */
 export const columnTypes = cachedReads(
   async (warehouse, relations): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> => {
     const types = new Map(relations.map((relation) => [relation, new Map<string, string>()]));
@@ -109,15 +109,15 @@ export const columnTypes = cachedReads(
   'relations',
 );
 
-/** By table. They are the same in every warehouse. */
+/** The same in every warehouse. */
 const migratedTypes = new Map<string, ReadonlyMap<string, string>>();
 
 /** Limits the JSON of one statement to some megabytes. */
 const MAX_ROWS_AT_ONCE = 5000;
 
 /**
- * Inserts rows into a table that only migrations alter, by the names and in the types of its columns. A column that the first row
- * lacks gets its default, or stays as it is in a row that is replaced. A value of a JSON column is its text.
+ * Inserts rows into a table that only migrations alter, by the names of its columns. A column that the first row lacks gets
+ * its default, or stays as it is in a row that is replaced. A value of a JSON column is its text.
  */
 export async function insertRows(
   warehouse: Warehouse,
@@ -165,14 +165,14 @@ export async function storedColumnTypes(
   });
 }
 
-/** Returns the exact sum of a column of this type, to be summed further or compared with others of its type. */
+/** Returns a sum to be summed further, or compared with others of its type. */
 export function exactSum(column: string, type: ColumnType): string {
   return isSummedWide(type)
     ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))`
     : `sum(${column})`;
 }
 
-/** Formats an exact sum of this type as text, with all its digits. */
+/** Formats an exact sum with all its digits. */
 export function sumText(sum: string, type: ColumnType): string {
   if (!isSummedWide(type)) return `${sum}::varchar`;
   // A wide sum counts the smallest units.

@@ -19,40 +19,42 @@ import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 export interface Warehouse {
   readonly path: string;
   /**
-   * Returns rows as JSON values: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of statements that change
-   * nothing or that, inside a transaction begun by `run`, return what they changed.
+   * Returns rows as JSON values: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of statements that
+   * change nothing or that, inside a transaction begun by `run`, return what they changed.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
   /** Runs one statement, or a script without parameters. Returns the number of rows the last statement changed. */
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
-  /** As `run`, for statements that make, alter, comment or drop tables and views other than temporary ones. */
+  /** As `run`, for statements that change lasting tables or views. */
   alter(sql: string, parameters?: readonly Bindable[]): Promise<number>;
-  /** Commits what `work` does, or rolls back and rethrows. Within another one it joins that, which then fails as a whole. */
+  /** Commits what `work` does, or rolls back and rethrows. Within another one it joins that, which fails as a whole. */
   transact<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Runs `work` on a second connection. A temporary table shadows a permanent one of its name, even in views (measured). If it is
-   * `apart`, `changes` does not count what it changes.
+   * Runs `work` on a second connection, where a temporary table shadows a permanent one, even in views (measured). `changes`
+   * does not count what it changes if it is `apart`.
    */
   withSession<T>(work: (session: Warehouse) => Promise<T>, how?: 'apart'): Promise<T>;
-  /** Makes `close` reclaim the space of removed rows. At every close, it takes twice as long and enlarges the file (measured). */
+  /**
+   * Makes `close` reclaim the space of removed rows. At every close, it takes twice as long and enlarges the file (measured).
+   */
   reclaimAtClose(): void;
   /** Must be called outside a transaction: an aborted one accepts no setting. */
   useThreads(threads: number): Promise<void>;
-  /** A number that differs after any session changed something, or rolled back: by `run` and `alter`, or by `alter` alone. */
+  /** A number that differs after any session changed something by `run` or `alter`, or by `alter` alone, or rolled back. */
   changes(of: 'anything' | 'relations'): number;
-  /** Runs `work`. Once the signal aborts, its running statement fails. */
+  /** Fails the running statement of `work` once the signal aborts. */
   interruptibly<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * A column with added rows keeps a block in memory until a checkpoint. With more, the engine would soon write them to a
- * temporary file and read them again: 500 MB in a night of 120 slices, against 30 MB of checkpoints (measured).
+ * A column with added rows keeps a block in memory until a checkpoint. More would soon go to a temporary file and back: 500 MB
+ * in a night of 120 slices, against 30 MB of checkpoints (measured).
  */
 const MAX_UNSAVED_BYTES = 64_000_000;
 const UNSAVED_SQL = `select memory_usage_bytes::double as bytes from duckdb_memory() where tag = 'IN_MEMORY_TABLE'`;
 
-/** Returns the warehouse on an open instance, which `release` closes. Null for a session beside another. */
+/** `release` closes the instance. It is null for a session beside another. */
 export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
@@ -81,11 +83,11 @@ export async function warehouseOn(
       isChange = rowsChanged > 0 || parameters.length === 0;
       return rowsChanged;
     } finally {
-      // After the change: what was read before it may no longer be remembered, and what is read from now on may.
+      // After the change, from which on reads may be cached again.
       if (isChange) counted.anything += 1;
     }
   };
-  /** While another session changes rows, the engine refuses to, and a later commit does it. Takes a millisecond. */
+  /** The engine refuses while another session changes rows. A later commit does it then. */
   const saveRows = async (): Promise<void> => {
     const [unsaved] = rowsIn(await connection.run(UNSAVED_SQL));
     if (Number(unsaved?.['bytes']) > MAX_UNSAVED_BYTES) await connection.run('checkpoint');
@@ -159,8 +161,8 @@ export async function warehouseOn(
       }
     },
     async close() {
-      // The setting applies to the instance: from a session that closes early, later checkpoints would write a third more
-      // (measured). 100 is the engine's own default. A database that failed is closed as it is.
+      // For the instance: set by a session that closes early, later checkpoints would write a third more (measured). 100 is the
+      // engine's own default. A database that failed is closed as it is.
       const setting = `set max_vacuum_tasks = ${isReclaimed ? 100 : 0}`;
       if (release !== null) await connection.run(setting).catch(() => null);
       connection.closeSync();
@@ -199,13 +201,13 @@ export function storageFailure(what: string, error: unknown): Failure {
 
 export type Bindable = string | number | boolean | null;
 
-/** A night repeats fewer statements than this, and each prepared one takes memory. */
+/** A night repeats fewer, and each prepared statement takes memory. */
 const MAX_STATEMENTS = 30;
 
 /** In characters: a prepared statement keeps its last parameters in memory. */
 const MAX_VALUE_CHARACTERS = 65_536;
 
-/** Other statements may run only once: a table created from a query has no columns the second time (measured). */
+/** A table created from a query has no columns the second time (measured). */
 const repeatable: ReadonlySet<StatementType> = new Set([
   StatementType.SELECT,
   StatementType.INSERT,
@@ -214,14 +216,13 @@ const repeatable: ReadonlySet<StatementType> = new Set([
 ]);
 
 /**
- * Returns a function that runs a statement, or a script of several without parameters, with as few awaited engine calls as
- * possible: each waits for a turn of the event loop, 20 ms while responses arrive (measured). It throws DuckDB's own errors.
- * Closing the connection destroys prepared statements, which would keep the file open.
+ * Returns a function that runs a statement, or a script without parameters, in as few awaited engine calls as possible: each
+ * waits for a turn of the event loop, 20 ms while responses arrive (measured). It throws DuckDB's own errors.
  */
 export function statementsOn(
   connection: DuckDBConnection,
 ): (sql: string, parameters: readonly Bindable[]) => Promise<DuckDBMaterializedResult> {
-  /** Prepared statements that are not running, the last one run at the end. */
+  /** Those that are not running, the last one run at the end. */
   const kept = new Map<string, DuckDBPreparedStatement>();
   const release = (sql: string): void => {
     kept.get(sql)?.destroySync();
@@ -254,7 +255,6 @@ export function statementsOn(
   };
 }
 
-/** Awaits nothing, as the engine already has all rows. */
 export function rowsIn(result: DuckDBMaterializedResult): Record<string, Json>[] {
   const names = result.deduplicatedColumnNames();
   const rows: Record<string, Json>[] = [];

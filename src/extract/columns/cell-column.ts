@@ -31,12 +31,12 @@ export abstract class CellColumn {
     return 0;
   }
 
-  /** Makes a cell NULL, also if an unfinished row left a value there. */
+  /** An unfinished row may have left a value. */
   blank(row: number): void {
     this.nulls[row] = 1;
   }
 
-  /** Makes room for this many rows. A new cell is NULL until it is read, as rows may lack a column. */
+  /** A new cell is NULL until it is read, as rows may lack a column. */
   grow(rows: number): void {
     this.cells = widened(this.cells, rows * this.#words);
     const old = this.nulls.subarray(0, rows);

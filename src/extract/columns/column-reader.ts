@@ -1,6 +1,6 @@
 /**
- * Reads answers into Parquet files, larger ones in a separate thread. A number that needs a wider type is reported, and the
- * answer must be read again. A row with a cell that no wider type holds is stored as rejected, with its reasons.
+ * Reads answers into Parquet files, larger ones in a thread. A number that needs a wider type is reported, and the answer must
+ * be read again. A row with a cell that no type holds is stored as rejected, with its reasons.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -18,7 +18,7 @@ export interface ColumnReader {
   readonly close: () => Promise<void>;
 }
 
-/** Bytes read on the caller's thread before a separate one is worth its start. A usual night has no more. */
+/** Read on the caller's thread before another is worth its start. A usual night has no more. */
 const MAX_BYTES_HERE = 2 * 1024 * 1024;
 
 /** The bundler changes imports, but not URLs. */
@@ -27,12 +27,12 @@ const threadFile = new URL(
   import.meta.url,
 );
 
-/** Opens a reader. Its thread starts once there is enough to read, and keeps the process alive only during a reading. */
+/** The thread starts once there is enough to read, and keeps the process alive only during a reading. */
 export function openColumnReader(): ColumnReader {
   let worker: Worker | null = null;
   let bytesHere = 0;
   let isClosed = false;
-  /** Settles after the thread's latest reading: it reads one at a time. */
+  /** The thread reads one request at a time. */
   let latest: Promise<unknown> = Promise.resolve();
 
   const readInThread = async (request: ReadRequest): Promise<ColumnsRead> => {
@@ -85,7 +85,7 @@ export function openColumnReader(): ColumnReader {
 
 const ended = (): Error => new Error('The thread of the column reader ended.');
 
-/** Waits for the thread's reply. Rejects if the thread ends instead. */
+/** Rejects if the thread ends instead. */
 function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const end = (error?: unknown): void => {

@@ -11,7 +11,7 @@ const MICROS_PER_MS = 1000n;
 const decoder = new TextDecoder();
 const dayForm = String.raw`[1-9]\d{3}-\d\d-\d\d`;
 
-/** The form of a dimension's labels, and the first instant that a label names. A week's form also captures its last day. */
+/** The form of the labels, and the first instant of one. A week's form also captures its last day. */
 const forms: Record<
   DateDimension,
   { readonly form: RegExp; readonly first: (match: readonly string[]) => string }
@@ -60,7 +60,7 @@ export class DateColumn extends DictionaryColumn {
     return end;
   }
 
-  /** Returns the first label of the current body that is not a date. The next row belongs to another body. */
+  /** Returns the first label that is not a date. The next row is of another body. */
   takeBadLabel(): BodyRead['badLabel'] {
     const bad = this.#badLabel;
     this.#badLabel = null;

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 /** Returned by readers instead of an offset if they stop. */
 export const STOPPED = -1;
 
-/** Small, as many answers are small and the window of each becomes garbage. */
+/** Small, as many answers are. */
 const FIRST_CAPACITY = 16 * 1024;
 /** Readers look at most this far past the last byte. */
 const PADDING = 16;
@@ -18,14 +18,14 @@ export class BodyWindow {
   #stoppedAt = 0;
   #because = '';
 
-  /** Drops the bytes before `from`, moves the rest to the front and appends a chunk. */
+  /** Drops the bytes before `from` and appends a chunk. */
   take(chunk: Uint8Array, from: number): void {
     const at = this.extend(chunk.length, from);
     this.bytes.set(chunk, at);
     this.bytes.fill(0, this.end, this.end + PADDING);
   }
 
-  /** Drops the bytes before `from` and makes room for more after the rest. Returns where that room begins. */
+  /** Drops the bytes before `from` and makes room after the rest. Returns where it begins. */
   extend(bytes: number, from = 0): number {
     const rest = this.end - from;
     const needed = rest + bytes + PADDING;
@@ -79,7 +79,7 @@ export const NULL_BYTES = 4;
 const ESCAPE = /^\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/;
 const MAX_ESCAPE = 6;
 
-/** Services write `NaN` and `Infinity`, which JSON does not have. One that belongs to no column is refused later. */
+/** Services write `NaN` and `Infinity`, which JSON does not have. */
 const BARE = /^(?:null|true|false|NaN|-?(?:Infinity|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?))$/;
 const isOfBare = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.\dA-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
@@ -98,7 +98,7 @@ export function skipBlanks(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Skips a token and whitespace around it. Returns the offset after both, or `STOPPED`. */
+/** Skips a token and the whitespace around it. */
 export function skipToken(body: BodyWindow, at: number, token: number): number {
   const next = skipBlanks(body.bytes, at);
   if (body.bytes[next] !== token)
@@ -126,7 +126,6 @@ function skipEscape(body: BodyWindow, at: number): number {
   return body.stop(longest > body.end ? body.end : at, 'an unknown escape');
 }
 
-/** Returns the offset after a value, or `STOPPED`. */
 export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   const byte = body.bytes[at];
   if (byte === QUOTE) return skipText(body, at);
@@ -166,7 +165,7 @@ function skipList(
   }
 }
 
-/** Reads an object. `take` returns the offset after a member's value, or `STOPPED`, as does this function after the object. */
+/** `take` returns the offset after a member's value, or `STOPPED`. */
 export function readMembers(
   body: BodyWindow,
   at: number,
@@ -205,7 +204,7 @@ export function wholeValue(
   };
 }
 
-/** Returns bytes as JSON text. The reader stops if they are not UTF-8. */
+/** The reader stops at what is not UTF-8. */
 export function textIn(body: BodyWindow, from: number, to: number): string | null {
   const text = body.bytes.subarray(from, to);
   if (isUtf8(text)) return jsonIn(text);
@@ -213,7 +212,7 @@ export function textIn(body: BodyWindow, from: number, to: number): string | nul
   return null;
 }
 
-/** Returns JSON as text, with U+FFFD in place of half a surrogate pair, which DuckDB refuses. */
+/** U+FFFD replaces half a surrogate pair, which DuckDB refuses. */
 export function jsonIn(utf8: Uint8Array): string {
   const json = decoder.decode(utf8);
   if (!json.includes(String.raw`\u`)) return json;

@@ -34,13 +34,13 @@ const BLANK = /^ *$/;
 
 const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) => 10 ** power);
 
-/** Whether a bare number ends before this byte. After what has arrived, a zero byte, it may go on, also with an exponent. */
+/** Whether a bare number ends before this byte. It may go on with an exponent, or after what has arrived, a zero byte. */
 const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45 && byte !== 0;
 
 /**
- * A metric's numbers, stored exactly or not accepted. Integers and decimals are integers at the column's scale, doubles the
- * nearest to the text. Nearly all have up to 15 digits and are computed during the scan. A number that the column does not
- * hold makes it unfit if a wider type does. Any other text is a reason to reject its row.
+ * A metric's numbers: integers and decimals at the column's scale, or the doubles nearest to the text. Nearly all have up to
+ * 15 digits and are computed during the scan. A number that only a wider type holds makes the column unfit. Any other text is
+ * a reason to reject its row.
  */
 export class NumberColumn extends CellColumn {
   readonly #isDouble: boolean;
@@ -167,7 +167,7 @@ export class NumberColumn extends CellColumn {
     return end;
   }
 
-  /** Stores the number that a text states. Returns why its row is rejected. */
+  /** Returns why the row is rejected. */
   #take(text: string, row: number): string | null {
     const number = parseDecimal(text);
     if (number === null) return 'not a number';

@@ -1,6 +1,6 @@
 /**
- * Writes a Parquet file, group by group. Uncompressed, one page per column and group, every column optional: it is read once,
- * soon, on the same machine. Its footer is in Thrift's compact protocol.
+ * Writes a Parquet file, group by group: uncompressed, one page per column and group, every column optional, as it is read
+ * once, soon, on the same machine. The footer is in Thrift's compact protocol.
  */
 
 import { closeSync, openSync, rmSync, writeFileSync, writevSync } from 'node:fs';
@@ -31,7 +31,7 @@ export type ParquetType =
 
 const encoder = new TextEncoder();
 
-/** Encodes a number in groups of seven bits, the lowest first. */
+/** Encodes in groups of seven bits, the lowest first. */
 function varint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -140,7 +140,7 @@ export class ParquetFile {
   #bytes = 0;
   #rows = 0;
 
-  /** Creates the file, which must not exist yet. Every method throws the errors of the file system. */
+  /** The file must not exist yet. Every method throws the errors of the file system. */
   constructor(path: string, columns: readonly WrittenColumn[]) {
     this.#path = path;
     this.#columns = columns;
@@ -155,7 +155,7 @@ export class ParquetFile {
     this.#rows += rows;
   }
 
-  /** Writes a column's pages. Returns its footer entry. */
+  /** Returns the footer entry of a column. */
   #writeColumn(column: WrittenColumn, rows: number): Value {
     const { nulls, cells, words, dictionary } = column.group(rows);
     const present = withoutNulls(cells, nulls, words);
@@ -217,7 +217,7 @@ export class ParquetFile {
   }
 }
 
-/** Returns a page after its header. `place` is the field of the header that describes its kind. */
+/** `place` is the field of the header that describes the kind. */
 function page(
   place: number,
   kind: number,

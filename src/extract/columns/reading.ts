@@ -4,7 +4,7 @@ import type { ColumnType } from '../../model/column-type.ts';
 import type { SavedBody } from '../../service/service.ts';
 import type { Members } from '../envelope.ts';
 
-/** The number of a row's body. No slice has a column of this name. */
+/** The number of a row's body. */
 export const BODY = 'body,';
 
 /** Keys that were not requested, as one JSON object. */
@@ -20,11 +20,11 @@ export interface Reason {
 
 export const ATTR_DEPENDENCY = 'attr_dependency';
 
-/** The columns of a slice in table order. `attr_dependency` follows as JSON text. */
+/** In table order. `attr_dependency` follows. */
 export interface SliceColumns {
   readonly dimensions: readonly string[];
   readonly metrics: readonly { readonly id: string; readonly type: ColumnType }[];
-  /** Requested keys without a column: their values are left out. */
+  /** Requested keys without a column. */
   readonly dropped?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface BodyHead {
   /** A digest of the first rows. */
   readonly rowsDigest: string;
   readonly members: Members;
-  /** Why the body is not one complete report: its rows are then meaningless. */
+  /** Why the body is not one complete report, whose rows are then meaningless. */
   readonly because: string | null;
 }
 
@@ -42,17 +42,14 @@ export interface BodyRead extends BodyHead {
   readonly keys: readonly string[];
   readonly commonKeys: readonly string[];
   readonly badLabel: { readonly dimension: string; readonly label: string } | null;
-  /** By metric with a fraction, the most digits after the point, without trailing zeros. */
+  /** By metric with a fraction, the most digits after the point. */
   readonly digits: ReadonlyMap<string, number>;
 }
 
 export interface ColumnsRead {
   /** In the order of the request. */
   readonly bodies: readonly BodyRead[];
-  /**
-   * The narrowest exact types of columns that do not hold all their numbers: their cells are meaningless, and the answer must
-   * be read again.
-   */
+  /** The narrowest exact types for columns that do not hold all their numbers: the answer must be read again. */
   readonly unfit: ReadonlyMap<string, ColumnType>;
   readonly hasExtra: boolean;
   readonly hasRejected: boolean;
@@ -73,5 +70,5 @@ export interface ReadRequest {
 
 export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
-/** What was read, or an error, with its system call if the file system failed. */
+/** `syscall` is set if the file system failed. */
 export type Reply = ColumnsRead | { readonly message: string; readonly syscall: string | null };

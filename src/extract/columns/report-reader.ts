@@ -1,8 +1,8 @@
 /**
- * Reads a report document in strict JSON: one object that contains `rows` once. Bodies arrive in pieces of any size. Each step
- * reads one member or one row, and is repeated when there is more if it reaches the end of what has arrived. Readers do not
- * check where the window ends: a zero byte follows, which JSON never contains. A stop there means that more must arrive; any
- * other stop refuses the document. `NaN` and `Infinity` are values.
+ * Reads a report in strict JSON: one object that has `rows` once. Bodies arrive in pieces of any size. Each step reads one
+ * member or row, and is repeated when there is more if it reaches the end of what has arrived. Readers do not check where the
+ * window ends: a zero byte follows, which JSON never contains. A stop there means that more must arrive; any other refuses the
+ * document. `NaN` and `Infinity` are values.
  */
 
 import { createHash } from 'node:crypto';
@@ -30,7 +30,7 @@ const DIGESTED_ROWS = 20;
 
 /** A longer row or member is refused, which bounds the memory. */
 const MAX_STEP_BYTES = 64 * 1024 * 1024;
-/** A longer step is repeated only when twice as many bytes have arrived: otherwise the time would grow with their square. */
+/** A longer step is repeated only with twice the bytes: otherwise the time would grow with their square. */
 const LONG_STEP_BYTES = 1024 * 1024;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
@@ -62,7 +62,7 @@ export class ReportReader {
     this.#steps = this.#document();
   }
 
-  /** Reads the next piece of the body. Returns why the document is refused. */
+  /** Returns why the document is refused. */
   take(chunk: Uint8Array): string | null {
     this.#bytes += chunk.length;
     this.#body.take(chunk, this.#at);
@@ -74,12 +74,12 @@ export class ReportReader {
     return this.#members;
   }
 
-  /** Returns a digest of the first rows. May be called once. */
+  /** May be called once. */
   rowsDigest(): string {
     return this.#firstRows.digest('base64');
   }
 
-  /** Ends the body. Returns why the document is not one complete report. */
+  /** Returns why the document is not one complete report. */
   end(): string | null {
     const because = this.#enough > 0 ? this.#goOn() : null;
     if (because !== null) return because;
@@ -97,7 +97,7 @@ export class ReportReader {
     return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
-  /** Reads the document. Yields whenever a step stops. */
+  /** Yields whenever a step stops. */
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {
@@ -117,7 +117,7 @@ export class ReportReader {
     }
   }
 
-  /** Reads a list. Each step reads one item and the comma before it. */
+  /** Each step reads one item and the comma before it. */
   *#list(closing: number, read: (at: number) => number): Generator<undefined, void> {
     const body = this.#body;
     for (let isFirst = true; ;) {

@@ -1,6 +1,6 @@
 /**
- * Finds whether a key occurs twice, by 64 bits of each row's key: a tenth of the cost of grouping the rows. Equal keys are
- * always found. Different keys may look equal, so the caller must check.
+ * Finds whether a key occurs twice, by 64 bits of each row's key, at a tenth of the cost of grouping the rows. Different keys
+ * may look equal, so the caller must check.
  */
 
 interface KeyColumn {
@@ -8,7 +8,7 @@ interface KeyColumn {
   mixInto(digests: Int32Array, rows: number): void;
 }
 
-/** The digests of more rows would take more than 16 MB. */
+/** The digests of more would take more than 16 MB. */
 const MAX_ROWS = 2 ** 20;
 const FIRST_SLOTS = 2 ** 8;
 
@@ -21,7 +21,7 @@ export class RowKeys {
   /** Whether all keys so far differ. False if there are too many to check. */
   areDistinct = true;
   #digests = new Int32Array(0);
-  /** A hash table with two words per slot. The second word of a digest is never 0. */
+  /** A hash table, two words a slot. The second word of a digest is never 0. */
   #slots = new Int32Array(FIRST_SLOTS * 2);
   #rows = 0;
 
@@ -50,7 +50,7 @@ export class RowKeys {
     }
   }
 
-  /** Puts a digest into its slot. Returns false if it is already there. */
+  /** Returns false if the digest is already there. */
   #place(low: number, high: number): boolean {
     const slots = this.#slots;
     const mask = slots.length - 2;

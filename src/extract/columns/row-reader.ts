@@ -1,6 +1,6 @@
 /**
- * Reads the rows of a document into columns. The first row of a body with exactly the requested keys shows their order and
- * whitespace. Later rows are compared with it as bytes. A row that differs is read member by member.
+ * Reads rows into columns. The first row of a body with exactly the requested keys shows their order and whitespace. Later
+ * rows are compared with it as bytes. A row that differs is read member by member.
  */
 
 import type { CellColumn } from './cell-column.ts';
@@ -18,7 +18,7 @@ import { ATTR_DEPENDENCY, type BodyRead, type Reason } from './reading.ts';
 import type { TextColumn } from './text-column.ts';
 
 const WORD_BYTES = 4;
-/** If this many rows at the start of a body have other keys than requested, the rest is assumed to have them too. */
+/** If so many rows at the start of a body have other keys than requested, the rest is assumed to. */
 const MAX_OTHERS = 4;
 
 /** The bytes before a value in the first row, and its column. */
@@ -41,7 +41,7 @@ class Key {
     const words = this.#words;
     const last = words.length - 1;
     const value = at + this.length;
-    // The window may end before the key does; reading past its end would throw.
+    // Reading past the end of the window would throw.
     if (value > end) return STOPPED;
     for (let index = 0; index < last; index += 1) {
       if (view.getInt32(at + index * WORD_BYTES, true) !== words[index]) return STOPPED;
@@ -78,7 +78,7 @@ export class RowReader {
     this.#columns = new Map(into.columns.map((column) => [column.name, column]));
   }
 
-  /** Returns and clears the keys of the rows so far. The next row is the first of another body. */
+  /** Returns and clears the keys of the rows so far. The next row is of another body. */
   takeKeys(): Pick<BodyRead, 'keys' | 'commonKeys'> {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;
@@ -110,7 +110,7 @@ export class RowReader {
     return end;
   }
 
-  /** Keeps the requested members of a rejected row: values as texts, and the object of ids as it is. */
+  /** Keeps the requested members, values as texts, and the object of ids as it is. */
   #reject(body: BodyWindow, at: number, row: number): void {
     const members: string[] = [];
     readMembers(body, at, (name, value) => {

@@ -1,4 +1,4 @@
-/** One reading, on any thread: a slice's answers, row by row, into one Parquet file. Memory does not grow with the bodies. */
+/** Reads a slice's answers, row by row, into one Parquet file. Memory does not grow with the bodies. */
 
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
@@ -26,7 +26,7 @@ import { RowKeys } from './row-keys.ts';
 import { RowReader, statedTwice } from './row-reader.ts';
 import { type DictionaryColumn, TextColumn } from './text-column.ts';
 
-/** As many as in DuckDB's own groups, so that one thread reads each into one of those. */
+/** As in DuckDB's own groups, so that one thread reads each into one of those. */
 const GROUP_ROWS = 122_880;
 const FIRST_ROWS = 64;
 /** A group with more bytes of text than this ends early. */
@@ -49,7 +49,7 @@ export class SliceReading {
   readonly #secrets: readonly string[];
   #hasSecret = false;
 
-  /** Creates the file. Every method throws the errors of the file system. */
+  /** Every method throws the errors of the file system. */
   constructor({ columns, to, secrets = [] }: Omit<ReadRequest, 'bodies'>) {
     this.#secrets = secrets;
     const reasons: Reason[] = [];
@@ -95,7 +95,7 @@ export class SliceReading {
   /** Ends the body. Another may follow. */
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
-    // A row that broke off may have left cells, which the next row would keep where it has none.
+    // A row that broke off may have left cells.
     if (this.#row < this.#bodies.length)
       for (const column of this.#columns) column.blank(this.#row);
     const { rows, members } = this.#report;
@@ -151,7 +151,6 @@ export class SliceReading {
     this.#file.finish();
     return {
       bodies: this.#read.map((body) => {
-        // Which body it was in is not worth knowing: a credential that is stored by others must be reset.
         const because = this.#hasSecret ? 'its rows contained a credential of ripen' : null;
         return { ...body, because: body.because ?? because };
       }),
@@ -180,9 +179,7 @@ const isGarbled = (error: unknown): error is Error =>
   typeof error.code === 'string' &&
   error.code.startsWith('Z_');
 
-/**
- * Yields a file without a stream, which with a trip to the thread pool and a buffer per piece would take as long as the disk.
- */
+/** A stream, with a trip to the thread pool and a buffer per piece, would take as long as the disk. */
 function* plainPieces(path: string): Generator<Uint8Array> {
   // Not shared: other readings of this thread go on between two pieces.
   const piece = new Uint8Array(PIECE_BYTES);
@@ -209,7 +206,7 @@ async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Reads saved bodies into one file. A reading that fails leaves no file. */
+/** A reading that fails leaves no file. */
 export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead> {
   const reading = new SliceReading(into);
   try {
@@ -237,7 +234,7 @@ export async function readHead(body: SavedBytes): Promise<BodyHead> {
   return { rows, rowsDigest: report.rowsDigest(), members, because: because ?? report.end() };
 }
 
-/** Passes a body on in pieces. Returns why `take` refused it, or why the bytes are not valid gzip. */
+/** Returns why `take` refused the body, or why it is not valid gzip. */
 async function readPieces(
   { path, encoding }: SavedBytes,
   take: (bytes: Uint8Array) => string | null,

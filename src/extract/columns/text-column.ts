@@ -1,4 +1,4 @@
-/** Columns of repeating texts: each distinct one is read and checked once. Later ones cost a hash and a comparison, or less. */
+/** Columns of repeating texts: each is read and checked once. Later ones cost a hash and a comparison, or less. */
 
 import { isUtf8 } from 'node:buffer';
 
@@ -35,7 +35,7 @@ export abstract class DictionaryColumn extends CellColumn {
   readonly #closing: number;
   /** By entry: two words that distinguish its value. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
-  /** The last cell's entry, and the one that followed it before, as in sorted rows or a daily order. -1 for none. */
+  /** The last cell's entry, and the one that followed it before, as in sorted rows. -1 for none. */
   #last = -1;
   #expected = -1;
   /** By entry: the one that followed it, plus one. */
@@ -49,7 +49,7 @@ export abstract class DictionaryColumn extends CellColumn {
     this.#closing = type.kind === 'JSON' ? CLOSING_BRACE : QUOTE;
   }
 
-  /** Handles a value that the column does not accept. Returns the offset after it, or `STOPPED`. */
+  /** Returns the offset after a value that the column does not accept, or `STOPPED`. */
   protected abstract refuse(body: BodyWindow, at: number, end: number): number;
 
   read(body: BodyWindow, at: number, row: number): number {
@@ -61,7 +61,6 @@ export abstract class DictionaryColumn extends CellColumn {
     if (end !== STOPPED) return this.#put(row, this.#expected, end);
     const stop = endOfRun(view, at + 1, this.#closing);
     if (bytes[stop] === this.#closing) {
-      // If a known object ends here too, it is the same one: no JSON text is the beginning of another.
       const entry = this.dictionary.find(body, at, stop + 1, hashOf(view, at, stop + 1));
       if (entry >= 0) return this.#put(row, entry, stop + 1);
     }
@@ -83,7 +82,7 @@ export abstract class DictionaryColumn extends CellColumn {
     return this.refuse(body, at, end);
   }
 
-  /** Returns the entry of a value, or -1 if the column does not accept it. */
+  /** Returns -1 for a value that the column does not accept. */
   #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
     const existing = this.dictionary.find(body, at, end, hash);
@@ -124,7 +123,7 @@ export abstract class DictionaryColumn extends CellColumn {
     const [own, entries, nulls] = [this.#digests, this.cells, this.nulls];
     for (let row = 0; row < rows; row += 1) {
       const at = (entries[row] ?? 0) * 2;
-      // A value may have the same digest as NULL: then the keys are only checked once more.
+      // A value with the digest of NULL only causes another check.
       const isNull = nulls[row] === 1;
       digests[row * 2] = mixed(digests[row * 2] ?? 0, isNull ? 0 : (own[at] ?? 0));
       digests[row * 2 + 1] = mixed(digests[row * 2 + 1] ?? 0, isNull ? 0 : (own[at + 1] ?? 0));
@@ -152,7 +151,7 @@ export abstract class DictionaryColumn extends CellColumn {
 }
 
 export class TextColumn extends DictionaryColumn {
-  /** `JSON` stores canonical JSON, `VARCHAR` any value: a text unescaped, anything else as written. Null is NULL in both. */
+  /** `JSON` stores canonical JSON, `VARCHAR` a text unescaped and anything else as written. */
   constructor(name: string, kind: 'JSON' | 'VARCHAR') {
     super(name, { kind }, kind === 'JSON' ? canonical : plain);
   }

@@ -26,7 +26,7 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
 export const FIRST_ENTRIES = 64;
 const LENGTH_BYTES = 4;
 
-/** Returns a mask of the first bytes, one to three, of a little-endian word. */
+/** A mask of one to three bytes of a little-endian word. */
 const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
 
 export function hashOf(view: DataView, from: number, to: number): number {
@@ -43,10 +43,7 @@ export function hashOf(view: DataView, from: number, to: number): number {
   return hash;
 }
 
-/**
- * The distinct texts of a column, found by their bytes as they are in the body. The costly work happens once per text. Values
- * follow one another in Parquet's plain encoding.
- */
+/** Texts are found by their bytes as they are in the body. Values follow one another in Parquet's plain encoding. */
 export class TextDictionary {
   size = 0;
   readonly #texts = new BodyWindow();
@@ -88,7 +85,7 @@ export class TextDictionary {
     );
   }
 
-  /** Returns the offset after an entry, or `STOPPED`. No JSON text is the beginning of another. */
+  /** Returns the offset after an entry. No JSON text is the beginning of another. */
   endOf(body: BodyWindow, from: number, entry: number): number {
     const to = from + (this.#lengths[entry] ?? 0);
     return to <= body.end && this.#isSame(body.view, from, to, entry) ? to : STOPPED;

@@ -1,11 +1,11 @@
 /**
  * The rows of a slice, each with its link and its partner, as SQL.
  *
- * A row belongs to the deepest link whose path has exactly the row's labels, on the levels that the slice has, if the row names
- * nothing below it or the crawl went no deeper. Labels must be equal, with one exception: if the row states the network's id of
- * a name, ` (id)` may follow either label; if it states none, the link may lack the ` (id)` of the reported name. If several
- * links or versions of one fit, the one valid in the row's period counts, else the nearest in time; then the one whose labels
- * differ least. If two links are still left, the row has no link.
+ * A row belongs to the deepest link whose path has exactly the row's labels, on the levels that the slice has, if the row
+ * names nothing below it or the crawl went no deeper. If the row states the network's id of a name, ` (id)` may follow either
+ * label; if it states none, the link may lack the ` (id)` of the reported name. Of several links or versions that fit, the one
+ * valid in the row's period counts, else the nearest in time, then the one whose labels differ least. If two are left, the row
+ * has no link.
  */
 
 import { dateDimensions } from '../../model/dimension.ts';
@@ -17,7 +17,7 @@ interface Level {
   readonly dimension: string;
   /** The column of `main.links` with this level's label. */
   readonly label: string;
-  /** The dimension with the network's own id. Networks have none. */
+  /** The dimension with the id at the network. */
   readonly id: string | null;
 }
 
@@ -30,14 +30,14 @@ const levels = ['network', 'campaign', 'adgroup', 'creative'].map((dimension, at
 /** How reports state that a level has no name (observed: organic, unusual values). */
 const NAMELESS = `('', 'unknown')`;
 
-/** A column name that no slice column can have: the service's lists have no escape for a comma, so none contains one. */
+/** No column of a slice has a comma: the service's lists cannot escape one. */
 const keyName = (name: string): string => identifier(`key,${name}`);
 const [APP, START] = [keyName('app'), keyName('start')];
 
 const levelsOf = ({ columns }: StoredSlice): Level[] =>
   levels.filter(({ dimension }) => columns.includes(dimension));
 
-/** The values that decide which link a row belongs to, as SQL over the alias `s`, by quoted name. */
+/** Returns by quoted name the SQL of what decides which link a row `s` belongs to. */
 function keysOf(slice: StoredSlice): Map<string, string> {
   const sliceLevels = levelsOf(slice);
   const keys = new Map([[APP, 's."app_token"']]);
@@ -49,7 +49,7 @@ function keysOf(slice: StoredSlice): Map<string, string> {
 
 const fittingName = (dimension: string): string => keyName(`fitting,${dimension}`);
 
-/** Fitting labels, with looseness: 0 as reported, 1 with the row's id added or removed, 2 without ` (1)` if it has no id. */
+/** With looseness: 0 as reported, 1 with the row's id added or removed, 2 without ` (1)` if it has no id. */
 function fittingLabels({ dimension, id }: Level): string {
   const reported = `d.${keyName(dimension)}`;
   const label = (sql: string, looseness: number): string =>
@@ -71,7 +71,7 @@ const sameLabels = (slice: StoredSlice): string =>
 
 /** Rows `s`, each joined with at most one `settled` or `chosen` link. */
 function rowsWithLink(slice: StoredSlice): string {
-  // Compares columns only: DuckDB would test any other condition on every pair, or compute it again for each.
+  // Columns only: DuckDB would test any other condition on every pair.
   return `from keyed as s
 left join keys as k on
     ${sameLabels(slice)}
@@ -82,8 +82,8 @@ left join chosen on chosen.key = k.key and chosen.${START} = s.${START}`;
 const joinedLink = 'coalesce(settled.link, chosen.link)';
 
 /**
- * The CTEs `keyed`, `keys`, `settled` and `chosen`: the one link that fits each combination of labels and ids. Most fit one
- * link at any time. Only for the others does the query look at the periods, of which a large slice has millions.
+ * The CTEs `keyed`, `keys`, `settled` and `chosen`: the link of each combination of labels and ids. Most fit one link at any
+ * time. Only for the others does the query look at the periods, of which a large slice has millions.
  */
 function fittingLinks(slice: StoredSlice): string {
   const sliceLevels = levelsOf(slice);

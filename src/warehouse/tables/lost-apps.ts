@@ -1,4 +1,4 @@
-/** Apps that filters-data listed before and no longer lists, and what control totals show of slices with regard to them. */
+/** Apps that filters-data no longer lists, and what control totals show of slices. */
 
 import * as z from 'zod';
 
@@ -47,7 +47,7 @@ const failedRow = z.object({
   last_day: dayShape,
   failed_at: instant,
 });
-/** A correction that failed longer ago is as good as a new one. */
+/** One that failed longer ago is as good as new. */
 const FAILED_MS = 30 * MS_PER_DAY;
 const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 
@@ -55,8 +55,8 @@ const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 export const RESTLESS_NIGHTS = 3;
 
 /**
- * Returns the totals of slices that moved since they were loaded, and the metrics that move every night. The values of lost apps
- * stay, so that totals without these have not moved.
+ * Returns the totals of slices that moved since they were loaded, and the metrics that move every night. Totals that only lack
+ * the values of lost apps have not moved.
  */
 export async function controlEvidence(
   { controlMs }: Pick<Config, 'controlMs'>,

@@ -12,7 +12,7 @@ import type { Warehouse } from '../warehouse.ts';
 import { cohortCells, recordMetrics } from './slice-metrics.ts';
 import { castExactly, tableColumns, type Target } from './target.ts';
 
-/** Replaces changed or lost views, comments and metrics on record. Runs inside the caller's transaction. */
+/** Runs inside the caller's transaction. */
 export async function describeTables(
   warehouse: Warehouse,
   targets: readonly Target[],
@@ -117,10 +117,7 @@ function summingText({ id, additive }: Metric): string {
   return `must not be summed: over rows it is ${factor}ratio(${identifier(ratio.numerator)}, ${identifier(ratio.denominator)})`;
 }
 
-/**
- * Returns the view of final values: of a cube only the final rows, of any other slice all rows with NULL in cells that are not
- * final.
- */
+/** Of a cube only the final rows, of any other slice all rows, with NULL in cells that are not final. */
 function finalView(target: Target): string {
   const { table, columns } = target;
   const isCube = columns.value !== undefined;
@@ -168,15 +165,15 @@ const cohortComments: readonly (readonly [string, string])[] = [
   ['is_final', 'Whether the value can no longer change'],
 ];
 
-/** Returns null if the slice has no cohort metrics, or a dimension has the name of one of the view's own columns. */
+/** Null without cohort metrics, or if a dimension has the name of one of the view's columns. */
 function cohortsView(target: Target): string | null {
   const { slice, table, columns } = target;
   const cells = cohortCells(columns.metrics);
   if (cells.length === 0 || namesCollide(slice.dimensions, cohortComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
-  // If no decimal holds all values, DuckDB's own union would lose digits after the point and miss the nearest double.
+  // DuckDB's own union would lose digits after the point and miss the nearest double.
   const isExact = haveCommonType(cells.map(({ type }) => type));
-  // Joins one scan with a list of metrics: a query for one metric reads no extra rows, and one for all needs a single scan.
+  // A query for one metric reads no extra rows, and one for all needs a single scan.
   const list = cells.map(({ id, name, ageDays, horizonMs }, at) => {
     return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${finalSeconds(target, horizonMs)})`;
   });

@@ -44,7 +44,6 @@ export async function recordMetrics(
       .toSorted()
       .join();
   const ripening = changed.filter(({ before, now }) => ripeningOf(before) !== ripeningOf(now));
-  // Awaited together, they are read together.
   const states = await Promise.all(
     ripening.map(async ({ target: { slice, columns, fingerprint } }) => {
       const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
@@ -196,8 +195,8 @@ export const listedMetrics = async (warehouse: Warehouse): Promise<string[]> =>
   );
 
 /**
- * Returns slices with what their stars stand for at an instant: listed metrics, but for those that the service refused. Without a
- * warehouse none is loaded or refused.
+ * Returns slices with what their stars stand for at an instant: listed metrics, but for those that the service refused.
+ * Without a warehouse none is loaded or refused.
  */
 export async function starredAt(
   warehouse: Warehouse | null,
@@ -210,7 +209,6 @@ export async function starredAt(
     warehouse === null || !slices.some(hasStars)
       ? []
       : await warehouse.rows(statement('ledger/refused_metrics'), [since], refusedRow);
-  // Awaited together, they are read together.
   return Promise.all(
     slices.map(async (slice) => {
       if (!hasStars(slice)) return { slice, stars: [] };

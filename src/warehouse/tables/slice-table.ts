@@ -1,7 +1,6 @@
 /**
- * Makes a slice's table, adapts it to the configuration, swaps it, and cuts it to what `retain` keeps. If the fingerprint of a
- * slice changes, a second table is built in `ripen_internal`, and replaces the live one once it has every period of the
- * coverage.
+ * Makes a slice's table, adapts it to the configuration, swaps it, and cuts it to what `retain` keeps. If the fingerprint
+ * changes, a second table is built in `ripen_internal`, and replaces the live one once it has every period of the coverage.
  */
 
 import * as z from 'zod';
@@ -50,7 +49,6 @@ export async function prepareTables(
   const existing: Target[] = [];
   const missing: Target[] = [];
   const abandoned: { readonly name: string; readonly fingerprint: string }[] = [];
-  // Awaited together, they are read together.
   const stored = await Promise.all(
     slices.map(async (slice) => {
       const ledger = await readSliceLedger(warehouse, slice.name);
@@ -135,7 +133,7 @@ async function makeTables(
   await recordSchemaChanges(warehouse, runId, changes);
 }
 
-/** Gives columns the target's types. Returns whether any changed. Must precede row changes in a transaction. */
+/** Returns whether any type changed. Must precede row changes in a transaction. */
 export async function alterTypes(
   warehouse: Warehouse,
   { slice, table, columns }: Target,
@@ -158,7 +156,7 @@ export async function alterTypes(
   return true;
 }
 
-/** Copies the table: DuckDB adds columns only at the end, but their configured order is public. */
+/** DuckDB adds columns only at the end, but their configured order is public. */
 async function rebuildTable(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Target,
@@ -185,7 +183,7 @@ async function rebuildTable(
   for (const name of new Set([...existing.keys(), ...wanted.keys()])) {
     const [before, after] = [existing.get(name) ?? null, wanted.get(name) ?? null];
     if (before !== null && after !== null) continue;
-    // Its values are deleted: if the metric returns, its periods are due again, as are those of a column dropped by hand.
+    // If the metric returns, its periods are due again, as are those of a column dropped by hand.
     await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, name]);
     const change = after === null ? 'column removed' : 'column added';
     changes.push({ object: slice.name, name, change, before, after });
@@ -195,7 +193,7 @@ async function rebuildTable(
 
 const loadedMetric = z.object({ metric: z.string() });
 
-/** Removes the rows of metrics that a cube no longer has, and counts the rest. */
+/** Removes the rows of metrics that a cube no longer has. */
 async function removeMetrics(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Target,
@@ -225,8 +223,8 @@ async function removeMetrics(
 }
 
 /**
- * Returns why a slice cannot be loaded: a view of it would have the name of a table, its loaded weeks begin on another day than
- * configured, or it no longer has a date dimension, so that its single period would replace the dated ones.
+ * Returns why a slice cannot be loaded: its loaded weeks, the name of a view, or periods that one without a date would
+ * replace.
  */
 export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Failure | null> {
   const { name, grain, weekStartsOn } = slice;
@@ -259,14 +257,11 @@ export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Fai
   return new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 
-/** Drops the view `_projected`, which may name columns that the table no longer has. The run makes it again at its end. */
+/** The view may name columns that the table no longer has. The run makes it again at its end. */
 const dropProjected = ({ name }: Slice): string =>
   `drop view if exists main.${identifier(`${name}_projected`)}`;
 
-/**
- * Deletes a dropped table's ledger entries. Its loads stay, without metrics: if the meaning returns, they say nothing of the
- * values that are loaded then.
- */
+/** The loads of a dropped table stay, without metrics: if the meaning returns, they say nothing of the values loaded then. */
 async function deleteLedgerEntries(
   warehouse: Warehouse,
   slice: string,
@@ -278,7 +273,7 @@ async function deleteLedgerEntries(
   await warehouse.run(statement('load/delete_table'), [slice, fingerprint]);
 }
 
-/** Replaces the live table with a complete one in one transaction, so that no reader sees a mixture. */
+/** In one transaction, so that no reader sees a mixture. */
 export async function swapTables(
   warehouse: Warehouse,
   target: Target,
@@ -305,10 +300,7 @@ export async function swapTables(
   });
 }
 
-/**
- * Deletes the periods before the first day that `retain` keeps. The newest stays until a later one is loaded, as the coverage
- * depends on it. Loads stay on record.
- */
+/** Deletes what `retain` no longer keeps, but for the newest period, on which the coverage depends. Loads stay on record. */
 export async function deleteOld(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Target,

@@ -13,7 +13,7 @@ export interface StoredSlice {
   /** False while it is being built, and readers see another. */
   readonly isLive: boolean;
   readonly columns: readonly string[];
-  /** How far its days are ahead of UTC. Negative if behind. */
+  /** How far its days are ahead of UTC. */
   readonly aheadSeconds: number;
 }
 
@@ -26,7 +26,6 @@ const sliceRow = z.object({
 
 export const readSliceTables = cachedRead(async (warehouse): Promise<readonly StoredSlice[]> => {
   const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
-  // Awaited together, they are read together.
   return Promise.all(
     rows.map(async ({ slice, table_name: table, is_live: isLive, ahead_seconds: aheadSeconds }) => {
       const columns = [...(await storedColumnTypes(warehouse, table, slice)).keys()];
@@ -36,8 +35,8 @@ export const readSliceTables = cachedRead(async (warehouse): Promise<readonly St
 });
 
 /**
- * Returns a row's own id as SQL over the alias `s`: from the slice's column, else as the service attached it. NULL if it
- * attached several (observed: attr_dependency), or if the id is empty or `unknown`.
+ * Returns an id of a row `s` as SQL: from the slice's column, else as the service attached it. NULL if it attached several
+ * (observed: attr_dependency), or if the id is empty or `unknown`.
  */
 export function rowIdSql({ columns }: StoredSlice, id: string): string {
   const attached = 's."attr_dependency"';
@@ -53,11 +52,11 @@ export function rowIdSql({ columns }: StoredSlice, id: string): string {
     : named(single);
 }
 
-/** Whether the rows of a slice can identify their partner, by its id or because that is attached. */
+/** Whether rows identify their partner, by its id or because that is attached. */
 export const namesPartners = ({ columns }: StoredSlice): boolean =>
   ['partner_id', 'partner_name', 'partner', 'channel'].some((name) => columns.includes(name));
 
-/** Whether the rows of a slice can identify their link: two apps may share a name, but never a token. */
+/** Whether rows identify their link: two apps may share a name, but never a token. */
 export const namesLinks = ({ columns }: StoredSlice): boolean =>
   columns.includes('app_token') && columns.includes('network');
 

@@ -1,4 +1,4 @@
-/** The table for a slice's rows and its columns, as every step of a load needs them. */
+/** The table for a slice's rows and its columns. */
 
 import type { Day, DayInterval } from '../../model/calendar.ts';
 import type { Catalog } from '../../model/catalog.ts';
@@ -23,7 +23,7 @@ export interface Target {
   /** Quoted, with its schema. */
   readonly table: string;
   readonly columns: Columns;
-  /** For comments on tables and columns: has at least the items of the slice's metrics and dimensions. */
+  /** At least the items of the slice's metrics and dimensions. */
   readonly catalog: Catalog;
 }
 
@@ -34,11 +34,11 @@ export interface Columns {
   readonly dimensions: readonly string[];
   /** Each with the type of its column. In a cube, metrics are rows of the table, not columns. */
   readonly metrics: readonly Metric[];
-  /** Set for a cube: the type of the column `value`, which holds the values of every metric. */
+  /** Of a cube: the type of the column `value`. */
   readonly value?: ColumnType;
 }
 
-/** Returns the target of windows that request only some metrics: a cube loads only these, any other slice NULL for the rest. */
+/** For windows of only some metrics: a cube loads only these, any other slice NULL for the rest. */
 export function withMetrics(target: Target, metrics: readonly string[]): Target {
   const ids = new Set(metrics);
   const slice = { ...target.slice, metrics: target.slice.metrics.filter((id) => ids.has(id)) };
@@ -105,14 +105,14 @@ export function columnsOf(
   return { dimensions, metrics, value };
 }
 
-/** Returns the type that holds the values of a cube's metrics and those already stored. */
+/** Holds the values of a cube's metrics and those already stored. */
 export function valueType(metrics: readonly Metric[], has: ColumnType | null): ColumnType {
   const [first, ...others] = [...(has === null ? [] : [has]), ...metrics.map(({ type }) => type)];
   if (first === undefined) throw new RangeError('A cube has at least one metric.');
   return commonType([first, ...others]);
 }
 
-/** Casts a value, between decimal and double as text: DuckDB's cast misses the nearest double. */
+/** Between decimal and double as text, as DuckDB's cast misses the nearest double. */
 export function castExactly(value: string, from: string, to: string): string {
   const text = (from === 'DOUBLE') === (to === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
   return `cast(${text} as ${to})`;
