@@ -69,30 +69,41 @@ export interface PlanReport {
   readonly saved_rows: number;
 }
 
-/** Returns the next sync's plan. Without a warehouse all is `new`. Throws the failure a sync would refuse a slice with. */
-export async function explainPlan(
-  config: Config,
-  request: Omit<ResolvedOptions, 'asOf'> & { readonly slices: readonly string[] | null },
-): Promise<PlanReport> {
+interface PlanRequest extends Omit<ResolvedOptions, 'asOf'> {
+  readonly slices: readonly string[] | null;
+  /** Takes the failure a sync would refuse a slice with (default: throws it). */
+  readonly refuse?: (slice: string, failure: Failure) => void;
+}
+
+/** Returns the next sync's plan, without the slices that it would refuse. Without a warehouse all is `new`. */
+export async function explainPlan(config: Config, request: PlanRequest): Promise<PlanReport> {
   const chosen = chosenSlices(config, request.slices);
-  const { planAt } = request;
+  const throwIt = (_: string, failure: Failure): never => {
+    throw failure;
+  };
+  const { planAt, refuse = throwIt } = request;
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
     await assertNoFutureFetch(warehouse, config.slices, planAt);
     const catalog = await readCatalog(warehouse, chosen);
-    for (const slice of chosen) {
+    const loadable = chosen.filter((slice) => {
       const refusal = sliceRefusal(slice, catalog);
-      if (refusal === null) continue;
-      throw new Failure('CONFIG_INVALID', `slice ${slice.name}: ${refusal.message}.`, refusal);
-    }
+      if (refusal === null) return true;
+      const message = `slice ${slice.name}: ${refusal.message}.`;
+      refuse(slice.name, new Failure('CONFIG_INVALID', message, refusal));
+      return false;
+    });
     const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-    const starred = await starredAt(warehouse, chosen, listed, planAt);
+    const starred = await starredAt(warehouse, loadable, listed, planAt);
     const refusals = await Promise.all(
       starred.map(async ({ slice }) => refusalOf(warehouse, slice)),
     );
-    const refusal = refusals.find((failure) => failure !== null);
-    if (refusal !== undefined) throw refusal;
-    // Whether a metric adds up changes no plan.
-    const typed = starred.map(({ slice }) => ({ slice, metrics: metricsOf(slice, catalog) }));
+    const typed = starred.flatMap(({ slice }, at) => {
+      const refusal = refusals[at] ?? null;
+      // Whether a metric adds up changes no plan.
+      if (refusal === null) return { slice, metrics: metricsOf(slice, catalog) };
+      refuse(slice.name, refusal);
+      return [];
+    });
     const planned = await plannedSlices(config, warehouse, typed, { planAt, forced: null });
     return planned.map(({ plan, ledger }) => describePlan(plan, ledger.live));
   };

@@ -5,7 +5,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { Config } from '../../config/config.ts';
-import { asFailure } from '../../errors.ts';
+import { asFailure, type Failure } from '../../errors.ts';
 import { timeoutSignal } from '../../model/duration.ts';
 import { auditProblems } from '../../publish/audits.ts';
 import { assertOwnTarget, copyAt } from '../../publish/copies.ts';
@@ -21,7 +21,7 @@ import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { type Finding, finding, findingOf, placeOf } from './finding.ts';
+import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
 /** A dead address is not waited for longer. */
@@ -72,16 +72,20 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
       return [finding('works', `the first sync creates ${path}`), ...occupants, ...audited];
     }
     const findings = [finding('works', 'warehouse readable')];
-    const loaded = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
+    const added = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
       for (const slice of await readUnconfigured(warehouse, slices)) {
         const message = `it ${UNCONFIGURED}`;
         findings.push(finding('warning', message, removalHint(slice), { slice }));
       }
       const publisher = await publisherOf(warehouse, path);
       findings.push(...(await occupantFindings(publish, publisher, signal)));
-      return Promise.all(slices.map(async ({ name }) => loadedMetrics(warehouse, name)));
+      const ofSlices = slices.map(async ({ name, metrics }) => {
+        const loaded = await loadedMetrics(warehouse, name);
+        return [name, metrics.filter((metric) => !loaded.has(metric))] as const;
+      });
+      return new Map(await Promise.all(ofSlices));
     });
-    findings.push(...(await changeFindings(config, checking, loaded)));
+    findings.push(...(await changeFindings(config, checking, added)));
     return [...findings, ...(await auditFindings(config, checking))];
   } catch (thrown) {
     signal.throwIfAborted();
@@ -139,20 +143,28 @@ const CHANGED =
   'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
 const SERVED = 'beside the table that is served until they are complete';
 
-/** Finds what the next sync requests again, or why it would refuse a slice. `loaded` are the stored metrics of each slice. */
+/** Finds what the next sync requests again, or why it would refuse a slice. `added` are the metrics that are not stored, by slice. */
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,
-  loaded: readonly ReadonlySet<string>[],
+  added: ReadonlyMap<string, readonly string[]>,
 ): Promise<Finding[]> {
   const hint = '`ripen plan` shows the windows.';
   const findings: Finding[] = [];
-  for (const [index, { name, metrics }] of config.slices.entries()) {
-    const place = placeOf(stated, ['slices', index], name);
-    try {
-      const { slices } = await explainPlan(config, { ...opening, planAt, slices: [name], signal });
-      const again = slices.flatMap(({ windows }) =>
-        windows.filter(({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons),
+  const placeAt = (slice: string): FindingPlace => {
+    const index = config.slices.findIndex(({ name }) => name === slice);
+    return placeOf(stated, ['slices', index], slice);
+  };
+  const refuse = (slice: string, failure: Failure): void => {
+    const place = failure.code === 'CONFIG_INVALID' ? placeAt(slice) : undefined;
+    findings.push(findingOf(failure, place));
+  };
+  try {
+    const request = { ...opening, planAt, slices: null, signal, refuse };
+    const { slices } = await explainPlan(config, request);
+    for (const { name, windows } of slices) {
+      const again = windows.filter(
+        ({ reasons }) => 'meaning changed' in reasons || 'metric added' in reasons,
       );
       if (again.length === 0) continue;
       // The batches of a cube's metrics are requested for the same periods.
@@ -160,17 +172,17 @@ async function changeFindings(
       const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
       const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
       const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
-      const added = metrics.filter((metric) => loaded[index]?.has(metric) !== true);
+      const place = placeAt(name);
+      const names = namesText(added.get(name) ?? []);
       findings.push(
         again.some(({ reasons }) => 'meaning changed' in reasons)
           ? finding('warning', `${CHANGED}: ${what}, ${SERVED}`, hint, place)
-          : finding('note', `metrics were added (${namesText(added)}): ${what}`, hint, place),
+          : finding('note', `metrics were added (${names}): ${what}`, hint, place),
       );
-    } catch (thrown) {
-      signal.throwIfAborted();
-      const isOfSlice = asFailure(thrown).code === 'CONFIG_INVALID';
-      findings.push(findingOf(thrown, isOfSlice ? place : undefined));
     }
+  } catch (thrown) {
+    signal.throwIfAborted();
+    findings.push(findingOf(thrown));
   }
   return findings;
 }
