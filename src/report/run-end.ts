@@ -26,7 +26,6 @@ import { oneLine } from './terminal/printable.ts';
 const MAX_FAILURES = 5;
 const MAX_LETTERS = 300;
 
-/** The run to report, and where. */
 interface ReportContext {
   readonly command: string;
   readonly config: Config;

@@ -66,7 +66,6 @@ export function figures({ slices }: StatusReport): Markup {
   </dl>`;
 }
 
-/** Says what the last night brought. */
 export function newsSection(report: StatusReport): Markup {
   const { title, lines } = newsText(report);
   return html`<section aria-labelledby="news">

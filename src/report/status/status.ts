@@ -126,7 +126,6 @@ async function readNews(
   return { since: earlier?.toISOString() ?? null, items };
 }
 
-/** Returns the stored slices that are not configured. */
 export async function readUnconfigured(
   warehouse: Warehouse,
   slices: Config['slices'],

@@ -146,7 +146,6 @@ export const restatedTable = ({ restated }: SliceStatus): Table => ({
   ]),
 });
 
-/** The night that the control totals of periods last moved. */
 export const movedTable = ({ moved }: SliceStatus): Table => ({
   title: 'Periods whose control totals moved, and when that was last found',
   columns: columnsOf('~control totals moved', '#metrics', 'found (UTC)'),
@@ -169,7 +168,6 @@ function shownAges(rows: readonly { readonly age_days: number }[]): number[] {
     .map((_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, last))] ?? 0);
 }
 
-/** A row for each metric. */
 export function maturationTable({ maturation }: SliceStatus): Table {
   const ages = shownAges(maturation);
   const metrics = alike(maturation, ({ metric }) => metric);
