@@ -29,7 +29,7 @@ export const parameterValues = {
   format_dates: ['true', 'false'],
 } as const;
 
-interface Currency {
+export interface Currency {
   readonly code: string;
   readonly name: string;
   /** Per US dollar, so small that the micro-units of a year stay exact integers. */
