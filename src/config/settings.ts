@@ -174,16 +174,14 @@ const linksSettings = block({
     .describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
 }).transform(({ apps, every: everyMs, max_level: maxLevel }) => ({ apps, maxLevel, everyMs }));
 
-/** `recovered`: the run succeeded after one that did not. */
-const outcomes = ['succeeded', 'failed', 'recovered'] as const;
-
 /** The address is a credential: anyone who knows it can post there. */
 const notified = block({
   url: hidden(webAddress(true)).describe(
     'Sent a POST of {"text": …}, as healthchecks.io and Slack take it; never shown.',
   ),
   on: z
-    .array(z.enum(outcomes))
+    // `recovered`: the run succeeded after one that did not.
+    .array(z.enum(['succeeded', 'failed', 'recovered']))
     .min(1)
     .default(['failed', 'recovered'])
     .describe('Which ends to report: succeeded, failed, recovered.'),
