@@ -54,7 +54,7 @@ export async function sync(
     publish: publishLoaded(factory),
     onFinished,
   };
-  return executeRun({ config, options, emit, signal }, stages, () => factory.statistics());
+  return executeRun({ config, emit, signal }, options, stages, () => factory.statistics());
 }
 
 /** Loads what is due, then deletes what `retain` no longer keeps. */

@@ -79,18 +79,14 @@ function csvRecords(file: string, text: string): SpendRecord[] {
 
 interface CsvLine {
   readonly line: number;
-  readonly values: readonly string[];
-  readonly defect: string | null;
+  readonly values: string[];
+  defect: string | null;
 }
 
 /** Yields no blank lines. A line break in quotes does not end a line. */
 function* csvLines(text: string): Generator<CsvLine, void> {
   let line = 1;
-  let started: { line: number; values: string[]; defect: string | null } = {
-    line,
-    values: [],
-    defect: null,
-  };
+  let started: CsvLine = { line, values: [], defect: null };
   for (const [whole, quoted, closing, bare = '', end] of text.matchAll(CSV_VALUE)) {
     started.values.push(`${quoted?.replaceAll('""', '"') ?? ''}${bare}`);
     if (closing === '')

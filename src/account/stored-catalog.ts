@@ -12,7 +12,9 @@ import { globMatches, isMetricItem, metricItems, metricOf } from '../model/metri
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { hasStars, isStar } from '../model/stars.ts';
 import type { Service } from '../service/service.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 import { insertRows, instant, jsonOf, statement, timestamp } from '../warehouse/sql.ts';
+import { readLostApps } from '../warehouse/tables/lost-apps.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A nightly run refreshes the catalog, and a second run of the same night does not. */
@@ -33,23 +35,18 @@ interface CatalogRun {
   readonly signal: AbortSignal;
 }
 
-const tableRow = z.object({ slice: z.string(), fingerprint: z.string(), state: z.string() });
-
 /** Returns null if a slice has stars or no table, a metric is missing, or an app may be listed again. */
 export async function sufficientCatalog({
   warehouse,
   slices,
 }: Pick<CatalogRun, 'warehouse' | 'slices'>): Promise<Catalog | null> {
-  if (slices.some(hasStars)) return null;
-  const names = JSON.stringify(slices.map(({ name }) => name));
-  const tables = await warehouse.rows(statement('ledger/slice_tables'), [names], tableRow);
-  const live = new Set(
-    tables.filter(({ state }) => state === 'live').map((row) => `${row.slice} ${row.fingerprint}`),
+  // Before the ledger is read and cached: the return of an app makes periods due.
+  if (slices.some(hasStars) || (await readLostApps(warehouse)).size > 0) return null;
+  const ledgers = await Promise.all(
+    slices.map(async ({ name }) => readSliceLedger(warehouse, name)),
   );
-  if (slices.some((slice) => !live.has(`${slice.name} ${fingerprintOf(slice)}`))) return null;
-  // The return of an app makes periods due.
-  const lost = await warehouse.rows(statement('catalog/lost_apps'), [], z.unknown());
-  if (lost.length > 0) return null;
+  if (slices.some((slice, at) => ledgers[at]?.live?.fingerprint !== fingerprintOf(slice)))
+    return null;
   const stored = await readCatalog(warehouse, slices);
   return isComplete(stored, slices) ? stored : null;
 }

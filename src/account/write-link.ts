@@ -15,7 +15,7 @@ export interface CreatedLink {
   readonly isCreated: boolean;
 }
 
-export interface NewLink {
+interface NewLink {
   readonly appToken: string;
   readonly name: string;
   /** Null for a network link. */

@@ -49,7 +49,7 @@ export interface Loading {
   readonly read: Pick<ReadPages, 'readAll' | 'of'>;
 }
 
-export interface LoadedBatch {
+interface LoadedBatch {
   /** Several per window if its periods have different fates, none for periods that a later fetch loaded. */
   readonly outcomes: readonly Outcome[];
   /** With columns as wide as needed, and the additivity that the answers showed. */

@@ -17,10 +17,6 @@ import { RunRecord, type SyncSummary } from './summary.ts';
 import { assertOwnCopies } from '../publish/copies.ts';
 import { assertWritable } from '../publish/places/destinations.ts';
 
-interface Started extends Pick<Run, 'config' | 'emit' | 'signal'> {
-  readonly options: RunOptions;
-}
-
 /** What a run does while it holds the warehouse. */
 export interface RunSteps {
   readonly refresh: (run: Run) => Promise<void>;
@@ -35,7 +31,8 @@ export interface RunSteps {
  * kept the run from starting, before any request.
  */
 export async function executeRun(
-  { config, options, emit: listen, signal }: Started,
+  { config, emit: listen, signal }: Pick<Run, 'config' | 'emit' | 'signal'>,
+  options: RunOptions,
   { refresh, publish, onFinished }: RunSteps,
   statistics: () => ServiceStatistics,
 ): Promise<SyncSummary> {

@@ -164,13 +164,11 @@ function describePlan(plan: SlicePlan, live: SliceTable | null): PlannedSlice {
   };
 }
 
-type ExpectedRows = (periods: readonly Period[], metrics: readonly string[]) => number;
-
 /** Returns an estimate: rows of the last load, otherwise the average per day. Null before the first load. */
-function expectedRows(slice: Slice, table: SliceTable | null): ExpectedRows | null {
+function expectedRows(slice: Slice, table: SliceTable | null) {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;
-  return (periods, metrics) => {
+  return (periods: readonly Period[], metrics: readonly string[]): number => {
     // The rows of a cube are values.
     const share = slice.cube === undefined ? 1 : metrics.length / slice.metrics.length;
     const ages = new Set(metrics.map(ageIn(slice)));

@@ -7,7 +7,7 @@ import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
-export interface TableOfSlice {
+interface TableOfSlice {
   /** Quoted, with its schema. */
   readonly name: string;
   /** A table may have been removed by hand. */

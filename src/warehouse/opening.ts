@@ -15,7 +15,7 @@ import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations, statement } from './sql.ts';
 import { isUnknownToEngine, storageFailure, type Warehouse, warehouseOn } from './warehouse.ts';
 
-export interface OpenRequest {
+interface OpenRequest {
   readonly mode: Mode;
   readonly lockWaitMs: number;
   readonly emit: Emit;

@@ -55,8 +55,9 @@ export async function recordMetrics(
       });
     }),
   );
-  if (states.flat().length > 0)
-    await warehouse.run(statement('ledger/record_states'), [JSON.stringify(states.flat())]);
+  const recorded = states.flat();
+  if (recorded.length > 0)
+    await warehouse.run(statement('ledger/record_states'), [JSON.stringify(recorded)]);
 }
 
 function metricRows({ slice, columns: { metrics } }: Target) {
