@@ -4,6 +4,7 @@
  */
 
 import { type Day, isWithin } from '../model/calendar.ts';
+import { namesText } from '../model/measure.ts';
 import { endOf, isWhole } from '../model/period.ts';
 import {
   type Box,
@@ -96,6 +97,9 @@ const acceptedAfter = (answered: Answered, start: string): number =>
 const differ = (one: number, other: number): boolean =>
   Math.abs(one - other) > SUM_ROUNDOFF * Math.max(Math.abs(one), Math.abs(other));
 
+/** In a message. */
+const MAX_NAMES = 3;
+
 const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);
 
 /** The batches of a part must all have rows, and the same sums of the metric they share, or else the same keys. */
@@ -113,7 +117,8 @@ function betweenBatches(answered: Answered): Disagreement[] {
     const empty = batches.filter(({ rows }) => rows === 0);
     if (filled === undefined) continue;
     if (empty.length > 0) {
-      const names = namesOf(empty.flatMap(({ box }) => box.metrics).filter((id) => id !== shared));
+      const metrics = empty.flatMap(({ box }) => box.metrics.filter((id) => id !== shared));
+      const names = namesText(metrics, MAX_NAMES);
       const clause = `the request for ${names} was answered without rows, that for the other metrics with ${rowsText(filled.rows)}`;
       disagreements.push({ clause, suspects: empty.map(({ box }) => box), boxes });
       continue;
@@ -153,7 +158,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
     const batch = answers.filter(({ box }) => box.batchNo === batchNo);
     const rows = batch.reduce((sum, answer) => sum + answer.rows, 0) - (copies[batchNo] ?? 0);
     if (rows === keys || (rows > keys && rejects !== null)) continue;
-    const names = namesOf(batch[0]?.box.metrics ?? []);
+    const names = namesText(batch[0]?.box.metrics ?? [], MAX_NAMES);
     const clause = `the request for ${names} was answered with ${rowsText(rows)}, all requests together with ${keys}`;
     const after = [...periodRows.keys()].map((start) => acceptedAfter(answered, start));
     const suspects = batch.map(({ box }) => box);
@@ -337,12 +342,3 @@ const totalsIn = ({ periodSums }: AnswerFacts): NightTotals =>
       return [start, new Map(stated.map(([metric, { sum }]) => [metric, Number(sum)]))];
     }),
   );
-
-/** Most names in a message: more make it longer, not clearer. */
-const MAX_NAMES = 3;
-
-function namesOf(metrics: readonly string[]): string {
-  const names = [...new Set(metrics)];
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-  return `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
-}

@@ -9,13 +9,13 @@ import {
   type Day,
   daysBetween,
   isWithin,
-  lastDay,
   MS_PER_DAY,
   startOfDayAt,
+  unionOf,
 } from '../model/calendar.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
-import { type DuePeriod, subjectOf, type Window, windowOf } from '../model/window.ts';
+import { type DuePeriod, labelOf, subjectOf, type Window, windowOf } from '../model/window.ts';
 import { type LoadWarning, pageWarnings } from './answer-pages.ts';
 import type { Answered } from './answered.ts';
 import type {
@@ -260,14 +260,10 @@ function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) 
 
 /** Returns the stretches of periods without rows as `first:last`, both inclusive. */
 function emptyStretches(window: Window, rows: ReadonlyMap<Day, number>): string[] {
-  const stretches: { start: Day; end: Day }[] = [];
-  for (const { period } of window.periods) {
-    if ((rows.get(period.bucket.start) ?? 0) > 0) continue;
-    const last = stretches.at(-1);
-    if (last?.end === period.requested.start) last.end = period.requested.end;
-    else stretches.push({ ...period.requested });
-  }
-  return stretches.map((days) => `${days.start}:${lastDay(days)}`);
+  const empty = window.periods.flatMap(({ period: { bucket, requested } }) =>
+    (rows.get(bucket.start) ?? 0) > 0 ? [] : [requested],
+  );
+  return unionOf(empty).map((requested) => labelOf({ requested }));
 }
 
 function warningsOf(

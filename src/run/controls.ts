@@ -16,6 +16,7 @@ import {
   controlsOf,
 } from '../model/control.ts';
 import { sizesKeptSince, storedPeriods } from '../model/ledger.ts';
+import { countText } from '../model/measure.ts';
 import { metricsOf } from '../model/metric.ts';
 import { periodsOf } from '../model/period.ts';
 import { fingerprintOf } from '../model/slice.ts';
@@ -222,7 +223,7 @@ export async function reportMoved(
   const [example] = moved.filter(({ start }) => starts.has(start)).toReversed();
   if (example !== undefined) {
     const { metric, start, before, after } = example;
-    const message = `control totals of ${starts.size} ${starts.size === 1 ? 'period' : 'periods'} moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`;
+    const message = `control totals of ${countText(starts.size, 'period')} moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`;
     run.emit({ type: 'totals_moved', slice: slice.name, periods: starts.size, waiting, message });
   }
   if (restless.size === 0) return;

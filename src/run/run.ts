@@ -6,6 +6,7 @@ import { type Emit, warningEvent } from '../events.ts';
 import type { LoadWarning } from '../load/answer-pages.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
+import { countText } from '../model/measure.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, namesOf, type Window } from '../model/window.ts';
 import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
@@ -61,8 +62,7 @@ export interface Run {
 export function reportPlan({ slice, windows, storedNewer }: SlicePlan, run: Run): void {
   const { forced } = run.request;
   if (storedNewer > 0) {
-    const periods = storedNewer === 1 ? '1 period' : `${storedNewer} periods`;
-    const message = `${periods} fetched after --as-of ${storedNewer === 1 ? 'was' : 'were'} left unchanged.`;
+    const message = `${countText(storedNewer, 'period')} fetched after --as-of ${storedNewer === 1 ? 'was' : 'were'} left unchanged.`;
     warn({ code: 'AS_OF_OLDER', message }, slice.name, run);
   }
   const periods = periodsByReason(windows);

@@ -2,7 +2,8 @@
 
 import type { FailureCode } from '../errors.ts';
 import type { RunEvent } from '../events.ts';
-import { addDays, day, type Day } from '../model/calendar.ts';
+import { addDays, day, unionOf } from '../model/calendar.ts';
+import { labelOf } from '../model/window.ts';
 import type { AuditResult } from '../publish/audits.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import type { RunFailure } from '../report/status/status-report.ts';
@@ -85,7 +86,12 @@ export class RunRecord {
       const restatedBefore = this.#restated.size;
       for (const start of event.restated) this.#restated.add(`${event.slice} ${start}`);
       counts.restated_periods += this.#restated.size - restatedBefore;
-      counts.empty_periods = mergeRanges([...counts.empty_periods, ...event.empty]);
+      // Windows with different metrics of a cube may have days in common.
+      const empty = [...counts.empty_periods, ...event.empty].map((stretch) => {
+        const [first = '', last = ''] = stretch.split(':');
+        return { start: day(first), end: addDays(day(last), 1) };
+      });
+      counts.empty_periods = unionOf(empty).map((requested) => labelOf({ requested }));
     } else if (type === 'failed') {
       const { type: _, ...failure } = event;
       const { slice, window } = failure;
@@ -166,18 +172,4 @@ export class RunRecord {
     this.#slices.set(name, counts);
     return counts;
   }
-}
-
-/** Joins adjacent and overlapping stretches of days, `first:last`, whichever windows they are from. */
-function mergeRanges(ranges: readonly string[]): string[] {
-  const joined: { readonly first: string; last: Day }[] = [];
-  for (const range of ranges.toSorted()) {
-    const [first = '', last = ''] = range.split(':');
-    const previous = joined.at(-1);
-    // Windows with different metrics of a cube may have days in common.
-    if (previous === undefined || first > addDays(previous.last, 1))
-      joined.push({ first, last: day(last) });
-    else if (last > previous.last) previous.last = day(last);
-  }
-  return joined.map(({ first, last }) => `${first}:${last}`);
 }

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { lastDay, type Day } from '../model/calendar.ts';
+import { countText } from '../model/measure.ts';
 import type { Slice } from '../model/slice.ts';
 import {
   type LearnedSize,
@@ -164,7 +165,7 @@ export async function futureFetch(
   const names = future.map(({ slice }) => slice).join(', ');
   const periods = future.reduce((sum, row) => sum + row.periods, 0);
   const at = new Date(Math.max(...future.map((row) => row.fetched_at.getTime()))).toISOString();
-  const counted = periods === 1 ? '1 period was' : `${periods} periods were`;
+  const counted = `${countText(periods, 'period')} ${periods === 1 ? 'was' : 'were'}`;
   const message = `${future.length === 1 ? 'slice' : 'slices'} ${names}: ${counted} fetched in the future (up to ${at}; this machine's clock is at ${now.toISOString()}).`;
   const drops = future.map(({ slice }) => `\`ripen drop --slice ${slice}\``);
   const backfills = future.flatMap(({ slice, start_day: start, end_day: end }) => {
