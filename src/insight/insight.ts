@@ -9,7 +9,6 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { controlName } from '../model/control.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Target } from '../warehouse/tables/target.ts';
-import { declare, type Declaration } from '../warehouse/declarations.ts';
 import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Changes, developmentOf, type ReadPeriod, readPeriods } from './development.ts';
@@ -37,35 +36,12 @@ interface Developing {
   readonly slices: string[];
 }
 
-const evidenceRow = z.object({ figures: z.string() }).transform(({ figures }) => figures);
-
-/** Measures tables unless nothing has changed since the last time, and brings their views up to date. */
+/** Measures tables, and brings their views up to date. */
 export async function measureTables(
   warehouse: Warehouse,
   tables: readonly Target[],
 ): Promise<void> {
   if (tables.length === 0) return;
-  const evidence = await warehouse.rows(statement('insight/evidence'), [], evidenceRow);
-  const meanings = tables.map(({ slice, fingerprint, columns }) =>
-    JSON.stringify([slice.settleMs, fingerprint, columns]),
-  );
-  await warehouse.transact(async () => {
-    const replaced: Declaration = {
-      name: 'measurements',
-      slice: null,
-      relations: [],
-      inputs: [...evidence, ...meanings],
-      statements: async () => {
-        await replaceMeasurements(warehouse, tables);
-        return [];
-      },
-    };
-    await declare(warehouse, [replaced]);
-    await declareViews(warehouse, tables);
-  });
-}
-
-async function replaceMeasurements(warehouse: Warehouse, tables: readonly Target[]): Promise<void> {
   const reads = await readCoverage(warehouse);
   const maturing = new Map<string, z.infer<typeof maturingRow>['periods']>();
   for (const row of await warehouse.rows(statement('insight/maturing'), [], maturingRow))
@@ -116,9 +92,14 @@ async function replaceMeasurements(warehouse: Warehouse, tables: readonly Target
     }
   }
   const names = tables.map(({ slice }) => literal(slice.name)).join(', ');
-  const deletions = measuredTables.map((table) => `delete from ${table} where slice in (${names})`);
-  await warehouse.run(asScript(deletions));
-  for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
+  await warehouse.transact(async () => {
+    const deletions = measuredTables.map(
+      (table) => `delete from ${table} where slice in (${names})`,
+    );
+    await warehouse.run(asScript(deletions));
+    for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
+    await declareViews(warehouse, tables);
+  });
 }
 
 /** Returns the metrics of controls, one for each instant from which values are final. Ratios of a day are not sums of hours. */

@@ -1,6 +1,4 @@
-/**
- * Replaces views, comments and measurements only if what they are made from has changed, or a view was dropped or replaced.
- */
+/** Replaces views and comments only if what they are made from has changed, or a view was dropped or replaced. */
 
 import { createHash } from 'node:crypto';
 
@@ -19,7 +17,6 @@ export interface Declaration {
   readonly inputs: readonly string[];
   /** What they change, with the schema and without quotes. */
   readonly relations: readonly string[];
-  /** Returns none if it runs them itself, as they are too long for a script. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
@@ -57,8 +54,7 @@ export async function declare(
   for (let start = 0; start < changed.length; start += MAX_TOGETHER) {
     const chunk = changed.slice(start, start + MAX_TOGETHER);
     const statements = await Promise.all(chunk.map(async (each) => each.statements()));
-    const script = asScript(statements.flat());
-    if (script !== '') await warehouse.alter(script);
+    await warehouse.alter(asScript(statements.flat()));
   }
   await insertRows(warehouse, 'ripen_internal.declarations', await rowsOf(changed));
 }
