@@ -4,8 +4,8 @@ import { commentOn, declare, declaredHashes, type Declaration } from '../warehou
 import { namesCollide, relationsIn } from '../warehouse/relations.ts';
 import { identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { linkedRows } from '../warehouse/tables/linked-rows.ts';
-import { namesLinks, namesPartners, readSliceTables } from '../warehouse/tables/stored-slices.ts';
+import { linkedRows } from './linked-rows.ts';
+import { namesLinks, namesPartners, readSliceTables } from './stored-slices.ts';
 
 /** Updates the views. A slice keeps the name of another one's view, which then has none. */
 export async function refreshJoins(warehouse: Warehouse): Promise<void> {

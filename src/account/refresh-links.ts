@@ -8,8 +8,8 @@ import { warningEvent } from '../events.ts';
 import type { Link } from '../model/link.ts';
 import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
-import { unlinkedPaths } from '../warehouse/tables/linked-rows.ts';
-import { namesLinks, readSliceTables, readRowScan } from '../warehouse/tables/stored-slices.ts';
+import { unlinkedPaths } from './linked-rows.ts';
+import { namesLinks, readSliceTables, readRowScan } from './stored-slices.ts';
 import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
 
 /** Failures that every other app would meet, too. */

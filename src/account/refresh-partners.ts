@@ -6,12 +6,7 @@ import { warningEvent } from '../events.ts';
 import { count, identifier, insertRows, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
-import {
-  namesPartners,
-  readSliceTables,
-  rowIdSql,
-  readRowScan,
-} from '../warehouse/tables/stored-slices.ts';
+import { namesPartners, readSliceTables, rowIdSql, readRowScan } from './stored-slices.ts';
 
 /**
  * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay

@@ -8,8 +8,8 @@
  * has no link.
  */
 
-import { dateDimensions } from '../../model/dimension.ts';
-import { identifier } from '../sql.ts';
+import { dateDimensions } from '../model/dimension.ts';
+import { identifier } from '../warehouse/sql.ts';
 import { namesLinks, namesPartners, rowIdSql, type StoredSlice } from './stored-slices.ts';
 
 interface Level {

@@ -2,9 +2,9 @@
 
 import * as z from 'zod';
 
-import { count, storedColumnTypes, identifier, statement } from '../sql.ts';
-import { cachedRead } from '../cached-reads.ts';
-import type { Warehouse } from '../warehouse.ts';
+import { count, storedColumnTypes, identifier, statement } from '../warehouse/sql.ts';
+import { cachedRead } from '../warehouse/cached-reads.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface StoredSlice {
   readonly slice: string;
