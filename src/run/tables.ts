@@ -12,7 +12,6 @@ import { controlEvidence, type LostApps } from '../warehouse/tables/lost-apps.ts
 import { recordedUnknown, starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
-import type { DayInterval } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { countText, namesText } from '../model/measure.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
@@ -20,7 +19,7 @@ import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { twinsText } from '../model/stars.ts';
 import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
-import { fail, type Run, warn } from './run.ts';
+import { fail, type Run, type RunRequest, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { refreshJoins } from '../account/joins.ts';
 import { completePartners } from '../account/refresh-partners.ts';
@@ -87,7 +86,7 @@ export async function plannedSlices(
   { controlMs }: Pick<Config, 'controlMs'>,
   warehouse: Warehouse,
   slices: readonly Pick<SlicePlan, 'slice' | 'metrics'>[],
-  { planAt, forced }: Pick<SlicePlan, 'planAt'> & { readonly forced: DayInterval | null },
+  { planAt, forced }: Pick<Run, 'planAt'> & Pick<RunRequest, 'forced'>,
 ) {
   const named = slices.map(({ slice }) => slice);
   const evidence = await controlEvidence({ controlMs }, warehouse, named, planAt);
