@@ -11,6 +11,7 @@ import * as z from 'zod';
 
 import { Failure, type FailureCode, storageFailed } from '../errors.ts';
 import { warningEvent } from '../events.ts';
+import { alike } from '../model/alike.ts';
 import { makeDurable } from '../warehouse/directories.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -175,15 +176,10 @@ async function judgeLines(
 
 /** Returns by line why lines with one Cost ID are rejected: all different ones, and all but the first of equal ones. */
 function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
-  const byId = new Map<string, JudgedLine[]>();
-  for (const line of lines) {
-    const copies = byId.get(line.values.cost_id) ?? [];
-    copies.push(line);
-    if (line.values.cost_id !== '') byId.set(line.values.cost_id, copies);
-  }
+  const identified = lines.filter(({ values }) => values.cost_id !== '');
   const reasons = new Map<number, string[]>();
-  for (const [first, ...others] of byId.values()) {
-    if (first === undefined || others.length === 0) continue;
+  for (const [first, ...others] of alike(identified, ({ values }) => values.cost_id)) {
+    if (others.length === 0) continue;
     const isSame = others.every(({ content }) => content === first.content);
     const reason = isSame
       ? `cost_id repeats line ${first.line}, with the same content`

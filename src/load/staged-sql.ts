@@ -3,6 +3,7 @@
  * their names, and own columns a comma, which no slice, dimension or metric can have.
  */
 
+import { alike } from '../model/alike.ts';
 import { type DayInterval, MS_PER_DAY } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { computedAt } from '../model/maturity.ts';
@@ -88,26 +89,26 @@ function answeredRows({ columns, pages, replacing }: Staged): string {
   const typesOf = ({ types }: StagedPage): string =>
     [...types.values()].map(formatColumnType).join();
   const valueOf = (name: string): string => replacing.get(name) ?? identifier(name);
-  const scans = grouped(pages, typesOf).map((alike) => {
+  const scans = alike(pages, typesOf).map((ofTypes) => {
     const values = [
       ...columns.dimensions.map((name) =>
         replacing.has(name) ? `${valueOf(name)} as ${identifier(name)}` : identifier(name),
       ),
       ...columns.metrics.map(({ id, type }) => {
-        const from = formatColumnType(alike[0]?.types.get(id) ?? type);
+        const from = formatColumnType(ofTypes[0].types.get(id) ?? type);
         return `${castExactly(valueOf(id), from, formatColumnType(type))} as ${identifier(id)}`;
       }),
       '"attr_dependency"',
       // A column without any value is not read.
-      alike.some(({ hasExtra }) => hasExtra)
+      ofTypes.some(({ hasExtra }) => hasExtra)
         ? identifier(EXTRA)
         : `null::JSON as ${identifier(EXTRA)}`,
-      alike.some(({ hasRejected }) => hasRejected) ? REJECTED : `null::VARCHAR as ${REJECTED}`,
+      ofTypes.some(({ hasRejected }) => hasRejected) ? REJECTED : `null::VARCHAR as ${REJECTED}`,
     ];
-    const files = grouped(alike, ({ file }) => file);
+    const files = alike(ofTypes, ({ file }) => file);
     const bodies = files.map((ofFile) =>
       Array.from(
-        { length: ofFile[0]?.bodies ?? 0 },
+        { length: ofFile[0].bodies },
         (_, bodyNo) => ofFile.find((page) => page.bodyNo === bodyNo) ?? null,
       ),
     );
@@ -125,7 +126,7 @@ function answeredRows({ columns, pages, replacing }: Staged): string {
     ${numbers(({ windowNo }) => windowNo)} as ${WINDOW},
     ${numbers(({ answerNo }) => answerNo)} as ${ANSWER},
     ${values.join(',\n    ')}
-from read_parquet([${files.map(([page]) => literal(page?.file ?? '')).join(', ')}], hive_partitioning = false)${isPartly ? `\nwhere ${WINDOW} is not null` : ''}`;
+from read_parquet([${files.map(([page]) => literal(page.file)).join(', ')}], hive_partitioning = false)${isPartly ? `\nwhere ${WINDOW} is not null` : ''}`;
   });
   return scans.join('\nunion all\n');
 }
@@ -146,17 +147,6 @@ export function joinedRows({ dimensions, metrics }: Columns, rows: string): stri
     string_agg(distinct ${REJECTED}, ',') as ${REJECTED}
 from ${rows}
 group by ${key}, coalesce("attr_dependency", '{}')`;
-}
-
-function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const value of values) {
-    const text = textOf(value);
-    const group = groups.get(text);
-    if (group === undefined) groups.set(text, [value]);
-    else group.push(value);
-  }
-  return [...groups.values()];
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import { alike } from './alike.ts';
 import { type Day, day, daysBetween, MS_PER_DAY, spanOf } from './calendar.ts';
 import type { Slice } from './slice.ts';
 import { hasRoom, ownValues, type Part, valuesOf } from './window.ts';
@@ -109,16 +110,12 @@ export function storedAt(
 }
 
 export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, PeriodRecord> {
-  const byStart = new Map<Day, [PeriodRecord, ...PeriodRecord[]]>();
-  for (const periods of ages.values()) {
-    for (const [start, period] of periods) {
-      const records = byStart.get(start);
-      if (records === undefined) byStart.set(start, [period]);
-      else records.push(period);
-    }
-  }
-  const inOrder = [...byStart].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return new Map(inOrder.map(([start, entries]) => [start, asOneLoad(entries)]));
+  const records = [...ages.values()].flatMap((periods) => Array.from(periods.values()));
+  const together = alike(records, ({ bucket }) => bucket.start).map(asOneLoad);
+  const inOrder = together.toSorted((one, other) =>
+    one.bucket.start < other.bucket.start ? -1 : 1,
+  );
+  return new Map(inOrder.map((period) => [period.bucket.start, period]));
 }
 
 /** Takes all days, rows and metrics, the latest fetch, which nothing older may replace, and the least settled state. */

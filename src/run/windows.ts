@@ -4,6 +4,7 @@
  */
 
 import type { Missed } from '../extract/extract.ts';
+import { alike } from '../model/alike.ts';
 import { lostAppsIn, requestsOnlyLost, withoutLost } from '../load/lost-apps.ts';
 import type { LostApps } from '../warehouse/tables/lost-apps.ts';
 import { readKnownValues } from '../load/known-values.ts';
@@ -28,7 +29,7 @@ import {
 } from '../model/window.ts';
 import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
 import { splitParts } from '../plan/split.ts';
-import { type Answer, type PendingWindow, requestedAtOf, type Spooled } from '../extract/spool.ts';
+import { type Answer, type PendingWindow, requestedAtOf } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { next, roundAfter, undivided } from './next.ts';
 import { refusedMetric, withoutMetrics, withoutStar } from './refused-metrics.ts';
@@ -159,36 +160,30 @@ class WindowLoader {
     const lost = await this.#into.lost();
     const { warehouse, runId, request, signal } = this.#run;
     const { canRequest, read } = this.#source;
-    const bySlice = new Map<string, Spooled[]>();
-    for (const answered of spooled) {
-      const { name } = answered.window.slice;
-      const ofSlice = bySlice.get(name);
-      if (ofSlice !== undefined) ofSlice.push(answered);
-      else if (this.#into.targets.has(name) && !signal.aborted) bySlice.set(name, [answered]);
-      else this.unread.push(answered.window);
+    const batches: SliceBatch[] = [];
+    for (const answers of alike(spooled, ({ window }) => window.slice.name)) {
+      const { slice } = answers[0].window;
+      const target = this.#into.targets.get(slice.name);
+      if (target === undefined || signal.aborted) {
+        this.unread.push(...answers.map(({ window }) => window));
+        continue;
+      }
+      batches.push({
+        spooled: answers,
+        // So that metrics added after the answers were archived are due.
+        target: withMetrics(target, slice.metrics),
+        // Archived answers were accepted when they were loaded, losses included.
+        // Totals of days that have none yet are no loss.
+        acceptLoss: request.acceptLoss || !canRequest || slice.control !== undefined,
+        control: this.#into.controls.get(slice.name) ?? null,
+      });
     }
-    const batches = [...bySlice].flatMap(([name, answers]): SliceBatch[] => {
-      const [target, [first]] = [this.#into.targets.get(name), answers];
-      if (target === undefined || first === undefined) return [];
-      const { slice } = first.window;
-      return [
-        {
-          spooled: answers,
-          // So that metrics added after the answers were archived are due.
-          target: withMetrics(target, slice.metrics),
-          // Archived answers were accepted when they were loaded, losses included.
-          // Totals of days that have none yet are no loss.
-          acceptLoss: request.acceptLoss || !canRequest || slice.control !== undefined,
-          control: this.#into.controls.get(name) ?? null,
-        },
-      ];
-    });
     const loadedBatches = await loadBatches(batches, { warehouse, runId, fetchedAt, lost, read });
-    for (const { outcomes, target } of loadedBatches) {
+    for (const [at, { outcomes, target }] of loadedBatches.entries()) {
       const { name } = target.slice;
       const whole = this.#into.targets.get(name) ?? target;
       this.#into.targets.set(name, withChanges(whole, target));
-      this.#regroup(name, bySlice.get(name)?.length ?? 0, outcomes.length);
+      this.#regroup(name, batches[at]?.spooled.length ?? 0, outcomes.length);
     }
     return loadedBatches.flatMap(({ outcomes }) => outcomes);
   }

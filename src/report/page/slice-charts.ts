@@ -2,7 +2,7 @@
 
 import { amountText } from '../../model/measure.ts';
 import type { MoneyPeriod, MoneySeries, SliceStatus } from '../status/status-report.ts';
-import { alike } from '../status/failure-groups.ts';
+import { alike } from '../../model/alike.ts';
 import { MATURATION_TITLE } from '../terminal/status-facts.ts';
 import { columnsOf, type Table } from '../terminal/table.ts';
 import { barChart, type Line, lineChart } from './charts.ts';

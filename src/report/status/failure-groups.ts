@@ -1,23 +1,12 @@
 /** Merges what has one cause into one that says where and how often it happened. Pure. */
 
+import { alike } from '../../model/alike.ts';
 import { countText } from '../../model/measure.ts';
 import type { RunFailure } from './status-report.ts';
 
 /** Days, instants, and measures such as `34 s` or `1,204 rows`. */
 const VARYING =
   /\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\d[\d.,]* (?:ms|s|min|B|KiB|MiB|rows?|periods?|times|tries)\b/g;
-
-/** Groups items by a text, in their order. */
-export function alike<T>(items: readonly T[], textOf: (item: T) => string): [T, ...T[]][] {
-  const groups = new Map<string, [T, ...T[]]>();
-  for (const item of items) {
-    const text = textOf(item);
-    const group = groups.get(text);
-    if (group === undefined) groups.set(text, [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
-}
 
 /** Merges failures of one code, hint and cause. Their slice, window or target is left out if it differs within the group. */
 export function groupedFailures<F extends RunFailure>(

@@ -4,7 +4,8 @@ import type { Failure } from '../../errors.ts';
 import { MS_PER_DAY } from '../../model/calendar.ts';
 import { countText, minuteText } from '../../model/measure.ts';
 import type { FailedStart } from './failed-start.ts';
-import { alike, alikeSlices, groupedFailures } from './failure-groups.ts';
+import { alike } from '../../model/alike.ts';
+import { alikeSlices, groupedFailures } from './failure-groups.ts';
 import { healthStates, type Health, type HealthState, type StatusReport } from './status-report.ts';
 
 /** A nightly run that is later than this has missed a night. */

@@ -1,7 +1,8 @@
 /** The facts of a status report, as sentences and tables for both the text and the page. Pure. */
 
 import { MIN_PERIODS } from '../../insight/ripening.ts';
-import { alike, alikeSlices } from '../status/failure-groups.ts';
+import { alike } from '../../model/alike.ts';
+import { alikeSlices } from '../status/failure-groups.ts';
 import type {
   CellState,
   MetricStatus,
