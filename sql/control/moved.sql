@@ -1,15 +1,16 @@
 -- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
--- themselves. A difference in the last digits of a double is none. Of a period that was loaded before its control totals were ever
--- read, the first ones stand for those. An answer that was computed earlier is compared with the totals of that instant. Rows that
--- did not move with their total may only be late, so that they are compared with the totals before that run, once.
+-- themselves. A difference in the last digits of a double is none. Of a period that was loaded without control totals nobody knows
+-- whether they moved. An answer that was computed earlier is compared with the totals of that instant. Rows that did not move with
+-- their total may only be late, so that they are compared with the totals before that run, once.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
--- Returns one row per slice: slice, moved (JSON list of start, age, metric, before, after, isFinal).
+-- Returns one row per slice: slice, moved (JSON list of start, age, metric, before, after, isFinal, isKnown).
 with cells as (
     select
         t.slice,
         t.control,
         p.start_day,
         p.age,
+        l.run_id,
         least(p.fetched_at, p.computed_at) as fetched_at,
         case
             when m.additive and s.load_id is null and l.rows_fetched > 0 then r.read_at - to_microseconds(1)
@@ -54,6 +55,7 @@ later as (
         c.start_day,
         c.age,
         c.metric,
+        c.run_id,
         c.fetched_at,
         c.before_run,
         c.is_final,
@@ -70,17 +72,19 @@ later as (
     group by all
 ),
 
--- The latest instant before the run, else the latest one before the load, at which the control totals had been read.
+-- The latest instant before the run, else the latest one before the load, at which the control totals had been read. The run itself may
+-- have read them after the answer was computed.
 dated as (
     select
         l.*,
         max(r.read_at) filter (where r.read_at <= l.before_run) as run_read_at,
-        max(r.read_at) as load_read_at
+        max(r.read_at) filter (where r.read_at <= l.fetched_at) as load_read_at,
+        count(r.read_at) > 0 as is_known
     from later as l
     left join ripen.control_readings as r
         on
             r.control = l.control
-            and r.read_at <= l.fetched_at
+            and (r.read_at <= l.fetched_at or r.run_id = l.run_id)
             and r.start_day <= l.start_day
             and r.end_day > l.start_day
             and list_contains(r.metrics, l.metric)
@@ -94,12 +98,13 @@ compared as (
         d.age,
         d.metric,
         d.is_final,
+        d.is_known or count(b.seen_at) > 0 as is_known,
         d.starts_at,
         d.after,
         -- The service stated nothing if there is no value.
         case
             when count(b.seen_at) > 0 or d.load_read_at is not null then arg_max_null(b.value, b.seen_at)
-            else d.first
+            when d.is_known then d.first
         end as before
     from dated as d
     left join ripen.control_totals as b
@@ -108,16 +113,28 @@ compared as (
             and b.metric = d.metric
             and b.starts_at = d.starts_at
             and b.seen_at <= case when d.run_read_at is null then d.fetched_at else least(d.fetched_at, d.before_run) end
-    group by d.slice, d.start_day, d.age, d.metric, d.is_final, d.starts_at, d.after, d.load_read_at, d.first
+    group by d.slice, d.start_day, d.age, d.metric, d.is_final, d.is_known, d.starts_at, d.after, d.load_read_at, d.first
 )
 
 select
     slice,
     to_json(
-        list({start: start_day::varchar, age: age, metric: metric, before: before, after: after, "isFinal": is_final} order by starts_at)
+        list(
+            {
+                start: start_day::varchar,
+                age: age,
+                metric: metric,
+                before: before,
+                after: after,
+                "isFinal": is_final,
+                "isKnown": is_known
+            }
+            order by starts_at
+        )
     )::varchar as moved
 from compared
 where
-    before is distinct from after
+    not is_known
+    or before is distinct from after
     and not coalesce(abs(before - after) <= 1e-12 * greatest(abs(before), abs(after)), false)
 group by slice

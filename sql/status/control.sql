@@ -18,11 +18,9 @@ latest as (
         metric,
         start_day,
         end_day,
-        read_at,
-        min(read_at) over cell as first_read_at
+        read_at
     from readings
-    window cell as (partition by control, metric)
-    qualify read_at > max(read_at) over cell - interval 24 hour
+    qualify read_at > max(read_at) over (partition by control, metric) - interval 24 hour
 ),
 
 compared as (
@@ -42,8 +40,6 @@ compared as (
         and p.whole
         -- One that is not confirmed has no rows, whatever the service states.
         and p.state <> 'empty'
-        -- Of a period that was loaded before, the first ones stand for those that it was loaded with.
-        and (p.fetched_at >= n.first_read_at or n.read_at > n.first_read_at)
         and p.ends_at + to_seconds(m.comparable_seconds) <= least(n.read_at, $1::timestamp)
     group by p.slice, p.start_day, m.metric
 )

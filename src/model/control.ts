@@ -110,7 +110,7 @@ export function controlledDays(
   return first === undefined ? null : spanOf(first, ...others);
 }
 
-/** A total that differs from the one its period was loaded with. */
+/** A total that differs from the one its period was loaded with, or may differ, as none was known then. */
 export const movedTotal = z.object({
   start: z.string().transform(day),
   /** Empty unless the slice is a cube. */
@@ -119,6 +119,7 @@ export const movedTotal = z.object({
   before: z.number().nullable(),
   after: z.number().nullable(),
   isFinal: z.boolean(),
+  isKnown: z.boolean(),
 });
 
 type Moved = Readonly<z.infer<typeof movedTotal>>;

@@ -220,10 +220,22 @@ export async function reportMoved(
       periods.flatMap(({ period, reason }) => (reason === 'moved' ? [period.bucket.start] : [])),
     ),
   );
-  const [example] = moved.filter(({ start }) => starts.has(start)).toReversed();
-  if (example !== undefined) {
-    const { metric, start, before, after } = example;
-    const message = `control totals of ${countText(starts.size, 'period')} moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`;
+  const due = moved.filter(({ start }) => starts.has(start));
+  const known = due.filter(({ isKnown }) => isKnown);
+  const example = known.at(-1);
+  if (due.length > 0) {
+    const periods = new Set(known.map(({ start }) => start)).size;
+    const moves =
+      example === undefined
+        ? []
+        : [
+            `control totals of ${countText(periods, 'period')} moved, such as ${example.metric} of ${example.start} from ${example.before ?? 'none'} to ${example.after ?? 'none'}`,
+          ];
+    if (periods < starts.size)
+      moves.push(
+        `${countText(starts.size - periods, 'period')} had been loaded without control totals`,
+      );
+    const message = moves.join('; ');
     run.emit({ type: 'totals_moved', slice: slice.name, periods: starts.size, waiting, message });
   }
   if (restless.size === 0) return;

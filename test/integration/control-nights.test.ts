@@ -5,10 +5,12 @@ import { afterEach, expect, test } from 'vitest';
 import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
 import { cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { readStatus } from '../../src/report/status/status.ts';
 import {
   type AnsweringWorld,
   countAsked,
   gridOf,
+  nightAt,
   openAnswering,
   type Report,
   withCells,
@@ -290,16 +292,33 @@ test('a final hole, and a value that was NULL, are loaded once control totals st
   expect(await world.cells(daily)).toEqual(world.truth(daily));
 });
 
-test('a final day of a history that was loaded without control totals is watched from their first night on', async () => {
-  world = await openAnswering([daily], rows);
-  for (const night of [1, 2]) await world.night(night, { config: { controlMs: null } });
-  const quiet = await world.night(3, { config });
-  expect(quiet.slices[0]?.periods['moved']).toBeUndefined();
-  world.rows = raised('2026-05-02', 'installs', 5);
-  const summary = await world.night(4, { config });
-  expect(summary.slices[0]?.periods['moved']).toBe(1);
-  expect(await world.cells(daily)).toEqual(world.truth(daily));
-});
+test.each([
+  ['off', { config: { controlMs: null } }],
+  ['answered 503', { config }],
+])(
+  'a final day that is corrected after a night whose control totals were %s is loaded once they are read',
+  async (_, without) => {
+    world = await openAnswering([daily], rows);
+    const restore = world.rewrite({ part: 'whole' }, () => ({ status: 503 }));
+    for (const night of [1, 2]) expect((await world.night(night, without)).failures).toEqual([]);
+    restore();
+    world.rows = raised('2026-05-02', 'installs', 5);
+    await world.night(3, { config });
+    expect(world.scenario.events).toContainEqual(
+      expect.objectContaining({
+        type: 'totals_moved',
+        message: '2 periods had been loaded without control totals',
+      }),
+    );
+    const { slices } = await world.scenario.inWarehouse(async (warehouse) =>
+      readStatus({ ...world.scenario.config, ...config }, warehouse, nightAt(3)),
+    );
+    expect(slices[0]?.control).toMatchObject({ moved: 0, totals: 132 });
+    expect(await world.cells(daily)).toEqual(world.truth(daily));
+    const quiet = await world.night(4, { config });
+    expect(quiet.slices[0]?.periods['moved']).toBeUndefined();
+  },
+);
 
 test('runs of one instant with other metrics read their own control totals', async () => {
   const other = { ...daily, name: 'other', metrics: ['installs', 'impressions'] };

@@ -154,16 +154,21 @@ async function readAgreement(
   return (slice) => {
     const compared = rows.find((row) => row.slice === slice.name);
     if (compared !== undefined) {
-      const moved = evidence?.get(slice.name)?.moved ?? [];
+      const differing = evidence?.get(slice.name)?.moved ?? [];
       const { read_at, totals, fingerprint } = compared;
       // What has moved is read of the configured meaning, whose table is not live yet.
       if (fingerprint !== fingerprintOf(slice))
         return { read_at, totals: 0, moved: 0, moved_final: 0 };
       // Of a day several hours may have moved.
-      const cellsOf = (of: typeof moved): number =>
+      const cellsOf = (of: typeof differing): number =>
         new Set(of.map(({ start, metric }) => `${start} ${metric}`)).size;
-      const finals = moved.filter(({ isFinal }) => isFinal);
-      return { read_at, totals, moved: cellsOf(moved), moved_final: cellsOf(finals) };
+      const moved = differing.filter(({ isKnown }) => isKnown);
+      return {
+        read_at,
+        totals: Math.max(0, totals - cellsOf(differing) + cellsOf(moved)),
+        moved: cellsOf(moved),
+        moved_final: cellsOf(moved.filter(({ isFinal }) => isFinal)),
+      };
     }
     if (slice.grain === null) return 'the slice has no date dimension';
     return controlName(slice) === null ? 'its filters allow none' : 'none could be read yet';
