@@ -358,10 +358,12 @@ test('every maturing cell has a row, and a slice that filters a metric says why 
   });
 }, 120_000);
 
-test('without control totals from one night on, a slice has no maturation any more, and status says so', async () => {
+test('without control totals from a run on that has nothing to load, a slice has no maturation any more, and status says so', async () => {
   expect(MIN_PERIODS).toBe(8);
   const asOf = nightAt(NIGHTS);
-  expect((await scenario.night(asOf)).failures).toEqual([]);
+  expect((await scenario.night(asOf, controlled)).failures).toEqual([]);
+  const { failures, service } = await scenario.night(asOf);
+  expect([failures, service.requests]).toEqual([[], 0]);
   await scenario.inWarehouse(async (warehouse) => {
     expect(await warehouse.rows('from daily_maturation', [], maturationRow)).toEqual([]);
     const { slices } = await readStatus(scenario.config, warehouse, asOf);
