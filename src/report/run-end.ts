@@ -163,7 +163,8 @@ async function deliverReport(
   const hasRecovered =
     report?.health.state !== 'failed' &&
     (readFailedStart(config.warehouse) !== null ||
-      (earlier !== undefined && earlier.status !== 'succeeded'));
+      // One that was killed while it published has the status of what it loaded once this run has published.
+      (earlier !== undefined && (earlier.status !== 'succeeded' || earlier.finished_at === null)));
   // A run that did not start, was stopped or loaded only a part has failed.
   const isOutcome: Readonly<Record<RunEnding, boolean>> = {
     failed: summary?.status !== 'succeeded',

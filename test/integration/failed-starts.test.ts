@@ -1,4 +1,4 @@
-/** What a run that cannot start, or is refused, says to whoever has to mend it: at the command line, to `notify`, in `status` and the metrics. */
+/** What a run that cannot start, is refused or was killed says to whoever has to mend it: at the command line, to `notify`, in `status` and the metrics. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { asFailure } from '../../src/errors.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
 import {
   startScriptedServer,
   type ScriptedServer,
@@ -100,3 +101,34 @@ test.each([
     );
   },
 );
+
+test('a run after one that was killed while it published is told as recovered, though status then takes that one as done', async () => {
+  await writeFile(
+    join(directory, 'ripen.yaml'),
+    `service: { simulator: { seed: 3, apps: 1, rows_per_day: 6, partners: 2, links: 2 } }
+warehouse: data/w.duckdb
+partners: false
+publish: [duckdb: analytics/a.duckdb]
+notify: { url: "${server.origin}/hook", on: [recovered] }
+slices:
+  - ${slice}
+`,
+  );
+  expect((await ran(['sync', '--quiet'])).end).toBe(0);
+  const opening = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+  await withWarehouse(join(directory, 'data', 'w.duckdb'), opening, async (warehouse) => {
+    await warehouse.run(
+      `update ripen.runs set finished_at = null, exit_code = null, status = 'running'`,
+    );
+    await warehouse.run('update ripen_internal.publishes set copies = null');
+  });
+  for (const notices of [1, 1]) {
+    expect((await ran(['sync', '--quiet'])).end).toBe(0);
+    expect(noticesTo(server)).toHaveLength(notices);
+  }
+  const { shell } = await ran(['status', '--json']);
+  const { runs } = z
+    .object({ runs: z.array(z.object({ status: z.string(), finished_at: z.unknown() })) })
+    .parse(JSON.parse(shell.printed[0] ?? ''));
+  expect(runs[2]).toEqual({ status: 'succeeded', finished_at: null });
+}, 60_000);
