@@ -16,7 +16,9 @@ import { beginsInWeek, type Staged } from './staged-sql.ts';
 export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
   const { slice, replaced } = window;
   const { grain, weekStartsOn } = slice;
-  const stray = [...rows.keys()].find((start) => weekdayOf(start) !== weekStartsOn);
+  // Of an archived window, even without rows: it would replace days of two weeks.
+  const starts = [replaced.start, ...rows.keys()];
+  const stray = starts.find((start) => weekdayOf(start) !== weekStartsOn);
   if (grain === 'week' && stray !== undefined) {
     const weekday = weekdayNames[weekdayOf(stray)];
     const message = `${subjectOf(window)}: week_starts_on is ${weekdayNames[weekStartsOn]}, but the service's week of ${stray} begins on ${weekday}.`;

@@ -107,10 +107,17 @@ describe('a lost warehouse', () => {
     expect(await column(scenario, 'select distinct command from ripen.runs')).toEqual(['replay']);
   });
 
-  test('loads no archived week that begins on another day than week_starts_on, and fails its window', async () => {
-    const weekly = slice({ ...small, grain: 'week', dimensions: ['week', 'app_token'] });
-    scenario = await openScenario([weekly], { simulator });
-    await scenario.night(FIRST, archived);
+  test('loads no archived week that begins on another day than week_starts_on, empty or not, and fails its window', async () => {
+    const weekly = slice({
+      ...small,
+      grain: 'week',
+      dimensions: ['week', 'app_token'],
+      datePeriod: { first: { day: day('2026-05-18') }, last: { day: day('2026-05-31') } },
+    });
+    const cells = { week: ['2026-05-25 - 2026-05-31'], app_token: ['a', 'b'] };
+    const world = await openAnswering([weekly], gridOf(['2026-05-27'], cells, weekly.metrics));
+    scenario = world.scenario;
+    expect((await world.night(1, { config: archived })).failures).toEqual([]);
     await loseWarehouse(scenario);
     const { failures } = await replayInto(scenario, { slices: [{ ...weekly, weekStartsOn: 0 }] });
 
