@@ -74,21 +74,43 @@ const periodsRow = z.object({
   loads: jsonOf(z.array(loadRow)),
 });
 
+const quarterRow = z.object({ slice: z.string(), quarter: z.string(), rows: count });
+
+/** With three times as many, the engine ran out of memory (measured). */
+const MAX_PERIODS = 30_000;
+
 export const readSliceLedger = cachedReads(
   async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
     const names = [JSON.stringify(slices)];
     const tables = await warehouse.rows(statement('ledger/slice_tables'), names, tableRow);
-    const loaded = await warehouse.rows(statement('ledger/loaded_periods'), names, periodsRow);
+    const quarters = await warehouse.rows(statement('ledger/period_quarters'), names, quarterRow);
+    const batches: (typeof quarters)[] = [];
+    let room = 0;
+    for (const quarter of quarters) {
+      if (quarter.rows > room) {
+        batches.push([]);
+        room = MAX_PERIODS;
+      }
+      batches.at(-1)?.push(quarter);
+      room -= quarter.rows;
+    }
+    const loaded: z.infer<typeof periodsRow>[] = [];
+    for (const batch of batches) {
+      const request = [JSON.stringify(batch)];
+      loaded.push(
+        ...(await warehouse.rows(statement('ledger/loaded_periods'), request, periodsRow)),
+      );
+    }
     const none: SliceLedger = { live: null, building: null };
     const ledgers = new Map(slices.map((slice) => [slice, none]));
     for (const row of tables) {
       const { slice, fingerprint, state, control, sized_at: learnedAt } = row;
       const { max_days: maxDays, parts } = row;
       const size = learnedAt === null ? null : { maxDays, parts, learnedAt };
-      const stored = loaded.find((of) => of.slice === slice && of.fingerprint === fingerprint);
-      const loads = new Map(stored?.loads);
+      const stored = loaded.filter((of) => of.slice === slice && of.fingerprint === fingerprint);
+      const loads = new Map(stored.flatMap((of) => of.loads));
       const ages = new Map<string, Map<Day, PeriodRecord>>();
-      for (const period of stored?.periods ?? []) {
+      for (const period of stored.flatMap(({ periods }) => periods)) {
         const load = loads.get(period.loadId);
         if (load === undefined) continue;
         const periods = ages.get(period.age) ?? new Map<Day, PeriodRecord>();
