@@ -181,7 +181,7 @@ describe.concurrent('a service that is not there', () => {
   );
 });
 
-test('what the warehouse keeps unasked, and what a change will cost, is told with its periods and rows', async () => {
+test('what the warehouse keeps unasked is told, and what a change will cost, also beside a slice that would be refused', async () => {
   const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
   const other = slice({ ...daily, name: 'other' });
   const scenario = await openScenario([daily, other], { simulator: { world: smallWorld } });
@@ -233,5 +233,15 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
       added(`5 periods with about ${rows} rows will be requested again`),
       expect.any(String),
     ],
+  ]);
+  const undated = slice({ ...daily, grain: null, dimensions: ['app_token'] });
+  expect(await found([undated, slice({ ...other, metrics })])).toEqual([
+    [
+      'error',
+      'daily',
+      expect.stringContaining('it no longer has a date dimension'),
+      expect.any(String),
+    ],
+    ['note', 'other', added('5 periods with'), expect.any(String)],
   ]);
 });
