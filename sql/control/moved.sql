@@ -1,7 +1,7 @@
 -- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
--- themselves. A difference in the last digits of a double is none. Of a period that was loaded without control totals nobody knows
--- whether they moved. An answer that was computed earlier is compared with the totals of that instant. Rows that did not move with
--- their total may only be late, so that they are compared with the totals before that run, once.
+-- themselves. A difference in the last digits of a double is none. Of a period that was loaded on a night without control totals, nobody
+-- knows whether they moved. An answer that was computed earlier is compared with the totals of that instant. Rows that did not
+-- move with their total may only be late, so that they are compared with the totals before that run, once.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
 -- Returns one row per slice: slice, moved (JSON list of start, age, metric, before, after, isFinal, isKnown).
 with cells as (
@@ -20,7 +20,8 @@ with cells as (
             p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
             and not coalesce(list_contains(p.immature, m.metric), false),
             false
-        ) as is_final
+        ) as is_final,
+        p.rows > 0 and r.run_id is null and coalesce(e.read_at <= p.fetched_at - interval 12 hour, true) as is_unread
     from ripen.slice_tables as t
     join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
     join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
@@ -38,6 +39,8 @@ with cells as (
         from ripen.control_readings
         group by control, run_id
     ) as r on r.control = t.control and r.run_id = l.run_id
+    asof left join (select distinct control, read_at from ripen.control_readings) as e
+        on e.control = t.control and e.read_at <= p.fetched_at
     where
         t.control is not null
         and not coalesce(p.state = 'final' and p.load_id <= k.protected_load, false)
@@ -69,6 +72,7 @@ later as (
             and c.metric = n.metric
             and c.start_day = n.starts_at::date
             and n.seen_at > least(c.fetched_at, c.before_run)
+    where not c.is_unread
     group by all
 ),
 
@@ -98,7 +102,7 @@ compared as (
         d.age,
         d.metric,
         d.is_final,
-        d.is_known or count(b.seen_at) > 0 as is_known,
+        d.is_known,
         d.starts_at,
         d.after,
         -- The service stated nothing if there is no value.
@@ -114,6 +118,24 @@ compared as (
             and b.starts_at = d.starts_at
             and b.seen_at <= case when d.run_read_at is null then d.fetched_at else least(d.fetched_at, d.before_run) end
     group by d.slice, d.start_day, d.age, d.metric, d.is_final, d.is_known, d.starts_at, d.after, d.load_read_at, d.first
+    union all by name
+    select
+        c.slice,
+        c.start_day,
+        c.age,
+        c.metric,
+        c.is_final,
+        false as is_known,
+        c.start_day::timestamp as starts_at
+    from cells as c
+    semi join ripen.control_readings as n
+        on
+            n.control = c.control
+            and n.read_at > c.fetched_at
+            and n.start_day <= c.start_day
+            and n.end_day > c.start_day
+            and list_contains(n.metrics, c.metric)
+    where c.is_unread
 )
 
 select
