@@ -3,7 +3,7 @@
 -- knows whether they moved. An answer that was computed earlier is compared with the totals of that instant. Rows that did not
 -- move with their total may only be late, so that they are compared with the totals before that run, once.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
--- Returns one row per slice: slice, moved (JSON list of start, age, metric, before, after, isFinal, isKnown).
+-- Returns one row per slice: slice, moved (JSON list of metric, age, isFinal, isKnown, and periods: a list of start, before and after).
 with cells as (
     select
         t.slice,
@@ -138,25 +138,23 @@ compared as (
     where c.is_unread
 )
 
+-- After a night without control totals these are all of them, and repeated names would fill the memory.
 select
     slice,
-    to_json(
-        list(
-            {
-                start: start_day::varchar,
-                age: age,
-                metric: metric,
-                before: before,
-                after: after,
-                "isFinal": is_final,
-                "isKnown": is_known
-            }
-            order by starts_at
-        )
-    )::varchar as moved
-from compared
-where
-    not is_known
-    or before is distinct from after
-    and not coalesce(abs(before - after) <= 1e-12 * greatest(abs(before), abs(after)), false)
+    to_json(list({metric: metric, age: age, "isFinal": is_final, "isKnown": is_known, periods: periods}))::varchar as moved
+from (
+    select
+        slice,
+        metric,
+        age,
+        is_final,
+        is_known,
+        list({start: start_day, before: before, after: after} order by starts_at) as periods
+    from compared
+    where
+        not is_known
+        or before is distinct from after
+        and not coalesce(abs(before - after) <= 1e-12 * greatest(abs(before), abs(after)), false)
+    group by slice, metric, age, is_final, is_known
+)
 group by slice

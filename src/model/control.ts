@@ -110,19 +110,25 @@ export function controlledDays(
   return first === undefined ? null : spanOf(first, ...others);
 }
 
-/** A total that differs from the one its period was loaded with, or may differ, as none was known then. */
-export const movedTotal = z.object({
-  start: z.string().transform(day),
-  /** Empty unless the slice is a cube. */
-  age: z.string(),
-  metric: z.string(),
-  before: z.number().nullable(),
-  after: z.number().nullable(),
-  isFinal: z.boolean(),
-  isKnown: z.boolean(),
-});
+/** Totals that differ from those their periods were loaded with, or may differ, as none were known then. */
+export const movedTotals = z
+  .object({
+    /** Empty unless the slice is a cube. */
+    age: z.string(),
+    metric: z.string(),
+    isFinal: z.boolean(),
+    isKnown: z.boolean(),
+    periods: z.array(
+      z.object({
+        start: z.string().transform(day),
+        before: z.number().nullable(),
+        after: z.number().nullable(),
+      }),
+    ),
+  })
+  .transform(({ periods, ...of }) => periods.map((period) => ({ ...of, ...period })));
 
-type Moved = Readonly<z.infer<typeof movedTotal>>;
+type Moved = Readonly<z.infer<typeof movedTotals>[number]>;
 
 export interface ControlEvidence {
   readonly moved: readonly Moved[];

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { Config } from '../../config/config.ts';
-import { type ControlEvidence, movedTotal } from '../../model/control.ts';
+import { type ControlEvidence, movedTotals } from '../../model/control.ts';
 import { MS_PER_DAY } from '../../model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { ownValues } from '../../model/window.ts';
@@ -40,7 +40,9 @@ export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
   return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
 }
 
-const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedTotal)) });
+const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedTotals)) });
+/** Of one statement: the totals of more would not fit into the engine's memory if all moved. */
+const MAX_SLICES = 60;
 const failedRow = z.object({
   slice: z.string(),
   first_day: dayShape,
@@ -70,8 +72,12 @@ export async function controlEvidence(
     const table = { slice: slice.name, fingerprint: fingerprintOf(slice) };
     return { ...table, protected_load: protectedLoadOf(lost, slice) };
   });
-  const request = [timestamp(planAt), JSON.stringify(tables)];
-  const moved = await warehouse.rows(statement('control/moved'), request, movedRow);
+  const moved: z.infer<typeof movedRow>[] = [];
+  for (let from = 0; from < tables.length; from += MAX_SLICES) {
+    const some = JSON.stringify(tables.slice(from, from + MAX_SLICES));
+    const request = [timestamp(planAt), some];
+    moved.push(...(await warehouse.rows(statement('control/moved'), request, movedRow)));
+  }
   if (moved.length === 0) return new Map();
   const nights = [RESTLESS_NIGHTS];
   const restless = await warehouse.rows(statement('control/restless'), nights, restlessRow);
@@ -83,7 +89,8 @@ export async function controlEvidence(
       const failed = failures
         .filter((row) => row.slice === slice)
         .map(({ first_day: first, last_day: last, failed_at: at }) => ({ first, last, at }));
-      return [slice, { moved: totals, restless: new Set(metrics), failed }];
+      const inOrder = totals.flat().toSorted((one, other) => one.start.localeCompare(other.start));
+      return [slice, { moved: inOrder, restless: new Set(metrics), failed }];
     }),
   );
 }
