@@ -66,6 +66,8 @@ from ripen.periods as p, range(1, 400) as t(d)`);
   await warehouse.run(`insert into ripen.control_totals by name
 select 'c' as control, 'm' || m as metric, timestamp '2024-12-01' + to_days(d::integer) as starts_at, timestamp '2026-03-01' as seen_at, d + 0.5 as value
 from range(400) as t(d), range(10) as u(m)`);
+  await warehouse.run(`insert into ripen.control_readings
+values ('c', 'later', '2026-03-01', '2024-12-01', '2026-02-28', ['${metrics.join("', '")}'])`);
   const at = new Date('2026-03-01T03:00:00Z');
   const evidence = await controlEvidence({ controlMs: 1 }, warehouse, slices, at);
   expect([...evidence.values()].map(({ moved }) => moved.length)).toEqual(slices.map(() => 4000));
