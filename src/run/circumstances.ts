@@ -62,15 +62,25 @@ export interface ResolvedOptions {
   readonly lockWaitMs: number;
 }
 
-/** Makes a function reject only with a `Failure`: `INTERRUPTED` once the `signal` of its last argument has aborted. */
+/**
+ * Makes a function reject only with a `Failure`: `INTERRUPTED` once the `signal` of its last argument has aborted, `USAGE_INVALID` for
+ * an option that its type cannot exclude.
+ */
 export function verb<Given extends readonly unknown[], Result>(
   act: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {
   return async (...given) => {
+    const options = given.at(-1);
     try {
+      for (const [name, value] of Object.entries(options ?? {})) {
+        const isInvalid =
+          value instanceof Date ? isNaN(+value) : typeof value === 'number' && !(value >= 0);
+        if (!isInvalid) continue;
+        const hint = 'Use a valid date, and numbers of 0 or more.';
+        throw new Failure('USAGE_INVALID', `The option ${name} was ${String(value)}.`, { hint });
+      }
       return await act(...given);
     } catch (thrown) {
-      const options: unknown = given.at(-1);
       const { signal } = options instanceof Object && 'signal' in options ? options : {};
       throw asFailure(thrown, signal instanceof AbortSignal ? signal : undefined);
     }
@@ -125,17 +135,29 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
   }
 }
 
-/** Throws `USAGE_INVALID` for a mistyped year, whose days would be requested week by week. */
-export function checkForced({ start }: DayInterval): void {
-  if (start >= EARLIEST_DAY) return;
-  const message = `The days to load again began on ${start}, before ${EARLIEST_DAY}.`;
-  const hint = 'Use the first day of your data, or a later one.';
+/** Throws `USAGE_INVALID` for no days, and for a mistyped year, whose days would be requested week by week. */
+export function checkForced({ start, end }: DayInterval): void {
+  if (start >= EARLIEST_DAY && end > start) return;
+  const [message, hint] =
+    end > start
+      ? [
+          `The days to load again began on ${start}, before ${EARLIEST_DAY}.`,
+          'Use the first day of your data, or a later one.',
+        ]
+      : [
+          `The days to load again ended before ${end}, and began on ${start}.`,
+          'The end is the day after the last one.',
+        ];
   throw new Failure('USAGE_INVALID', message, { hint });
 }
 
 /** Returns the named slices (default: all). Throws `USAGE_INVALID` with each unknown name and the nearest configured one. */
 export function chosenSlices(config: Config, names: readonly string[] | null): readonly Slice[] {
   if (names === null) return config.slices;
+  if (names.length === 0) {
+    const hint = 'Name at least one, or leave out the option for all.';
+    throw new Failure('USAGE_INVALID', 'No slice was named.', { hint });
+  }
   const configured = config.slices.map(({ name }) => name);
   const unknown = names.filter((name) => !configured.includes(name));
   if (unknown.length > 0) {

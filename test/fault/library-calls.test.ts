@@ -65,6 +65,15 @@ describe('an argument that its type allows and its function cannot use is USAGE_
     ['lakeDdl', { engine: 'toString' }, 'engine toString'],
     ['sync', { slices: ['dayly'] }, 'dayly'],
     ['drop', { slice: 'dayly', agree: true }, 'dayly'],
+    ['sync', { slices: [] }, 'No slice was named'],
+    ['sync', { deadlineMs: -1 }, 'deadlineMs was -1'],
+    ['status', { lockWaitMs: Number.NaN }, 'lockWaitMs was NaN'],
+    ['plan', { asOf: new Date(Number.NaN) }, 'asOf was Invalid Date'],
+    [
+      'backfill',
+      { slice: 'daily', days: { start: '2026-02-03', end: '2026-02-03' } },
+      'ended before 2026-02-03',
+    ],
   ])('%s with %j: %s', async (verb, options, said) => {
     const failure = await failureOf(call(verb, config, options));
     expect(failure).toMatchObject({ code: 'USAGE_INVALID', message: textWith(said) });
