@@ -4,33 +4,19 @@
 -- move with their total may only be late, so that they are compared with the totals before that run, once.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
 -- Returns one row per slice: slice, moved (JSON list of metric, age, isFinal, isKnown, and periods: a list of start, before and after).
-with cells as (
+with fetched as (
     select
-        t.slice,
+        p.*,
         t.control,
-        p.start_day,
-        p.age,
         l.run_id,
-        least(p.fetched_at, p.computed_at) as fetched_at,
-        case
-            when m.additive and s.load_id is null and l.rows_fetched > 0 then r.read_at - to_microseconds(1)
-        end as before_run,
-        m.metric,
-        coalesce(
-            p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
-            and not coalesce(list_contains(p.immature, m.metric), false),
-            false
-        ) as is_final,
+        r.read_at as run_read_at,
         p.rows > 0 and r.run_id is null and coalesce(e.read_at <= p.fetched_at - interval 12 hour, true) as is_unread
     from ripen.slice_tables as t
-    join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
-    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
-    join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
     join (
         select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","protected_load":"BIGINT"}]'), max_depth := 2)
     ) as k on k.slice = t.slice and k.fingerprint = t.fingerprint
-    left join ripen.restatements as s
-        on s.slice = p.slice and s.load_id = p.load_id and s.period = p.start_day and s.metric = m.metric
+    join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
+    join ripen.loads as l on l.load_id = p.load_id
     left join (
         select
             control,
@@ -47,7 +33,32 @@ with cells as (
         and p.whole
         -- One without rows that is not confirmed is due anyway.
         and p.state <> 'empty'
-        and p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
+),
+
+cells as (
+    select
+        p.slice,
+        p.control,
+        p.start_day,
+        p.age,
+        p.run_id,
+        p.is_unread,
+        least(p.fetched_at, p.computed_at) as fetched_at,
+        case
+            when m.additive and s.load_id is null and l.rows_fetched > 0 then p.run_read_at - to_microseconds(1)
+        end as before_run,
+        m.metric,
+        coalesce(
+            p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+            and not coalesce(list_contains(p.immature, m.metric), false),
+            false
+        ) as is_final
+    from fetched as p
+    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
+    join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
+    left join ripen.restatements as s
+        on s.slice = p.slice and s.load_id = p.load_id and s.period = p.start_day and s.metric = m.metric
+    where p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
 ),
 
 -- Few totals are later than their load, so that only those are followed back.
