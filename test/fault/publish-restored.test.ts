@@ -86,6 +86,7 @@ test.each([
   ['that lacks its first commit', 3, [() => rmSync(join(log(), `${'0'.repeat(20)}.json`))]],
   ['that lacks a commit between', 3, [() => rmSync(join(log(), `${'0'.repeat(19)}1.json`))]],
   ['with a commit that is cut short', 3, [() => truncateSync(newest(log(), '.json'), 30)]],
+  ['with a commit that is empty', 3, [() => truncateSync(newest(log(), '.json'), 0)]],
   [
     'with a checkpoint that is cut short, or that names one which is missing,',
     CHECKPOINT_EVERY + 2,

@@ -106,10 +106,10 @@ export function logFiles(paths: Iterable<string>) {
   return { commits, checkpoints };
 }
 
-/** Reads one action per line. Throws `STORAGE_FAILED` if a line is not one. */
+/** Reads one action per line. Throws `STORAGE_FAILED` if a line is not one, or there is none. */
 export function actionsIn(path: string, text: string): Action[] {
   try {
-    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    const lines = text.trim().split('\n');
     return lines.map((line) => actionShape.parse(JSON.parse(line)));
   } catch (cause) {
     throw garbled(path, cause);
