@@ -146,6 +146,9 @@ compared as (
             and n.start_day <= c.start_day
             and n.end_day > c.start_day
             and list_contains(n.metrics, c.metric)
+    -- What the service states no longer it could not answer.
+    semi join ripen.control_totals as v
+        on v.control = c.control and v.metric = c.metric and v.starts_at::date = c.start_day and v.value is not null
     where c.is_unread
 )
 

@@ -320,6 +320,15 @@ test.each([
   },
 );
 
+test('days that were loaded without control totals, and that the service has no longer, stay as they are', async () => {
+  world = await openAnswering([daily], rows);
+  for (const night of [1, 2])
+    expect((await world.night(night, { config: { controlMs: null } })).failures).toEqual([]);
+  world.rows = rows.filter((row) => row.day !== '2026-05-01');
+  for (const night of [3, 4]) expect((await world.night(night, { config })).failures).toEqual([]);
+  expect(await world.cells(daily)).toEqual(world.truth(daily, rows));
+});
+
 test('runs of one instant with other metrics read their own control totals', async () => {
   const other = { ...daily, name: 'other', metrics: ['installs', 'impressions'] };
   const both = gridOf(days, values, [...metrics, 'impressions']);
