@@ -106,8 +106,18 @@ export const documentedForms: readonly Form[] = rows
     };
   });
 
+/** By list and id: slices share most metrics, and each search takes a tenth of a millisecond. */
+const searched = new Map<string, DocumentedMetric | null>();
+
 /** An id may have several forms: then the latest horizon counts, and it adds up only if all forms do. */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
+  const key = `${list ?? ''} ${id}`;
+  let documented = searched.get(key);
+  if (documented === undefined) searched.set(key, (documented = combinedForms(id, list)));
+  return documented;
+}
+
+function combinedForms(id: string, list: string | null): DocumentedMetric | null {
   const matches = documentedForms
     .filter(
       ({ end, onlyIn }) => id.endsWith(end) && (onlyIn === '' || list === null || list === onlyIn),

@@ -36,8 +36,6 @@ export async function readMoney(
 ): Promise<ReadonlyMap<string, readonly MoneySeries[]>> {
   const series: { slice: string; flow: 'spend' | 'revenue'; metric: string }[] = [];
   const sums: string[] = [];
-  const ids = new Set(slices.flatMap(({ metrics }) => metrics));
-  const flows = new Map([...ids].map((id) => [id, documentedMetric(id, null)?.flow]));
   for (const slice of slices) {
     const { name, grain, cube } = slice;
     const columns = columnsOf(name);
@@ -47,7 +45,10 @@ export async function readMoney(
     const period = `cast(${identifier(grain)} as date)`;
     const flowing = (['spend', 'revenue'] as const).flatMap((flow) => {
       const metric = slice.metrics.find(
-        (id) => flows.get(id) === flow && addsUpCertainly(slice, id) && columns.includes(id),
+        (id) =>
+          documentedMetric(id, null)?.flow === flow &&
+          addsUpCertainly(slice, id) &&
+          columns.includes(id),
       );
       return metric === undefined ? [] : [{ slice: name, flow, metric }];
     });
