@@ -1,16 +1,19 @@
 -- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
--- themselves. A difference in the last digits of a double is none. Of a period that was loaded on a night without control totals, nobody
--- knows whether they moved. An answer that was computed earlier is compared with the totals of that instant. Rows that did not
--- move with their total may only be late, so that they are compared with the totals before that run, once.
+-- themselves. A difference in the last digits of a double is none. Of a period that was loaded on a night without its control totals,
+-- nobody knows whether they moved: it counts once the latest night read them. An answer that was computed earlier is compared with the
+-- totals of that instant. Rows that did not move with their total may only be late, so that they are compared with the totals before that
+-- run, once.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
 -- Returns one row per slice: slice, moved (JSON list of metric, age, isFinal, isKnown, and periods: a list of start, before and after).
 with fetched as (
     select
         p.*,
         t.control,
-        l.run_id,
+        l.metrics,
+        l.rows_fetched,
         r.read_at as run_read_at,
-        p.rows > 0 and r.run_id is null and coalesce(e.read_at <= p.fetched_at - interval 12 hour, true) as is_unread
+        -- The run that read on the night of the load.
+        coalesce(r.run_id, case when e.read_at > p.fetched_at - interval 12 hour then e.run_id end) as read_by
     from ripen.slice_tables as t
     join (
         select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","protected_load":"BIGINT"}]'), max_depth := 2)
@@ -25,8 +28,14 @@ with fetched as (
         from ripen.control_readings
         group by control, run_id
     ) as r on r.control = t.control and r.run_id = l.run_id
-    asof left join (select distinct control, read_at from ripen.control_readings) as e
-        on e.control = t.control and e.read_at <= p.fetched_at
+    asof left join (
+        select
+            control,
+            read_at,
+            max(run_id) as run_id
+        from ripen.control_readings
+        group by control, read_at
+    ) as e on e.control = t.control and e.read_at <= p.fetched_at
     where
         t.control is not null
         and not coalesce(p.state = 'final' and p.load_id <= k.protected_load, false)
@@ -35,17 +44,39 @@ with fetched as (
         and p.state <> 'empty'
 ),
 
+-- A run may read a part of the days, and the metrics of some slices.
+read as (
+    select
+        p.control,
+        p.read_by,
+        p.start_day,
+        flatten(list(n.metrics)) as metrics
+    from (select distinct control, read_by, start_day from fetched) as p
+    join ripen.control_readings as n
+        on n.control = p.control and n.run_id = p.read_by and n.start_day <= p.start_day and n.end_day > p.start_day
+    group by p.control, p.read_by, p.start_day
+),
+
+nightly as (
+    select
+        p.*,
+        -- Few periods were read in part, so that a list is kept for those alone.
+        case when not coalesce(list_has_all(n.metrics, p.metrics), false) then coalesce(n.metrics, []) end as read_metrics
+    from fetched as p
+    left join read as n on n.control = p.control and n.read_by = p.read_by and n.start_day = p.start_day
+),
+
 cells as (
     select
         p.slice,
         p.control,
         p.start_day,
         p.age,
-        p.run_id,
-        p.is_unread,
+        p.fetched_at as loaded_at,
+        coalesce(not list_contains(p.read_metrics, m.metric), false) as is_unread,
         least(p.fetched_at, p.computed_at) as fetched_at,
         case
-            when m.additive and s.load_id is null and l.rows_fetched > 0 then p.run_read_at - to_microseconds(1)
+            when m.additive and s.load_id is null and p.rows_fetched > 0 then p.run_read_at - to_microseconds(1)
         end as before_run,
         m.metric,
         coalesce(
@@ -53,9 +84,8 @@ cells as (
             and not coalesce(list_contains(p.immature, m.metric), false),
             false
         ) as is_final
-    from fetched as p
-    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age
-    join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
+    from nightly as p
+    join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age and list_contains(p.metrics, m.metric)
     left join ripen.restatements as s
         on s.slice = p.slice and s.load_id = p.load_id and s.period = p.start_day and s.metric = m.metric
     where p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
@@ -69,7 +99,6 @@ later as (
         c.start_day,
         c.age,
         c.metric,
-        c.run_id,
         c.fetched_at,
         c.before_run,
         c.is_final,
@@ -87,23 +116,41 @@ later as (
     group by all
 ),
 
--- The latest instant before the run, else the latest one before the load, at which the control totals had been read. The run itself may
--- have read them after the answer was computed.
+-- The latest instant before the run, else the latest one before the load, at which the control totals had been read.
 dated as (
     select
         l.*,
         max(r.read_at) filter (where r.read_at <= l.before_run) as run_read_at,
-        max(r.read_at) filter (where r.read_at <= l.fetched_at) as load_read_at,
-        count(r.read_at) > 0 as is_known
+        max(r.read_at) as load_read_at
     from later as l
     left join ripen.control_readings as r
         on
             r.control = l.control
-            and (r.read_at <= l.fetched_at or r.run_id = l.run_id)
+            and r.read_at <= l.fetched_at
             and r.start_day <= l.start_day
             and r.end_day > l.start_day
             and list_contains(r.metrics, l.metric)
     group by all
+),
+
+latest as (
+    select
+        control,
+        metric,
+        start_day,
+        end_day,
+        read_at
+    from (
+        select
+            control,
+            start_day,
+            end_day,
+            read_at,
+            unnest(metrics) as metric
+        from ripen.control_readings
+        where control in (select control from cells where is_unread)
+    )
+    qualify read_at > max(read_at) over (partition by control, metric) - interval 24 hour
 ),
 
 compared as (
@@ -113,13 +160,13 @@ compared as (
         d.age,
         d.metric,
         d.is_final,
-        d.is_known,
+        true as is_known,
         d.starts_at,
         d.after,
-        -- The service stated nothing if there is no value.
+        -- The service stated nothing if there is no value. They may have been read only after the answer was computed.
         case
             when count(b.seen_at) > 0 or d.load_read_at is not null then arg_max_null(b.value, b.seen_at)
-            when d.is_known then d.first
+            else d.first
         end as before
     from dated as d
     left join ripen.control_totals as b
@@ -128,7 +175,7 @@ compared as (
             and b.metric = d.metric
             and b.starts_at = d.starts_at
             and b.seen_at <= case when d.run_read_at is null then d.fetched_at else least(d.fetched_at, d.before_run) end
-    group by d.slice, d.start_day, d.age, d.metric, d.is_final, d.is_known, d.starts_at, d.after, d.load_read_at, d.first
+    group by d.slice, d.start_day, d.age, d.metric, d.is_final, d.starts_at, d.after, d.load_read_at, d.first
     union all by name
     select
         c.slice,
@@ -139,13 +186,13 @@ compared as (
         false as is_known,
         c.start_day::timestamp as starts_at
     from cells as c
-    semi join ripen.control_readings as n
+    semi join latest as n
         on
             n.control = c.control
-            and n.read_at > c.fetched_at
+            and n.metric = c.metric
+            and n.read_at > c.loaded_at
             and n.start_day <= c.start_day
             and n.end_day > c.start_day
-            and list_contains(n.metrics, c.metric)
     -- What the service states no longer it could not answer.
     semi join ripen.control_totals as v
         on v.control = c.control and v.metric = c.metric and v.starts_at::date = c.start_day and v.value is not null

@@ -41,6 +41,8 @@ compared as (
         -- One that is not confirmed has no rows, whatever the service states.
         and p.state <> 'empty'
         and p.ends_at + to_seconds(m.comparable_seconds) <= least(n.read_at, $1::timestamp)
+        -- On the night of the load, or later.
+        and n.read_at > p.fetched_at - interval 12 hour
     group by p.slice, p.start_day, m.metric
 )
 
