@@ -17,6 +17,7 @@ import type { PublishTarget } from '../../src/config/config.ts';
 import { CHECKPOINT_EVERY } from '../../src/publish/formats/delta-commit.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-fixtures.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -110,6 +111,24 @@ test.each([
     await sample.publish([tables()]);
     expect(await readDelta(path)).toEqual(await held());
   }
+});
+
+test('files of a slice that is dropped go although the manifest is lost, and no file that is not of this warehouse', async () => {
+  await sample.warehouse.alter(
+    'create table main.app_totals as select app_token, 1::bigint as installs, 1::bigint as _load_id from main.network_daily',
+  );
+  await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: 'app_totals' });
+  await sample.publish([lake()]);
+  const fileOf = (table: string): string => join(sample.path('lake'), table, 'data.parquet');
+  expect(existsSync(fileOf('app_totals'))).toBe(true);
+  await ask(':memory:', `copy (select 1 as n) to '${sample.path('own.parquet')}'`);
+  cpSync(sample.path('own.parquet'), fileOf('other'), { recursive: true });
+  await sample.warehouse.alter('drop table main.app_totals');
+  await sample.warehouse.run(`delete from ripen.slice_tables where slice = 'app_totals'`);
+  rmSync(join(sample.path('lake'), '_manifest.json'));
+  await sample.publish([lake()]);
+  expect(existsSync(fileOf('app_totals'))).toBe(false);
+  expect(existsSync(fileOf('other'))).toBe(true);
 });
 
 test('tables whose logs are all damaged are refused, as nothing says whose they are', async () => {

@@ -2,7 +2,7 @@
  * Publishes the slices as Parquet files, one per block of periods, and the dimension tables beside them. Only changed files are
  * replaced. Files without rows are removed first, so that no reader meets two versions of a period. Finality is written after the
  * cells it describes, and `_manifest.json` last. A file that differs from its size and etag there, as after a killed publish, is
- * written again.
+ * written again. Each file names its warehouse, so that those of a dropped slice are known even if the manifest is lost.
  */
 
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ import type { PlannedBlock, StoredBlock, TablePlan } from '../contents.ts';
 import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
-import { jsonOf } from '../../warehouse/sql.ts';
+import { jsonOf, literal } from '../../warehouse/sql.ts';
 import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
 import type { Copy, CopyReport, Publishing, TargetOf } from '../copy.ts';
 
@@ -50,6 +50,10 @@ const manifestShape = jsonOf(
 /** Returns null for a missing or damaged manifest. */
 const readManifest = async (store: LakeStore) =>
   manifestShape.safeParse(await store.read(MANIFEST)).data ?? null;
+
+/** A key in the footer of each file. */
+const OWNER = 'ripen_warehouse';
+const ownerRow = z.object({ owner: z.string() });
 
 const BLOCK_FILE = /^([^/]+)\/(\d{4}(?:-\d\d){0,2}|data)\.parquet$/;
 
@@ -116,10 +120,20 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
     for (const block of [...plan.write, ...plan.keep]) wanted.add(pathOf(table, block.name));
   }
   const tables = new Set(plans.map(({ table }) => table.name));
+  const unlisted = new Set<string>();
+  for (const path of before === null ? storedFiles.keys() : []) {
+    const [, folder = ''] = BLOCK_FILE.exec(path) ?? [];
+    if (folder === '' || tables.has(folder)) continue;
+    const file = literal(await store.fetch(path));
+    const sql = `select decode(value) as owner from parquet_kv_metadata(${file}) where decode(key) = '${OWNER}'`;
+    const [footer] = await warehouse.rows(sql, [], ownerRow).catch(() => []);
+    if (footer?.owner === owner) unlisted.add(path);
+  }
   const surplus = [...storedFiles.keys()].filter((path) => {
     const [folder = ''] = path.split('/');
     if (path.endsWith(UNFINISHED)) return tables.has(folder) || path.startsWith(MANIFEST);
-    const isOwn = entries.has(path) || (tables.has(folder) && BLOCK_FILE.test(path));
+    const isOwn =
+      entries.has(path) || unlisted.has(path) || (tables.has(folder) && BLOCK_FILE.test(path));
     return isOwn && !wanted.has(path);
   });
   signal.throwIfAborted();
@@ -130,7 +144,7 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
     const { unit, write, keep } = plan;
     const layout: FileLayout = {
       columns: table.columns.map((column) => ({ name: column.name, cell: castCell(column) })),
-      options: 'format parquet, compression zstd',
+      options: `format parquet, compression zstd, kv_metadata {${OWNER}: ${literal(owner)}}`,
       pathOf: ({ name }) => pathOf(table, name),
     };
     const written = await contents.write(table, write, layout, { store, signal });
