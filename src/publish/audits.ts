@@ -8,7 +8,7 @@ import { rm } from 'node:fs/promises';
 import * as z from 'zod';
 
 import type { Audit, Config } from '../config/config.ts';
-import { Failure, textOf } from '../errors.ts';
+import { Failure, storageFailed, textOf } from '../errors.ts';
 import { warningEvent, type Emit } from '../events.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
 import { count, jsonOf, statement } from '../warehouse/sql.ts';
@@ -46,11 +46,19 @@ export async function askAudits(
 ): Promise<AuditResult[]> {
   const copy = `${warehouse.path}.audit`;
   const remove = async (): Promise<void> => {
-    for (const ending of ['', '.wal']) await rm(`${copy}${ending}`, { force: true });
+    try {
+      for (const ending of ['', '.wal']) await rm(`${copy}${ending}`, { force: true });
+    } catch (error) {
+      const hint = 'Check free space and permissions of the directory.';
+      throw storageFailed(`${copy} could not be removed`, error, { hint });
+    }
   };
-  // A killed run left it, maybe before the last audit was removed from the configuration.
+  if (audits.length === 0) {
+    // A killed run may have left it before the last audit was removed from the configuration.
+    await remove().catch(() => null);
+    return [];
+  }
   await remove();
-  if (audits.length === 0) return [];
   try {
     await warehouse.run('checkpoint');
     await copyDatabase(warehouse.path, copy, signal);
