@@ -141,7 +141,7 @@ interface Engagement {
   readonly to: number;
 }
 
-/** A date stands for its whole day in UTC. */
+/** A date means the whole UTC day. */
 function engagementOf(text: string): Engagement | null {
   const date = parseDay(text);
   if (date !== null) return { from: Date.parse(date), to: Date.parse(date) + MS_PER_DAY - 1 };

@@ -62,7 +62,7 @@ const MAX_BATCH_WINDOWS = 200;
 /** More waiting answers would only fill the disk. */
 const MAX_WAITING = 80;
 
-/** Of a request whose answer is unusable. */
+/** How often a request is repeated after unusable answers. */
 const MAX_REPEATS = 2;
 
 /** Takes windows off the queue until it is empty and no request is under way. */

@@ -36,7 +36,7 @@ export interface PendingWindow {
   readonly isConfirmation: boolean;
   /** Before its latest division, if it fell short. */
   readonly round: Round | null;
-  /** Smaller requests would not help: `completeness: warn` loads what came. */
+  /** Dividing the request would not help. `completeness: warn` then loads the rows received. */
   readonly isIndivisible?: boolean;
   /** By `boxId`. */
   readonly answers: ReadonlyMap<string, Answer>;

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Documented: how numbers move. Null means for ever. A cohort must also reach its age, and a computed metric waits for its parts.
+ * From the documentation: how long values change. Null means they never stop. A cohort must also reach its age, and a computed metric waits for its parts.
  */
 const kindDays = {
   plain: 7,
