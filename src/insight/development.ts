@@ -1,18 +1,22 @@
-/** How the control totals of a metric grew: what they were at each age of each period. Pure. Days count from 1970. */
+/**
+ * How the control totals of a metric grew: what they were at each age of each period, and what that shows of its horizon. Pure.
+ * Days count from 1970.
+ */
+
+import { addDays, day } from '../model/calendar.ts';
 
 /** A period with the instant of its end, or the days of a request for control totals with the instant of its answer. */
-export interface TimedDays {
+interface TimedDays {
   readonly start: number;
   readonly end: number;
   /** Since 1970. */
   readonly seconds: number;
 }
 
-/** When the control totals of a period were read after its end: seconds since then and ages, ascending. */
+/** When the control totals of a period were read, in seconds since its end: one reading for each age, ascending. */
 export interface ReadPeriod {
   readonly period: TimedDays;
-  readonly seconds: readonly number[];
-  readonly ages: readonly number[];
+  readonly readAfter: readonly number[];
 }
 
 /** Totals that replaced others, in any order: the first days of their periods, the seconds since these ended, and the totals. */
@@ -47,15 +51,12 @@ export function readPeriods(
 ): readonly ReadPeriod[] {
   const ascending = answers.toSorted((one, other) => one.seconds - other.seconds);
   return periods.flatMap((period) => {
-    const [seconds, ages]: [number[], number[]] = [[], []];
-    for (const answer of ascending) {
-      const since = Math.floor(answer.seconds - period.seconds);
-      if (since < 0 || answer.start > period.start || answer.end < period.end) continue;
-      const at = ages.at(-1) === ageAt(since) ? ages.length - 1 : ages.length;
-      seconds[at] = since;
-      ages[at] = ageAt(since);
+    const byAge = new Map<number, number>();
+    for (const { start, end, seconds } of ascending) {
+      const since = Math.floor(seconds - period.seconds);
+      if (since >= 0 && start <= period.start && end >= period.end) byAge.set(ageAt(since), since);
     }
-    return ages.length === 0 ? [] : [{ period, seconds, ages }];
+    return byAge.size === 0 ? [] : [{ period, readAfter: [...byAge.values()] }];
   });
 }
 
@@ -70,39 +71,93 @@ export function developmentOf(
 ): Cohort[] {
   const byStart = new Map<number, { seconds: number; value: number }[]>();
   for (const [at, start] of starts.entries()) {
-    const change = { seconds: seconds[at] ?? 0, value: values[at] ?? 0 };
-    const changes = byStart.get(start);
-    if (changes === undefined) byStart.set(start, [change]);
-    else changes.push(change);
+    const changes = byStart.get(start) ?? [];
+    changes.push({ seconds: seconds[at] ?? 0, value: values[at] ?? 0 });
+    byStart.set(start, changes);
   }
-  return read.flatMap(({ period, seconds: times, ages }): Cohort[] => {
-    const changes = byStart.get(period.start);
-    const [firstAge, lastAge] = [ages.at(0), ages.at(-1)];
-    if (changes?.some(({ value }) => value !== 0) !== true) return [];
-    if (firstAge === undefined || lastAge === undefined) return [];
+  return read.flatMap(({ period, readAfter }): Cohort[] => {
+    const changes = byStart.get(period.start) ?? [];
+    if (changes.every(({ value }) => value === 0)) return [];
     changes.sort((one, other) => one.seconds - other.seconds);
     const maturing = new Map<number, number>();
     const finals: { age: number; value: number }[] = [];
     let [next, value] = [0, 0];
-    for (const [at, age] of ages.entries()) {
-      const time = times[at] ?? 0;
+    for (const time of readAfter) {
       if (finalSeconds === null || finals.length > 0) break;
       for (; (changes[next]?.seconds ?? Infinity) <= time; next += 1)
         value = changes[next]?.value ?? 0;
-      if (time < finalSeconds) maturing.set(age, value);
-      else finals.push({ age, value });
+      if (time < finalSeconds) maturing.set(ageAt(time), value);
+      else finals.push({ age: ageAt(time), value });
     }
+    const [firstRead = 0, lastRead = firstRead] = [readAfter[0], readAfter.at(-1)];
     let [before, to] = [0, 0];
     for (const [at, change] of changes.entries()) {
       if (change.value === before) continue;
       const age = ageAt(change.seconds);
-      if (change.seconds > (times[0] ?? 0)) to = age;
+      if (change.seconds > firstRead) to = age;
       if (finals.length > 0 && at >= next) finals.push({ age, value: change.value });
       before = change.value;
     }
-    const from = ages.findLast((age) => age < to);
-    const changed = from === undefined ? null : { from, to };
-    const [firstDay, lastDay] = [period.start, period.end - 1];
-    return [{ firstDay, lastDay, maturing, finals, firstAge, lastAge, changed }];
+    const earlier = readAfter.findLast((time) => ageAt(time) < to);
+    return [
+      {
+        firstDay: period.start,
+        lastDay: period.end - 1,
+        maturing,
+        finals,
+        firstAge: ageAt(firstRead),
+        lastAge: ageAt(lastRead),
+        changed: earlier === undefined ? null : { from: ageAt(earlier), to },
+      },
+    ];
   });
+}
+
+/** Of 30 periods that did not move, fewer than a tenth would, with 95 % confidence (rule of three). */
+const MIN_WATCHED = 30;
+/** A total that was read for a week after it could have been final shows whether it moved. */
+const WATCHED_DAYS = 7;
+/** A share of moved totals up to this is corrections, which no longer horizon would prevent. */
+const CORRECTED_SHARE = 0.05;
+
+/** Returns the columns of `ripen_internal.horizon_evidence`, but for its key. Null is no horizon. */
+export function horizonEvidence(development: readonly Cohort[], horizonDays: number | null) {
+  const watched = development.filter(
+    ({ finals: [final], lastAge }) => final && lastAge > final.age,
+  );
+  const moved = watched.filter(({ finals }) => finals.length > 1);
+  const latest = (ages: readonly number[]): number | null =>
+    ages.length === 0 ? null : Math.max(...ages);
+  const lastMoved = latest(moved.map(({ lastDay, finals }) => lastDay + (finals.at(-1)?.age ?? 0)));
+  const supported = supportedHorizon(development, horizonDays);
+  return {
+    final_periods: watched.length,
+    final_moved: moved.length,
+    last_moved_day: lastMoved === null ? null : addDays(day('1970-01-01'), lastMoved),
+    last_change_age: latest(development.flatMap(({ changed }) => changed?.to ?? [])),
+    supported_days: supported?.days ?? null,
+    supported_periods: supported?.periods ?? 0,
+    supported_moved: supported?.moved ?? 0,
+  };
+}
+
+/**
+ * Returns the shortest horizon after which enough periods were watched and none moved, or from the configured one on only as
+ * many as corrections would explain. A night reads a value as final one day after its horizon.
+ */
+function supportedHorizon(development: readonly Cohort[], horizonDays: number | null) {
+  const longest = Math.max(0, ...development.map(({ lastAge }) => lastAge)) - WATCHED_DAYS - 1;
+  for (let days = 1; days <= longest; days += 1) {
+    let [periods, moved] = [0, 0];
+    const finalAge = days + 1;
+    for (const { firstAge, lastAge, changed } of development) {
+      const hasMoved = changed !== null && changed.from >= finalAge;
+      if (hasMoved) moved += 1;
+      if (hasMoved || (firstAge <= finalAge && lastAge >= finalAge + WATCHED_DAYS)) periods += 1;
+    }
+    const isShorter = horizonDays !== null && days < horizonDays;
+    if (periods >= MIN_WATCHED && moved <= (isShorter ? 0 : periods * CORRECTED_SHARE))
+      return { days, periods, moved };
+  }
+  return null;
 }

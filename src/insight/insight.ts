@@ -11,8 +11,13 @@ import type { Metric } from '../model/metric.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Changes, developmentOf, type ReadPeriod, readPeriods } from './development.ts';
-import { horizonEvidence } from './horizons.ts';
+import {
+  type Changes,
+  developmentOf,
+  horizonEvidence,
+  type ReadPeriod,
+  readPeriods,
+} from './development.ts';
 import { ladderOf, maturationOf, projectionOf, scoresOf } from './ripening.ts';
 import { declareViews } from './views.ts';
 

@@ -17,20 +17,18 @@ function agesIn(development: Development): number[] {
 }
 
 /** Interpolates between neighbours (Hyndman and Fan 1996, "Sample quantiles in statistical packages", definition 7). */
-export function quantiles(values: readonly number[], shares: readonly number[]): number[] | null {
+export function quantiles(values: readonly number[], shares: readonly number[]): number[] {
   const sorted = Float64Array.from(values).sort();
-  const found = shares.flatMap((share) => {
+  return shares.flatMap((share) => {
     const at = (sorted.length - 1) * share;
     const [below, above] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
-    return below === undefined || above === undefined
-      ? []
-      : [below + (above - below) * (at - Math.floor(at))];
+    if (below === undefined || above === undefined) return [];
+    return below + (above - below) * (at - Math.floor(at));
   });
-  return found.length === 0 ? null : found;
 }
 
 export const median = (values: readonly number[]): number | null =>
-  quantiles(values, [0.5])?.[0] ?? null;
+  quantiles(values, [0.5])[0] ?? null;
 
 /** With fewer final periods, a quartile is a single value or next to one: such an age is left out. */
 export const MIN_PERIODS = 8;
@@ -44,16 +42,9 @@ export function maturationOf(development: Development) {
       if (value !== undefined && final > 0) shares.push(value / final);
     }
     if (shares.length < MIN_PERIODS) return [];
-    const [share_q25 = 0, share_median = 0, share_q75 = 0] =
-      quantiles(shares, [0.25, 0.5, 0.75]) ?? [];
+    const [share_q25 = 0, share_median = 0, share_q75 = 0] = quantiles(shares, [0.25, 0.5, 0.75]);
     return [{ age_days: age, periods: shares.length, share_q25, share_median, share_q75 }];
   });
-}
-
-interface Factor {
-  readonly value: number;
-  /** The smallest number of periods behind any step of the ladder. */
-  readonly periods: number;
 }
 
 /** How totals grew from one age to another, as known from a day on. */
@@ -71,6 +62,7 @@ interface Growth {
 /** Returns how totals grew to a later age (null: none), or to the final totals that were read by then, by day. */
 function growthOf(development: Development, age: number, later: number | null): Growth[] {
   const events: Growth[] = [];
+  const none = { seen: 0, missed: 0, periods: 0, from: 0, to: 0 };
   for (const { lastDay, maturing, finals } of development) {
     const total = maturing.get(age);
     if (total === undefined) continue;
@@ -81,33 +73,30 @@ function growthOf(development: Development, age: number, later: number | null): 
       // That no run read the later age is known from the next reading on.
       const ages = later === null ? [] : [...maturing.keys(), final];
       const since = ages.find((read) => read > (later ?? Infinity) && read < Infinity);
-      const none = { seen: 0, missed: 1, periods: 0, from: 0, to: 0 };
-      if (since !== undefined) events.push({ day: lastDay + since, ...none });
+      if (since !== undefined) events.push({ ...none, day: lastDay + since, missed: 1 });
       continue;
     }
     // A final total that changed counts as it was known on each day.
     const totals = next === undefined ? finals : [{ age: later ?? final, value: next }];
-    const isSummed = total > 0 ? 1 : 0;
-    let before: number | null = null;
-    for (const { age: at, value } of totals) {
-      const seen: 0 | 1 = before === null ? 1 : 0;
-      const periods = seen * isSummed;
-      const to = isSummed * (value - (before ?? 0));
-      events.push({ day: lastDay + at, seen, missed: 0, periods, from: periods * total, to });
-      before = value;
+    for (const [index, { age: at, value }] of totals.entries()) {
+      const event = { ...none, day: lastDay + at, seen: index === 0 ? 1 : 0 };
+      const to = value - (totals[index - 1]?.value ?? 0);
+      const sums = { periods: event.seen, from: event.seen * total, to };
+      events.push(total > 0 ? { ...event, ...sums } : event);
     }
   }
   events.sort((one, other) => one.day - other.day);
-  let sums = { seen: 0, missed: 0, periods: 0, from: 0, to: 0 };
+  let sums: Growth = { ...none, day: 0 };
   return events.map(({ day, seen, missed, periods, from, to }) => {
     sums = {
+      day,
       seen: sums.seen + seen,
       missed: sums.missed + missed,
       periods: sums.periods + periods,
       from: sums.from + from,
       to: sums.to + to,
     };
-    return Object.assign({ day }, sums);
+    return sums;
   });
 }
 
@@ -125,8 +114,11 @@ function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
 /** More days than any period is watched. */
 const MAX_AGE = 100_000;
 
-/** By age; an age is missing if no period is known to have become final from there. */
-type Factors = ReadonlyMap<number, Factor>;
+/**
+ * By age, with the smallest number of periods behind any step of the ladder. An age is missing if no period is known to have become
+ * final from there.
+ */
+type Factors = ReadonlyMap<number, { readonly value: number; readonly periods: number }>;
 
 /**
  * Returns a function from a day (since 1970) to the factors known on it from each age to the final total: the chain ladder (Mack
@@ -138,7 +130,7 @@ export function ladderOf(development: Development): (day: number) => Factors {
   const steps = new Map<number, readonly Growth[]>();
   const known = new Map<number, Factors>();
   const factorsOn = (day: number): Factors => {
-    const factors = new Map<number, Factor>();
+    const factors = new Map<number, { value: number; periods: number }>();
     for (const [index, age] of [...ages.entries()].reverse()) {
       for (const later of [...ages.slice(index + 1), null]) {
         const key = age * MAX_AGE + (later ?? 0);
@@ -175,9 +167,6 @@ const MAX_CHANCE = 0.05;
 /** The newest final periods: a quarter of a year of days, since older ones say little about tomorrow. */
 const TRIED_PERIODS = 90;
 
-/** What totals of an age are projected from, or why they are not. */
-type ScoreBasis = 'ladder' | 'as is' | 'too little history' | 'too uncertain';
-
 /** What would have been projected at an age, compared with the final totals. */
 export interface Score {
   readonly age_days: number;
@@ -188,7 +177,8 @@ export interface Score {
   readonly median_abs_error_as_is: number | null;
   /** Share of final totals inside the interval known on the day of the projection; null with fewer than eight. */
   readonly coverage: number | null;
-  readonly basis: ScoreBasis;
+  /** What totals of the age are projected from, or why they are not. */
+  readonly basis: 'ladder' | 'as is' | 'too little history' | 'too uncertain';
   /** The interval is from the projection divided by this to the projection times this; null if nothing is projected. */
   readonly reach: number | null;
 }
@@ -229,22 +219,20 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
   const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MAX_CHANCE;
   const isNearer = (error ?? 0) <= (errorAsIs ?? 0) && !isByChance;
-  const isSound = ({ reach, coverage }: Interval, furthest: number): boolean =>
+  const isSound = ({ reach, coverage }: typeof ladder, furthest: number): boolean =>
     reach !== null && reach <= furthest && (coverage ?? 1) >= MIN_COVERAGE;
-  const scored = (basis: ScoreBasis, { reach, coverage }: Interval): Score => ({
+  const score = {
     age_days: age,
     cohorts: trials.length,
     median_abs_error: error,
     median_abs_error_as_is: errorAsIs,
-    coverage,
-    basis,
-    reach: basis === 'ladder' || basis === 'as is' ? reach : null,
-  });
+  };
   const ladder = intervalOf(trials, ({ projected }) => projected);
-  if (isNearer && isSound(ladder, FURTHEST_REACH)) return scored('ladder', ladder);
+  if (isNearer && isSound(ladder, FURTHEST_REACH)) return { ...score, ...ladder, basis: 'ladder' };
   const asIs = intervalOf(trials, (trial) => trial.asIs);
-  if (isSound(asIs, NEAR_REACH)) return scored('as is', asIs);
-  return scored(ladder.reach === null ? 'too little history' : 'too uncertain', ladder);
+  if (isSound(asIs, NEAR_REACH)) return { ...score, ...asIs, basis: 'as is' };
+  const basis = ladder.reach === null ? 'too little history' : 'too uncertain';
+  return { ...score, coverage: ladder.coverage, basis, reach: null };
 }
 
 /** The chance of at most `hits` in `of` draws. */
@@ -260,17 +248,11 @@ function chanceOfAtMost(hits: number, of: number, chance: number): number {
 /** The distance of a projection from a final total, on a logarithmic scale. */
 const missOf = (projected: number, final: number): number => Math.abs(Math.log(final / projected));
 
-/** The reach of the interval as it is known now; the share of final totals inside the one known on the day of their trial. */
-interface Interval {
-  readonly reach: number | null;
-  readonly coverage: number | null;
-}
-
 /**
- * Returns the interval of estimates: its reach is the 80 % rank of the errors of enough trials (split conformal prediction: Lei et
- * al. 2018, "Distribution-free predictive inference for regression", algorithm 2).
+ * Returns the reach of the interval of estimates, the 80 % rank of the errors of enough trials (split conformal prediction: Lei et
+ * al. 2018, "Distribution-free predictive inference for regression", algorithm 2), and its coverage.
  */
-function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => number): Interval {
+function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => number) {
   const events: { day: number; miss: number | null; replaced: number | null }[] = [];
   for (const trial of trials) {
     const estimate = estimateOf(trial);
@@ -308,29 +290,16 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
   return { reach: miss === null ? null : Math.exp(miss), coverage };
 }
 
-/** What the final total of a maturing period is projected from, or why it is not. */
-type Basis = ScoreBasis | 'stated' | 'total of 0';
-
-interface Projection {
-  readonly basis: Basis;
-  readonly age_days: number | null;
-  /** From the total that was loaded to the final one. */
-  readonly factor: number | null;
-  readonly factor_low: number | null;
-  readonly factor_high: number | null;
-  readonly periods: number | null;
-}
-
 /**
  * Projects a period from its newest total, which may be later than the one it was loaded with. Undefined is one that never had a
- * total. Returns null if none was read by the time it was loaded.
+ * total. Returns the factors from the total that was loaded to the final one, or null if none was read by the time it was loaded.
  */
 export function projectionOf(
   cohort: Triangle | undefined,
   loadedAge: number,
   factors: Factors,
   scores: ReadonlyMap<number, Score>,
-): Projection | null {
+) {
   const none = { age_days: null, factor: null, factor_low: null, factor_high: null, periods: null };
   if (cohort === undefined) return { basis: 'total of 0', ...none };
   const totals = [
@@ -342,16 +311,11 @@ export function projectionOf(
   const [age, total] = newest;
   if (total <= 0 || loaded[1] <= 0) return { basis: 'total of 0', ...none };
   const growth = total / loaded[1];
-  const made = (
-    basis: Basis,
-    factor: number,
-    reach: number,
-    periods: number | null,
-  ): Projection => {
+  const projectedAge = Math.max(age, loadedAge);
+  const made = (basis: string, factor: number, reach: number, periods: number | null) => {
     const ends = { factor_low: factor / reach, factor_high: factor * reach };
     return { basis, age_days: projectedAge, factor, ...ends, periods };
   };
-  const projectedAge = Math.max(age, loadedAge);
   // A final total that is not loaded as such yet, as its load failed or came too early.
   if (cohort.finals.length > 0) return made('stated', growth, 1, null);
   const score = scores.get(projectedAge);
