@@ -90,7 +90,6 @@ let unwritten: Error | null = null;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** Waits for every thread. The next signal then ends the process. */
 function exitBy(name: SignalName): void {
   for (const signal of SIGNALS) process.removeAllListeners(signal);
   process.exit(signalExitCodes[name]);

@@ -129,11 +129,9 @@ export class Failure extends Error {
   }
 }
 
-/** Whether a failure calls for a smaller request. */
 export const isTooHeavy = ({ code }: Pick<Failure, 'code'>): boolean =>
   code === 'SOURCE_TOO_HEAVY' || code === 'SOURCE_TIMEOUT';
 
-/** Whether the same request may succeed later. */
 export const isPassing = (failure: Failure): boolean =>
   failure.kind === 'unavailable' && !isTooHeavy(failure);
 
@@ -148,7 +146,6 @@ export class Stopped extends Error {
   }
 }
 
-/** Returns that of SIGTERM if no signal of the process stopped it. */
 export function stoppedExitCode({ reason }: AbortSignal): number {
   return reason instanceof Stopped ? signalExitCodes[reason.by] : exitCodes.interrupted;
 }
@@ -197,16 +194,14 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   });
 }
 
-/** Words of Node's or the engine's loader. */
 const ENGINE_MISSING = /@duckdb\/node-bindings|duckdb native binding|duckdb\.node/;
 
-/** V8's words, for a WebAssembly module and for a buffer. */
+/** For a WebAssembly module and for a buffer. */
 const OUT_OF_MEMORY = /out of memory|allocation failed/i;
 
 /** DuckDB's words, also in a failed commit. */
 const ENGINE_ON_FILES = /^(?:IO|FATAL) Error|(?:Cannot|Could not) [a-z ]*file "|No space left/;
 
-/** Whether the disk or a file failed. */
 export function isOfStorage(error: unknown): boolean {
   return (error instanceof Error && 'syscall' in error) || ENGINE_ON_FILES.test(textOf(error));
 }

@@ -54,7 +54,6 @@ interface EventFields {
 
 export type EventType = keyof EventFields;
 
-/** An event of any type, or only of the given types. */
 export type RunEvent<T extends EventType = EventType> = {
   [Type in T]: { readonly type: Type } & Readonly<EventFields[Type]>;
 }[T];

@@ -1,4 +1,4 @@
-/** `ripen catalog`, `partners`, `links` and `spend`: show what the service lists, and write to the service. */
+/** `ripen catalog`, `partners`, `links` and `spend`. */
 
 import { resolve } from 'node:path';
 

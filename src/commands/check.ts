@@ -1,4 +1,4 @@
-/** `ripen init` writes a first configuration. `ripen check` finds what is wrong before a sync. */
+/** `ripen init` and `ripen check`. */
 
 import { resolve } from 'node:path';
 
@@ -9,7 +9,6 @@ import type { CommandOutcome } from './outcome.ts';
 import { inProgress, placeOf } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** With `--resolved` prints the configuration as ripen understands it, without any request. */
 export async function check(args: Arguments<'check'>, shell: Shell): Promise<CommandOutcome> {
   const place = placeOf(args, shell);
   if (args.resolved) {

@@ -18,10 +18,9 @@ import {
   verbs,
 } from './words.ts';
 
-/** Resolves to the exit code. Throws what stopped the command. */
 type Act = (shell: Shell) => Promise<number>;
 
-/** Text to print, the help to print if the command is missing, or a command to run. */
+/** `missing` is the help to print if the command is missing. */
 type Requested =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly text: string }

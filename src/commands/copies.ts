@@ -1,4 +1,4 @@
-/** `ripen publish`, `export` and `drop`: update, describe, export and remove what readers see. */
+/** `ripen publish`, `export` and `drop`. */
 
 import { join, resolve } from 'node:path';
 
@@ -23,7 +23,6 @@ import type { CommandOutcome } from './outcome.ts';
 import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-/** With `--ddl` or `--dbt` describes the targets instead of publishing. */
 export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
   const { config: [file, ...files] = [], ddl, dbt } = all;
   if (ddl === undefined && files.length > 0) {
@@ -80,7 +79,6 @@ function described(path: string | null, text: string): CommandOutcome {
   return { json, text: path === null ? text.trimEnd() : `${path} written` };
 }
 
-/** Reports nothing if the rows go to stdout. */
 export const exportRows = offline(async (config, options, args: Arguments<'export'>, shell) => {
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
   const chosen = { slice, table, asIs, finalOnly };

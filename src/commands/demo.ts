@@ -1,4 +1,4 @@
-/** `ripen demo`: runs the guided tour, one line a night, and shows what its last nights found. */
+/** `ripen demo`: prints a line for each night, then what the last ones found. */
 
 import { dirname, join } from 'node:path';
 
@@ -22,7 +22,6 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
   if (args.config !== undefined)
     throw new Failure('USAGE_INVALID', 'The tour has its own configuration: leave out --config.');
   const nights = wholeNumberOf(args.nights, '--nights', MAX_NIGHTS);
-  // A line a night in place of the events of each.
   const isBrief = args.log === 'text' && args.verbose !== true;
   const onNight = (night: SyncSummary): void => {
     if (isBrief && args.quiet !== true) shell.printError(nightText(night));

@@ -16,7 +16,6 @@ export interface CommandOutcome {
   readonly exitCode?: number;
 }
 
-/** Prints an outcome. Returns its exit code. */
 export function present(
   { json, text = '', failures = [], exitCode = exitCodeOf(failures) }: CommandOutcome,
   { log, json: isJson, verbose = false }: Form,

@@ -1,4 +1,4 @@
-/** `ripen plan`: shows what the next sync would request, and why. Does not call the service. */
+/** `ripen plan`. */
 
 import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice } from '../run/plan-report.ts';
@@ -13,7 +13,6 @@ export const plan = offline(async (config, options, { slice }: Arguments<'plan'>
   return { json: report, text: (columns) => planText(report, slice !== undefined, columns) };
 });
 
-/** Returns the plan as text: the slices, or with details their windows. Pure. */
 export function planText(
   report: PlanReport,
   hasDetails: boolean,
@@ -50,7 +49,6 @@ export function planText(
 
 const expectedText = (rows: number | null): string => (rows === null ? '?' : groupedText(rows));
 
-/** Says why the windows of a slice are due, or why none is. */
 function whyText(slice: PlannedSlice): string {
   const { windows, periods, reasons, reversed_period: reversed, unfinal_periods: unfinal } = slice;
   if (isNeverLoaded(slice) && windows.length > 0)

@@ -11,7 +11,6 @@ import type { Arguments } from './words.ts';
 
 const MAX_PORT = 65_535;
 
-/** Serves until the first signal. */
 export async function simulator(
   args: Arguments<'simulator'>,
   shell: Shell,

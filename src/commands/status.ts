@@ -1,4 +1,4 @@
-/** `ripen status`: shows what is fresh, what is final, and what was restated. */
+/** `ripen status`. */
 
 import { resolve } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** `ripen sync`, the nightly job, `ripen backfill`, which loads periods again, and `ripen replay`, which loads the archive. */
+/** `ripen sync`, `backfill` and `replay`. */
 
 import { resolve } from 'node:path';
 

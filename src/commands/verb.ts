@@ -35,7 +35,7 @@ export const online = configured(false);
 /** Does not call the service: the configuration may lack the credentials. */
 export const offline = configured(true);
 
-/** Reads the configuration and runs a verb, showing progress. Throws as `readConfig` and the verb do. */
+/** Throws as `readConfig` and the verb do. */
 export async function withConfig<T>(
   args: VerbArguments,
   shell: Shell,

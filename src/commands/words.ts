@@ -1,4 +1,4 @@
-/** The words of the command line as one table: what each command does, an example, and its options. */
+/** The words of the command line. */
 
 import type { ArgumentsCamelCase, InferredOptionTypes, Options } from 'yargs';
 
@@ -182,7 +182,6 @@ export const verbs = {
 
 export type VerbName = keyof typeof verbs;
 
-/** The words that only group commands. */
 export const groups: Readonly<
   Record<string, Pick<(typeof verbs)['demo'], 'describe' | 'example'>>
 > = {

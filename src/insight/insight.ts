@@ -1,6 +1,6 @@
 /**
- * Measures after each run, from control totals, how values mature, what final values to expect, how good such projections would
- * have been, and which horizons the history supports.
+ * Measures after each run, from control totals, how values mature, what to expect of them, how good such projections would have
+ * been, and which horizons the history supports.
  */
 
 import * as z from 'zod';
@@ -41,7 +41,6 @@ interface Developing {
   readonly slices: string[];
 }
 
-/** Measures tables, and brings their views up to date. */
 export async function measureTables(
   warehouse: Warehouse,
   tables: readonly Target[],

@@ -114,10 +114,7 @@ function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
 /** More days than any period is watched. */
 const MAX_AGE = 100_000;
 
-/**
- * By age, with the smallest number of periods behind any step of the ladder. An age is missing if no period is known to have become
- * final from there.
- */
+/** By age, with the least number of periods behind a step; without ages from which no period is known to have become final. */
 type Factors = ReadonlyMap<number, { readonly value: number; readonly periods: number }>;
 
 /**

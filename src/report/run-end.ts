@@ -36,7 +36,6 @@ interface ReportContext {
   readonly mode: number;
 }
 
-/** Reports how a run ended, or that it did not start. The failures of both are explained. */
 export async function reportRunEnd(
   context: ReportContext,
   run: (onFinished: RunSteps['onFinished']) => Promise<SyncSummary>,
@@ -80,7 +79,7 @@ function endOf(
   };
 }
 
-/** Reports that a run did not start. Resolves to its failure with what readers still have. */
+/** Resolves to the failure with what readers still have. */
 async function reportFailedStart(
   context: ReportContext,
   failure: Failure,
@@ -113,8 +112,8 @@ function unreadBy({ emit }: ReportContext): (error: unknown) => null {
 }
 
 /**
- * Reports a run whose configuration or options could not be read: in full if only the credentials are missing, else by its
- * metrics. A file with anything but metrics of ripen is then left as it is. Resolves to the failure to end with.
+ * Reports in full if only the credentials are missing, else by the metrics, unless their file contains anything else. Resolves to
+ * the failure to end with.
  */
 export async function reportConfigError(
   context: Omit<ReportContext, 'config'>,
@@ -145,7 +144,6 @@ export async function reportConfigError(
 const unwritten = (file: string, error: unknown): RunEvent =>
   warningEvent('METRICS_NOT_WRITTEN', `The metrics ${file} could not be written: ${textOf(error)}`);
 
-/** Writes the metrics if a file is named, and notifies every address that wants this outcome. */
 async function deliverReport(
   end: RunEnd,
   report: StatusReport | null,
@@ -174,7 +172,7 @@ async function deliverReport(
   const text = scrub(endText(end, report));
   const addresses = config.notify.filter(({ on }) => on.some((outcome) => isOutcome[outcome]));
   if (addresses.length > 0) {
-    // Loaded only here: most runs notify no address, and one with nothing due needs no HTTP client.
+    // Most runs notify no address and need no HTTP client.
     const { postText } = await import('../service/notify.ts');
     const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
     for (const problem of problems) {
@@ -182,7 +180,7 @@ async function deliverReport(
         emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
     }
   }
-  // A mistake on the command line is not kept as a failed start, unless there are addresses to notify of it.
+  // A slip on the command line is kept only if there are addresses to notify of it.
   const isSlip =
     ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') &&
     config.notify.length === 0;

@@ -59,16 +59,16 @@ const usualMetrics = [
   'cost',
   'network_cost',
 ] as const;
-/** Of each line, the first that the account lists is used. */
+/** Of each line the first that is listed. */
 const usualCohorts = [
   ['all_revenue_total', 'revenue_total', 'revenue'],
   ['cohort_size'],
   ['retained_users', 'retention_rate'],
   ['roas'],
 ] as const;
-/** In days. Only those that the account lists are used. */
+/** In days. */
 const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
-/** Patterns of event metrics, widest first. The widest that matches events but not too many metrics is used. */
+/** Widest first. The first that matches events, but not too many metrics, is used. */
 const eventStars = ['*_events', '*_revenue'] as const;
 const MAX_EVENTS = MAX_STARRED - 50;
 

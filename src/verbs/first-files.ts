@@ -1,4 +1,4 @@
-/** Writes a first configuration: a commented `ripen.yaml` and the files beside it. */
+/** Writes a first configuration. */
 
 import { lstatSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';

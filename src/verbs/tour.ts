@@ -1,6 +1,6 @@
 /**
- * The guided tour: a month of simulated nights. In the last ones a final day is corrected at the service, and an audit holds back
- * a day that has not arrived whole. Then two questions to the copy.
+ * The guided tour: simulated nights, in the last of which a final day is corrected at the service, and an audit holds back a day
+ * that has not arrived whole.
  */
 
 import { existsSync } from 'node:fs';
@@ -177,7 +177,7 @@ function nightsBefore(now: Date, count: number): readonly Date[] {
   );
 }
 
-/** Uses the catalog, partners and links of the first night. */
+/** Uses the catalog of the first night. */
 function reportsAlone(door: SourceFactory): SourceFactory {
   return {
     ...door,

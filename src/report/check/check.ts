@@ -38,7 +38,6 @@ export async function findingsOf(
   ).catch(async () => starredAt(null, config.slices, listed, at));
   const slices = starred.map(({ slice }) => slice);
 
-  // Why a slice cannot be loaded as configured, or else what its stars stand for.
   const ofSlices: Finding[] = [];
   const refused = new Set<string | null>();
   for (const [index, slice] of config.slices.entries()) {
@@ -77,7 +76,6 @@ export async function findingsOf(
 const standsFor = ({ pattern, metrics }: Star): string =>
   `${pattern} stands for ${countText(metrics.length, 'metric')}`;
 
-/** Says what the stars of each slice stand for in the catalog that the warehouse last saw. */
 export async function starNotes({ warehouse, slices }: Config): Promise<Map<string, string>> {
   const ofStars = slices.filter(hasStars);
   const noteAll = (note: string) => new Map(ofStars.map(({ name }) => [name, note]));

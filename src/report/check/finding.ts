@@ -24,17 +24,16 @@ export interface Finding {
 
 export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
 
-/** `kind` is a severity, or the code of an error. */
 export function finding(
   kind: Exclude<Finding['severity'], 'error'> | FailureCode,
   message: string,
   hint: string | null = null,
   place: Partial<FindingPlace> = {},
 ): Finding {
-  const about = { slice: null, setting: null, place: null, ...place, message, hint };
-  return isCode(kind)
-    ? { severity: 'error', code: kind, ...about }
-    : { severity: kind, code: null, ...about };
+  const of = isCode(kind)
+    ? { severity: 'error' as const, code: kind }
+    : { severity: kind, code: null };
+  return { ...of, slice: null, setting: null, place: null, ...place, message, hint };
 }
 
 const isCode = (kind: string): kind is FailureCode => Object.hasOwn(failureCodes, kind);
@@ -73,25 +72,21 @@ export const failuresAmong = (findings: readonly Finding[]): PrintedFailure[] =>
     each.code === null ? [] : [{ code: each.code, message: subject(each), hint: each.hint }],
   );
 
-/** Returns errors, warnings and notes as text, then what works and what was not tried. */
 export function findingsText(findings: readonly Finding[], columns: number | null): string {
   const of = (severity: Finding['severity']): Finding[] =>
     findings.filter((each) => each.severity === severity);
-  const textsOf = (severity: 'works' | 'untried'): string[] =>
-    of(severity).map(({ message }) => oneLine(message));
   const errors = failuresAmong(findings);
   const warnings = of('warning');
-  const untried = textsOf('untried').join('; ');
+  const works = of('works').map(({ message }) => `✓ ${oneLine(message)}`);
+  const untried = of('untried')
+    .map(({ message }) => oneLine(message))
+    .join('; ');
   return [
     failuresText(errors),
     ...[...warnings, ...of('note')].map((each) =>
       withHint(`${each.severity}: ${oneLine(subject(each))}`, each.hint),
     ),
-    filled(
-      textsOf('works').map((text) => `✓ ${text}`),
-      '  ',
-      columns ?? Infinity,
-    ),
+    filled(works, '  ', columns ?? Infinity),
     untried === '' ? '' : `not tried: ${untried}`,
     `${countText(errors.length, 'error')}, ${countText(warnings.length, 'warning')}`,
   ]

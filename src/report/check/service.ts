@@ -13,7 +13,6 @@ import { finding, findingOf, type Finding, placeOf } from './finding.ts';
 
 /** A dead address is not waited for longer. */
 const PATIENCE_MS = 15_000;
-/** Codes of the system and the HTTP client. */
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
@@ -23,7 +22,6 @@ export interface Checking {
   readonly signal: AbortSignal;
 }
 
-/** Requests the catalog and, for partners or links, the campaign API. */
 export async function requestedService(
   config: Config,
   checking: Checking,

@@ -1,7 +1,7 @@
 /** Checks a slice against filters-data and its own dates. Pure. */
 
 import { nearest } from '../../config/nearest.ts';
-import type { SettingPath } from '../../config/config-problems.ts';
+import { itemsOf, type SettingPath } from '../../config/config-problems.ts';
 import { documentedValues, leftToService, parseFilterKey } from '../../config/report-settings.ts';
 import type { StatedSettings } from '../../config/read-config.ts';
 import { dayAt, MS_PER_DAY } from '../../model/calendar.ts';
@@ -15,27 +15,21 @@ import { dimensions as documentedDimensions } from '../../model/dimension.ts';
 import { isMetricItem, metricsOf } from '../../model/metric.ts';
 import { resolveDatePeriod } from '../../model/period.ts';
 import type { Slice } from '../../model/slice.ts';
+import { alike } from '../../model/alike.ts';
 import { durationText, namesText } from '../../model/measure.ts';
 import { finding, type Finding, type FindingPlace, placeOf } from './finding.ts';
 
 type ListedNames = ReadonlySet<string>;
 
-/** Rows without a partner, network or country have these, listed or not (observed: organic, odd values). */
-const placeholders = [
-  '-300',
-  'Organic',
-  'unknown',
-  'Expired Attributions',
-  'Unknown Devices',
-] as const;
+/** Of rows without a partner, network or country (observed: organic, odd values). */
+const placeholders = ['-300', 'Organic', 'unknown', 'Expired Attributions', 'Unknown Devices'];
 
 /** Other names of parameters in filters-data. */
-const listNames: ReadonlyMap<string, CatalogFilter> = new Map<string, CatalogFilter>([
+const listNames = new Map([
   ['attribution_types', 'attribution_type'],
   ['currency', 'currencies'],
 ]);
 
-/** Looks up names in the lists of filters-data. */
 export class CatalogLists {
   readonly catalog: Catalog;
   readonly metrics: ListedNames;
@@ -75,23 +69,22 @@ interface CheckedSlice {
   readonly lists: CatalogLists;
 }
 
-/** Returns the path of a setting, or of one item of its list (default: the slice's own path). */
+/** Of one item of its list, if it is set as one (default: the slice itself). */
 export function settingPath(
   { index, stated }: CheckedSlice,
   key: string,
   item?: string,
 ): SettingPath {
   const levels: SettingPath[] = [['slices', index], ['defaults']];
-  const paths = levels.flatMap((level) => [
-    [...level, key],
-    [...level, 'filters', key],
-    [...level, 'extra_parameters', key],
-  ]);
-  const path = paths.find((each) => stated.valueAt(each) !== undefined);
+  const path = levels
+    .flatMap((level) => [
+      [...level, key],
+      [...level, 'filters', key],
+      [...level, 'extra_parameters', key],
+    ])
+    .find((each) => stated.valueAt(each) !== undefined);
   if (path === undefined) return ['slices', index];
-  const value = stated.valueAt(path);
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  const position = items.findIndex((each) => String(each) === item);
+  const position = itemsOf(stated.valueAt(path)).findIndex((each) => String(each) === item);
   return position === -1 ? path : [...path, position];
 }
 
@@ -103,16 +96,17 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const settingAt = (key: string, item?: string): FindingPlace =>
     at(settingPath(checked, key, item));
   const findings: Finding[] = [];
-  const warn = (message: string, hint: string | null, place: FindingPlace): void =>
+  const warn = (message: string, hint: string, place: FindingPlace): void =>
     void findings.push(finding('warning', message, hint, place));
 
   if (cube === undefined) {
     for (const name of slice.metrics)
       findings.push(...metricFindings(lists, [name], settingAt('metrics', name)));
   }
-  for (const key of new Set(cube?.map(({ cohort }) => cohort))) {
-    const ofKey = cube?.filter(({ cohort }) => cohort === key).map(({ metric }) => metric) ?? [];
-    findings.push(...metricFindings(lists, ofKey, at(['slices', index, 'cohorts', key], 'key')));
+  for (const ofKey of alike(cube ?? [], ({ cohort }) => cohort)) {
+    const names = ofKey.map(({ metric }) => metric);
+    const place = at(['slices', index, 'cohorts', ofKey[0].cohort], 'key');
+    findings.push(...metricFindings(lists, names, place));
   }
   for (const name of slice.dimensions)
     findings.push(...dimensionFindings(lists, name, settingAt('dimensions', name)));
@@ -129,7 +123,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
       const meant = nearest(text, values);
       const message = `${key}: the value ${text} ${UNLISTED}`;
       const hint = meant === null ? null : `Did you mean ${meant}?`;
-      warn(message, hint, settingAt(key, text));
+      findings.push(finding('warning', message, hint, settingAt(key, text)));
     }
   }
 
@@ -138,8 +132,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   if (older !== undefined && list !== undefined) {
     const message = `attribution_types is sent beside attribution_type=${older}; which of them counts is not documented`;
     const place = at(settingPath(checked, 'attribution_types'), 'key');
-    const hint = 'Set attribution_type: null to send the list alone.';
-    warn(message, hint, place);
+    warn(message, 'Set attribution_type: null to send the list alone.', place);
   }
 
   const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
@@ -158,8 +151,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     const longest = durationText(Math.max(...late.map(({ horizonMs }) => horizonMs ?? 0)));
     const names = namesText(late.map(({ id }) => id));
     const message = `periods are removed after ${retainDays} days, but ${names} may change for ${longest}; they never become final`;
-    const hint = `Raise retain above ${longest}, or lower the horizon.`;
-    warn(message, hint, settingAt('retain'));
+    warn(message, `Raise retain above ${longest}, or lower the horizon.`, settingAt('retain'));
   }
 
   const omitted = leftToService(slice);
@@ -175,10 +167,10 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   return findings;
 }
 
-const meantHint = (name: string, listed: ListedNames, noun: 'metric' | 'dimension'): string => {
+function meantHint(name: string, listed: ListedNames, noun: 'metric' | 'dimension'): string {
   const near = nearest(name, listed);
   return near === null ? `\`ripen catalog WORD\` searches the ${noun}s.` : `Did you mean ${near}?`;
-};
+}
 
 /** One error per place, as the service refuses the whole report for each unknown metric. */
 function metricFindings(
@@ -191,17 +183,15 @@ function metricFindings(
   if (metrics.size === 0 || first === undefined) return [];
   const hint = meantHint(first, metrics, 'metric');
   const message = `filters-data listed no metric ${namesText(unknown)}`;
-  if (silent.length > 0) {
-    const why = `but nothing at all under ${silent.join(', ')}; the service refuses a whole report for a metric it does not know`;
-    return [finding('warning', `${message}, ${why}`, hint, place)];
-  }
   const refusal = `${message}; the service would refuse the whole report`;
-  return [finding('SOURCE_REFUSED', refusal, hint, place)];
+  if (silent.length === 0) return [finding('SOURCE_REFUSED', refusal, hint, place)];
+  const why = `but nothing at all under ${silent.join(', ')}; the service refuses a whole report for a metric it does not know`;
+  return [finding('warning', `${message}, ${why}`, hint, place)];
 }
 
 /** Only a warning, as the service's own lists drift (observed: enumerations drift). */
 function dimensionFindings(lists: CatalogLists, name: string, place: FindingPlace): Finding[] {
-  const known: ListedNames = new Set([...lists.of('dimensions'), ...documentedDimensions]);
+  const known = new Set([...lists.of('dimensions'), ...documentedDimensions]);
   if (known.has(name)) return [];
   const message = `the dimension ${name} ${UNLISTED}`;
   return [finding('warning', message, meantHint(name, known, 'dimension'), place)];

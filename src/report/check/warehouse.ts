@@ -24,12 +24,10 @@ import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
-/** A dead address is not waited for longer. */
 const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
-/** Lends the warehouse, or null if there is none yet. */
 export const reading = async <T>(
   path: string,
   use: (warehouse: Warehouse | null) => Promise<T>,
@@ -143,7 +141,7 @@ const CHANGED =
   'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
 const SERVED = 'beside the table that is served until they are complete';
 
-/** Finds what the next sync requests again, or why it would refuse a slice. `added` are the metrics that are not stored, by slice. */
+/** `added` are the metrics that are not stored, by slice. */
 async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,

@@ -1,14 +1,11 @@
 /**
- * Charts as SVG whose positions are percentages, so that a chart fills any width while its text and strokes keep their size. Own
- * code: chart libraries draw for one width, and scaled down to a phone's their text is 4 px high.
+ * Charts as SVG in percentages, which fill any width while text and strokes keep their size. Chart libraries draw for one width.
  */
 
 import type { MoneyPeriod } from '../status/status-report.ts';
 import { html, type Markup } from './html.ts';
 
-/** Values are numbers on the axes. */
 export interface Line {
-  /** The number of one of the page's colours. */
   readonly colour: number;
   readonly points: readonly (readonly [x: number, y: number])[];
   readonly isDashed?: boolean;
@@ -17,7 +14,6 @@ export interface Line {
 /** `place` counts all periods from 0. `text` is shown beside the pointer. */
 export type PeriodBar = MoneyPeriod & { readonly place: number; readonly text: string };
 
-/** Draws lines from 0 up, with x to scale. The legend is outside. */
 export function lineChart(title: string, lines: readonly Line[]): Markup {
   const points = lines.flatMap((line) => line.points);
   const xs = points.map(([x]) => x);
@@ -51,10 +47,7 @@ export function lineChart(title: string, lines: readonly Line[]): Markup {
   );
 }
 
-/**
- * Draws a bar for each period with a value, hatched if it may still change, and over it a mark at the projection and its interval.
- * Other periods are gaps.
- */
+/** Draws gaps for periods without a value. */
 export function barChart(
   title: string,
   names: readonly string[],
@@ -106,11 +99,10 @@ const MAX_LABELS = 6;
 /** Of the room of a period. */
 const BAR_WIDTH = 0.8;
 
-/** `12.5%`; two decimals are finer than a fifth of a pixel on the widest screen. */
+/** Two decimals are finer than a fifth of a pixel on the widest screen. */
 export const percent = (share: number): string => `${Number((100 * share).toFixed(2))}%`;
 
 interface Tick {
-  /** From 0 to 1. */
   readonly at: number;
   readonly label: string;
 }

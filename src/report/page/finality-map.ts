@@ -1,6 +1,6 @@
 /**
- * Draws a slice's finality, periods × metrics: a strip for the metrics that ripen alike, a rectangle for each stretch of periods
- * in one state. A year of forty metrics has 14 600 cells but only some 200 stretches, so that the page stays small.
+ * Draws a slice's finality: a strip for the metrics that ripen alike, a rectangle for each stretch of periods in one state, of
+ * which a year of forty metrics has only some 200.
  */
 
 import {
@@ -22,7 +22,6 @@ const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 /** More strips than fit the height of a screen add nothing. */
 const MAX_STRIPS = 60;
 
-/** Draws the picture with its legend, if there are periods and metrics. Metrics that ripen alike share a strip. */
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;

@@ -3,7 +3,6 @@
 import { scrub } from '../../config/secret.ts';
 import { oneLine } from '../terminal/printable.ts';
 
-/** HTML that goes into the page as it is. */
 export class Markup {
   readonly text: string;
 
@@ -22,12 +21,11 @@ const escapes: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** For an element or a quoted attribute: one line, scrubbed, without control characters. */
+/** For an element or a quoted attribute. */
 function escaped(text: string): string {
   return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
 }
 
-/** Fills a template: values are escaped, markup and lists of markup are inserted as they are. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   // A browser takes indentation for one blank, as it does a line feed alone.
   const [first = '', ...rest] = strings.map((string) => string.replaceAll(/\n\s+/g, '\n'));
@@ -50,7 +48,7 @@ export function name(text: string): Markup {
 
 export const nothing = new Markup('');
 
-/** Outside the drawing, so that it wraps if there is little room. `fill` is the class that gives the colour. */
+/** `fill` is the class that gives the colour. */
 export function legend(
   entries: readonly { readonly fill: string; readonly word: string; readonly figure: string }[],
 ): Markup {

@@ -1,4 +1,4 @@
-/** The status page: one HTML file with pictures. It runs no script and loads nothing, and its policy forbids a browser both. */
+/** The status page: one HTML file that runs no script and loads nothing, and whose policy forbids a browser both. */
 
 import { createHash } from 'node:crypto';
 

@@ -34,7 +34,6 @@ const MAX_ROWS = 40;
 /** A sign beside the colour, for people who cannot distinguish colours. */
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };
 
-/** Returns the figures to look at first, each with what it counts. */
 export function figures({ slices }: StatusReport): Markup {
   const agreement = agreementOf(slices);
   const others = slices.filter(({ control }) => control === null).length;
@@ -76,7 +75,6 @@ export function newsSection(report: StatusReport): Markup {
   </section> `;
 }
 
-/** Lists the audits of the newest run that failed, or that wait for a slice. */
 export function auditSection([newest]: readonly RunStatus[]): Markup {
   if (newest === undefined || newest.audits.length === 0) return nothing;
   return html`<section aria-labelledby="audits">
@@ -126,7 +124,7 @@ function listOf(items: Health['findings']): Markup {
   </ul>`;
 }
 
-/** Returns a table of facts. `cells` returns other content for a cell, or null to keep it. `kind` names it in the style sheet. */
+/** `cells` returns other content for a cell, or null to keep it. `kind` is its class. */
 export function factTable(
   { title = '', columns, rows }: Table,
   kind: string,
@@ -176,7 +174,7 @@ function folded(table: Table): Markup {
 
 const note = (text: string): Markup => html`<p class="note">${text}</p>`;
 
-/** `moneyIsAbove` says that the page shows its spend and revenue already. */
+/** `moneyIsAbove`: the page shows its money already. */
 export function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean): Markup {
   const isLoaded = slice.newest_fetch_at !== null;
   return html`<section aria-labelledby="slice-${slice.name}">
@@ -199,7 +197,6 @@ function loadedFacts(slice: SliceStatus): Markup {
     ${folded(backtestTable(slice))}`;
 }
 
-/** Shows spend and revenue by period, with a table of what may still change. Absent for a slice without money. */
 export function moneySection(slice: SliceStatus, of: string): Markup {
   if (slice.money.length === 0) return nothing;
   return html`<div class="side-by-side">${moneyCharts(slice, of)}</div>

@@ -1,4 +1,4 @@
-/** The pictures of a slice: its money by period, and how its cohorts and metrics mature. Pure. */
+/** The pictures of a slice. */
 
 import { amountText } from '../../model/measure.ts';
 import type { MoneyPeriod, MoneySeries, SliceStatus } from '../status/status-report.ts';
@@ -21,7 +21,7 @@ function figure(title: string, entries: Parameters<typeof legend>[0], chart: Mar
 const grainOf = ({ ages }: SliceStatus): 'day' | 'period' =>
   ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
 
-/** Draws spend and revenue, a bar for each period. `of` ends their titles. */
+/** `of` ends the titles. */
 export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
   const grain = grainOf(slice);
   return slice.money.map(({ flow, metric, currency, periods }) => {
@@ -70,13 +70,11 @@ export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
   });
 }
 
-/** `1,400 (1,300 … 1,500)`. */
 const projectionText = ({ projected, low, high }: MoneyPeriod): string =>
   projected === null || low === null || high === null
     ? ''
     : `${amountText(projected)} (${amountText(low)} … ${amountText(high)})`;
 
-/** The periods that may still change, newest first. */
 export function moneyTable(slice: SliceStatus): Table {
   const { money } = slice;
   const moving = money.flatMap(({ periods }) => periods.filter((period) => !period.is_final));
@@ -99,7 +97,6 @@ export function moneyTable(slice: SliceStatus): Table {
   };
 }
 
-/** Draws a line for each month, dashed from the first age at which not all of it is final. */
 export function curveCharts({ curves }: SliceStatus): Markup[] {
   return curves.map(({ cohort, points }) => {
     const months = alike(points, ({ month }) => month);
@@ -122,7 +119,6 @@ export function curveCharts({ curves }: SliceStatus): Markup[] {
   });
 }
 
-/** Draws the medians of the slowest metrics. */
 export function maturationChart({ maturation }: SliceStatus): Markup {
   if (maturation.length === 0) return nothing;
   const oldest = Math.max(...maturation.map(({ age_days: age }) => age));
@@ -135,7 +131,6 @@ export function maturationChart({ maturation }: SliceStatus): Markup {
   type Points = Line['points'];
   const missing = (points: Points): number =>
     points.reduce((sum, [, percent]) => sum + 100 - percent, 0);
-  // Metrics that ripen alike share a line, as they do in the picture of finality.
   const slowest = alike(
     curves.toSorted((one, other) => missing(other.points) - missing(one.points)),
     ({ points }) => points.join(),

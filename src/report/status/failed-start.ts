@@ -1,4 +1,4 @@
-/** The note about a run that did not start. No ledger has it: a token may be missing, or another run may lock the warehouse. */
+/** The note about a run that did not start, which no ledger has: the token was missing, or another run held the warehouse. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';

@@ -1,10 +1,10 @@
-/** Merges what has one cause into one that says where and how often it happened. Pure. */
+/** Merges what has one cause. Pure. */
 
 import { alike } from '../../model/alike.ts';
 import { countText } from '../../model/measure.ts';
 import type { RunFailure } from './status-report.ts';
 
-/** Days, instants, and measures such as `34 s` or `1,204 rows`. */
+/** Such as `34 s`. */
 const VARYING =
   /\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\d[\d.,]* (?:ms|s|min|B|KiB|MiB|rows?|periods?|times|tries)\b/g;
 
@@ -40,7 +40,7 @@ export function groupedFailures<F extends RunFailure>(
   });
 }
 
-/** Groups items that are the same but for their slice, and says of which slices: `daily`, `daily and 2 other slices`. */
+/** Groups items that differ only in their slice, and names their slices: `daily and 2 other slices`. */
 export function alikeSlices<I extends { readonly slice: string | null }>(
   items: readonly I[],
 ): { readonly slices: string | null; readonly first: I; readonly count: number }[] {

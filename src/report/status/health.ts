@@ -21,7 +21,6 @@ const MAX_PROPOSED = 3;
 
 const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
 
-/** What is found of a stored slice, and how to get rid of it. */
 export const UNCONFIGURED = 'is no longer configured; its data is kept';
 export const removalHint = (slice: string): string =>
   `To remove it, run \`ripen drop --slice ${slice}\`.`;
@@ -31,10 +30,7 @@ type Finding = Health['findings'][number] & { readonly state: HealthState };
 
 type Judged = Omit<StatusReport, 'health'>;
 
-/**
- * Judges the newest run and the newest that called the service. `wrongClock` is the failure if stored fetches are in the
- * future, and `start` the last run if it did not start.
- */
+/** `wrongClock` is the failure if stored fetches are in the future, and `start` the last run if it did not start. */
 export function healthOf(
   report: Judged,
   wrongClock: Failure | null,
@@ -124,10 +120,7 @@ const moreFindings = (number: number): Finding => ({
   hint: null,
 });
 
-/**
- * Says that the last run is long ago and what that left behind, or else which periods are missing. Judges the latest instant up to
- * now: the newest run may have an earlier one, or one by a wrong clock.
- */
+/** Judges the latest instant up to now: the newest run may have an earlier one, or one by a wrong clock. */
 function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
   const online = runs.filter(({ command }) => command !== 'replay');
   const latest = (online.length === 0 ? runs : online)
@@ -170,7 +163,6 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
   return [{ state: 'watch', message, hint: 'Check that the nightly job is still scheduled.' }];
 }
 
-/** Returns horizons that final totals contradict, then proposed ones for metrics that have none or stop changing earlier. */
 function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
   const since = new Date(Date.parse(planAt) - MOVED_DAYS * MS_PER_DAY).toISOString().slice(0, 10);
   const findings: Finding[] = [];

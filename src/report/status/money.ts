@@ -24,10 +24,7 @@ const moneyRow = z.object({
   periods: jsonOf(z.array(moneyPeriod)),
 });
 
-/**
- * Reads the first metrics of spend and revenue, as `config/metrics.csv` has them, that are among the columns of each slice's table. Returns
- * them by slice.
- */
+/** Reads the first metrics of spend and of revenue (`config/metrics.csv`) that the table of each slice has. */
 export async function readMoney(
   warehouse: Warehouse,
   slices: readonly Slice[],

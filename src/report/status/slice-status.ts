@@ -1,4 +1,4 @@
-/** Compares the periods that slices should have with those that are stored, which are read of all slices together. */
+/** Compares the periods that slices should have with those that are stored. */
 
 import * as z from 'zod';
 
@@ -38,7 +38,7 @@ const tableState = z.object({
   building_periods: count.nullable(),
 });
 
-/** Returns the status of slices. Without a warehouse nothing is loaded. `agreement` is a text for a slice without control totals. */
+/** `agreement` returns a text for a slice without control totals. */
 export async function readSlices(
   warehouse: Warehouse | null,
   slices: readonly Slice[],
@@ -119,8 +119,7 @@ async function readCurves(
   { name, cube = [], grain }: Slice,
   expected: readonly Expected[],
 ): Promise<CohortCurve[]> {
-  // A withheld value is no row, so the ledger says whether a month is final. $1 slice, $2 key, $3 number of months, $4 the start of
-  // each expected period (JSON list).
+  // A withheld value is no row, so the ledger says whether a month is final. $4: the start of each expected period.
   const sql = `with cells as (
     select cast(s.${identifier(grain ?? 'day')} as date) as period, s.metric, s.age_days, sum(s."value")::double as value
     from main.${identifier(name)} as s
@@ -193,7 +192,6 @@ interface Expected {
   readonly status: PeriodStatus;
 }
 
-/** Returns every period of the slice's coverage at an instant, in order. */
 function expectedPeriods(
   slice: Slice,
   stored: readonly z.infer<typeof storedPeriod>[],
@@ -250,7 +248,6 @@ function nextRefreshAt(
   return [...expected, ...moves].toSorted().at(0) ?? null;
 }
 
-/** `meanings` are the comments of the columns. */
 export function metricStatuses(
   metrics: readonly string[],
   periods: readonly Expected[],

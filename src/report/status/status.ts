@@ -33,8 +33,8 @@ import {
 } from './status-report.ts';
 
 /**
- * Null is an empty warehouse. `snapshot` is the copy read in place of a locked one, `since` the instant after which things are news
- * (default: that of the night before the last).
+ * Null is an empty warehouse. `snapshot` is the copy read in place of a locked one, `since` the start of the news (default: the
+ * night before the last).
  */
 export async function readStatus(
   config: Config,
@@ -109,7 +109,6 @@ const crawlRow = z.object({
   crawled_at: instant.transform((at) => at.toISOString()),
 });
 
-/** `since` is null for the night before the last. */
 async function readNews(
   warehouse: Warehouse | null,
   planAt: Date,
@@ -134,7 +133,7 @@ export async function readUnconfigured(
   return stored.filter((name) => slices.every((slice) => slice.name !== name));
 }
 
-/** Returns a function from a slice to how far its totals agree with the service's, or why that is not known. */
+/** Returns for a slice how far its totals agree with the service, or why that is not known. */
 async function readAgreement(
   { controlMs }: Config,
   warehouse: Warehouse | null,
@@ -175,7 +174,6 @@ async function readAgreement(
   };
 }
 
-/** Returns the path of the first snapshot that exists. */
 export const snapshotOf = ({ publish }: Pick<Config, 'publish'>): string | null =>
   publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
 

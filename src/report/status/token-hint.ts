@@ -2,7 +2,6 @@
 
 import { readFile } from 'node:fs/promises';
 
-/** Names the setting of a configuration file, with its line and its variable. */
 export async function tokenHint(file: string): Promise<string> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const at = lines.findIndex((line) =>

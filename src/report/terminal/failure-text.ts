@@ -1,4 +1,4 @@
-/** Failures as text, gravest first, and as JSON: what each means, what to set or delete, and which data readers still have. */
+/** Failures as text and as JSON, with what to do, and which data readers still have. */
 
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -27,7 +27,6 @@ export interface PrintedFailure {
   readonly cause?: unknown;
 }
 
-/** Returns `CODE: message` and hint of each failure, gravest first; with `verbose` its causes. */
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
   const kinds = Object.keys(exitCodes);
   const rankOf = ({ code }: PrintedFailure): number => kinds.indexOf(failureCodes[code]);
@@ -68,7 +67,6 @@ export function failedResult(failure: Failure | null): JsonLine {
   return new JsonLine({ status: 'failed', failures: [event] });
 }
 
-/** Writes a failure in the form of events. As JSON a bug has its stack; as text `verbose` adds the causes. */
 export function failureLines(
   failure: Failure,
   form: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
@@ -90,7 +88,7 @@ export function failureLines(
 /** With less free space a run may end in the middle of a copy. */
 export const MIN_FREE_BYTES = 1e9;
 
-/** Merges failures of one cause, and adds its remedy and what readers still have; `report` is null if it could not be read. */
+/** `report` is null if it could not be read. */
 export async function explained(
   failures: readonly FailureSummary[],
   {
@@ -133,12 +131,12 @@ export async function explained(
   });
 }
 
-/** Adds the remedy: the setting of a refused token, or what to delete from a full disk. */
+/** Adds the setting of a refused token, or what to delete from a full disk. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { file, warehouse, publish } = config;
   if (isOfToken(failure)) return { ...failure, hint: await tokenHint(file) };
   if (failure.code !== 'STORAGE_FAILED' || !failure.message.includes(FULL_DISK)) return failure;
-  // The copy that is named, else the warehouse; of what is on one disk the first, so that it is told once.
+  // Of the places on one disk the first, so that it is reported once.
   const places = [warehouse, ...publish.flatMap((at) => ('store' in at ? [] : at.path))];
   const place = places.findLast((path) => failure.message.includes(path)) ?? warehouse;
   const deviceOf = async (path: string): Promise<number | null> =>

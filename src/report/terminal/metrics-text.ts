@@ -13,9 +13,8 @@ import type { PrintedFailure } from './failure-text.ts';
 export interface RunEnd {
   readonly command: string;
   readonly endedAt: Date;
-  /** By a monotonic clock, as the system clock may be set during the run. */
+  /** By a monotonic clock. */
   readonly durationMs: number;
-  /** That of the gravest failure or of the signal that stopped the run; 0 for neither. */
   readonly exitCode: number;
   /** Null for a run that did not start, which has one failure. */
   readonly summary: SyncSummary | null;

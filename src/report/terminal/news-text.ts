@@ -1,4 +1,4 @@
-/** The news of a status report, as sentences for the text, the page and notifications. Pure. */
+/** The news of a status report as sentences. Pure. */
 
 import { alikeSlices } from '../status/failure-groups.ts';
 import type { NewsItem, StatusReport } from '../status/status-report.ts';
@@ -19,7 +19,6 @@ const SHOWN = 5;
 /** The length of an instant to the second. */
 const SECONDS = 19;
 
-/** Names an item of a kind, and what it did. */
 function wordsOf(kind: NewsItem['kind']): readonly [noun: string, verb: string] {
   if (kind === 'became final') return ['value', 'became final'];
   if (kind === 'gap filled') return ['missing period', 'loaded'];
@@ -30,7 +29,6 @@ function wordsOf(kind: NewsItem['kind']): readonly [noun: string, verb: string] 
 /** There are too many every night. */
 const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved']);
 
-/** Returns the most important news, how many more there are, and whether the loaded totals agree with the service. */
 export function newsText({ news, slices, runs }: StatusReport): {
   readonly title: string;
   readonly lines: readonly string[];

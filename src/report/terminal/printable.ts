@@ -1,4 +1,4 @@
-/** Makes outside text, such as names and paths, safe to show: it cannot repaint a terminal, forge log lines or turn text. */
+/** Makes outside text safe to show: it cannot repaint a terminal, forge log lines or turn text. */
 
 import { scrubbedJson } from '../../config/secret.ts';
 
@@ -10,7 +10,6 @@ export function printable(text: string): string {
   return text.replaceAll(unprintable, '');
 }
 
-/** Removes control characters and line feeds; every run of blanks is one space. */
 export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ')).trim();
 }

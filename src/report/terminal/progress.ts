@@ -1,7 +1,6 @@
 /**
- * Shows a run's events on stderr: as one terminal line repainted in place, as lines of text or JSON, or not at all.
- * Own code: the maintained libraries paint one line for each task, and a run has fifty at once. The cursor is never hidden, so
- * that a killed process leaves nothing to repair.
+ * Shows a run's events on stderr: as one terminal line, as lines of text or JSON, or not at all. Libraries paint a line for each
+ * task, and a run has fifty. The cursor is never hidden, so that a killed process leaves nothing to repair.
  */
 
 import type { Emit, EventType, RunEvent } from '../../events.ts';
@@ -42,7 +41,6 @@ export function openProgress(
   shell: Shell,
 ): Progress {
   const nothing = (): void => {};
-  /** `2026-02-14T02:30:01Z network_daily …`: the instant, then the sentence. */
   const say = (sentence: string): void =>
     shell.printError(`${shell.now().toISOString().slice(0, 19)}Z ${sentence}`);
   if (log === 'json') {
@@ -71,7 +69,7 @@ export function openProgress(
   };
 }
 
-/** Shows a lock wait, and each new warning or slice failure. The run's own failures are printed later. */
+/** The run's own failures are printed later. */
 function lineFilter(): (event: RunEvent) => boolean {
   const shown = new Set<string>();
   return (event) => {
@@ -83,7 +81,6 @@ function lineFilter(): (event: RunEvent) => boolean {
   };
 }
 
-/** Paints on the shell's stderr until it is closed; closing erases the line. */
 function terminalProgress(
   shell: Shell,
   tally: RunProgress,
@@ -170,7 +167,7 @@ class RunProgress {
     this.#startedMs = startedMs;
   }
 
-  /** Adds an event. Returns a sentence about its slice once no window of the slice is left to load. */
+  /** Returns a sentence about a slice that has no window left to load. */
   add(event: RunEvent, atMs: number): string | null {
     if (event.type === 'run_started') {
       this.#record = new RunRecord();

@@ -7,7 +7,6 @@ import type { JsonLine } from './printable.ts';
 export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly directory: string;
-  /** The user's umask, for files named on the command line. */
   readonly umask: number;
   /** Aborted by the first SIGHUP, SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
@@ -16,11 +15,9 @@ export interface Shell {
   /** Null if stdout is a file or a program, which receives texts uncut. */
   resultColumns(): number | null;
   now(): Date;
-  /** Writes lines to stdout: only results. */
   print(text: string | JsonLine): void;
   /** For results that are rows rather than lines; its reader may close it early. */
   readonly stdout: Writable;
-  /** Writes lines to stderr: progress, events, failures. */
   printError(text: string | JsonLine): void;
   readonly canAsk: boolean;
   ask(question: string): Promise<string>;

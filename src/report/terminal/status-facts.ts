@@ -1,4 +1,4 @@
-/** The facts of a status report, as sentences and tables for both the text and the page. Pure. */
+/** The facts of a status report for both the text and the page. Pure. */
 
 import { MIN_PERIODS } from '../../insight/ripening.ts';
 import { alike } from '../../model/alike.ts';
@@ -83,7 +83,6 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   return facts;
 }
 
-/** Returns how far the totals of all slices agree with the service, or null if none was compared. */
 export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['control'] {
   const compared = slices
     .flatMap(({ control }) => control ?? [])
@@ -99,7 +98,6 @@ export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['contro
   };
 }
 
-/** Returns the sentence that says whether the loaded totals agree with the service. */
 export function agreementText({
   control,
   no_control: reason,
@@ -115,11 +113,9 @@ export function agreementText({
   return [`${agreement} the service, as of ${minuteText(control.read_at)}`];
 }
 
-/** Groups the metrics whose periods are in the same states. */
 export const alikeMetrics = ({ metrics }: SliceStatus): [MetricStatus, ...MetricStatus[]][] =>
   alike(metrics, ({ spans }) => spans.map(({ state, periods }) => `${state} ${periods}`).join());
 
-/** The meaning is the comment of its column. */
 export const dictionaryTable = ({ metrics }: SliceStatus): Table => ({
   title: 'What each metric means, and when it is final',
   columns: columnsOf('metric', '~meaning', 'final after', '~because'),
@@ -133,7 +129,6 @@ export const dictionaryTable = ({ metrics }: SliceStatus): Table => ({
     ]),
 });
 
-/** The last column is the change in percent, empty if a period had no value before. */
 export const restatedTable = ({ restated }: SliceStatus): Table => ({
   columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
   rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
@@ -188,7 +183,6 @@ export function maturationTable({ maturation }: SliceStatus): Table {
 
 export const MATURATION_TITLE = 'Known of the final total by age in days: the median in percent';
 
-/** The horizons that moved totals contradict, or that the history supports better. */
 export const horizonsTable = ({ horizons }: SliceStatus): Table => ({
   title: 'Horizons and what the history supports, in days',
   columns: columnsOf('~horizon', '#now', '#moved after', '#supported', '#moved after'),
@@ -206,7 +200,6 @@ export const horizonsTable = ({ horizons }: SliceStatus): Table => ({
     ]),
 });
 
-/** Beside the errors of the values as they were. Readers do not see projections that did poorly. */
 export function backtestTable({ backtest }: SliceStatus): Table {
   const columns = ['#age', '#periods', '#projected', '#as is', '#in interval', '~basis'];
   return {
@@ -228,7 +221,6 @@ export function backtestTable({ backtest }: SliceStatus): Table {
   };
 }
 
-/** Names the metrics that become final but whose maturation is not known yet. */
 export function unknownMaturation({
   maturation,
   horizons,

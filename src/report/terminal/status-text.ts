@@ -109,7 +109,6 @@ const pictureMarks: Readonly<Record<CellState, string>> = {
 /** A longer label would leave too little room for the picture; `--json` has all metrics. */
 const MAX_LABEL = 28;
 
-/** A line for each group of metrics that ripen alike. */
 function finalityLines(slice: SliceStatus, columns: number): string[] {
   const { ages } = slice;
   const alike = alikeMetrics(slice);

@@ -15,7 +15,6 @@ import { columnsOf, tableText } from './table.ts';
 
 export function summaryText(summary: SyncSummary): string {
   const { slices, partners, links, service, published, audits, failures } = summary;
-  // Few lines: a nightly log is read as a whole.
   const lines: string[] = [];
   if (slices.length > 0) {
     const hasRejects = slices.some(({ rows }) => rows.rejected > 0);
@@ -34,7 +33,6 @@ export function summaryText(summary: SyncSummary): string {
   // Named, as the rows of such a day may not have been there yet.
   for (const { name, empty_periods: empty } of slices)
     if (empty.length > 0) lines.push(`${name}: no rows for ${namesText(empty)}`);
-  // Partners and links are left out if the run had none.
   const account: string[] = [];
   if (partners.rows > 0) account.push(countText(partners.rows, 'partner'));
   if (links.rows + links.removed > 0)

@@ -1,7 +1,6 @@
 /**
- * Aligned text tables for terminals and scripts, and texts cut to fit; pure.
- * Own code: the maintained libraries measure with an emoji list of 2019, so that a later emoji moves their columns, and none
- * fits a table to a terminal. Only the width of a character comes from a library.
+ * Aligned text tables, and texts cut to fit. The maintained libraries measure with an emoji list of 2019 and fit no table to a
+ * terminal.
  */
 
 import stringWidth from 'string-width';
@@ -87,7 +86,6 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
 export const wrapped = (text: string, columns: number): string =>
   filled(oneLine(text).split(' '), ' ', columns);
 
-/** As many undivided parts on each line as fit. */
 export function filled(parts: readonly string[], gap: string, columns: number): string {
   const lines: string[] = [];
   for (const part of parts) {
