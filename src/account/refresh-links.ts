@@ -8,7 +8,7 @@ import { warningEvent } from '../events.ts';
 import type { Link } from '../model/link.ts';
 import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
-import { unlinkedPaths } from './linked-rows.ts';
+import { unlinkedPaths } from './joins.ts';
 import { namesLinks, readSliceTables, readRowScan } from './stored-slices.ts';
 import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
 
@@ -19,10 +19,7 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
   'STORAGE_FAILED',
 ]);
 
-/**
- * Crawls the apps whose last crawl is too old. Returns a failure for each app whose links stayed as they were. Throws if the
- * credentials or the clock are refused, the database fails or the run is stopped. Nothing else may use the session meanwhile.
- */
+/** Crawls the apps whose last crawl is too old. Returns a failure for each app whose links stayed as they were. */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
   return crawlApps(run, await chooseApps(run, links), links.maxLevel);
 }
@@ -66,23 +63,15 @@ async function crawlApps(
     try {
       const crawl = await crawlApp(run, app, maxLevel);
       run.clock.check();
-      const { rows, removed, doubt } = await replaceApp(run, app, maxLevel, crawl);
-      if (doubt !== null) run.emit(warningEvent('LIST_SHRUNK', doubt));
-      const { requests } = crawl;
-      run.emit({ type: 'links_loaded', app, rows, requests, removed });
+      await replaceApp(run, app, maxLevel, crawl);
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = asFailure(error);
-      const { code, facts, hint, cause } = failure;
+      const { code, hint, cause } = failure;
       if (endsAll.has(code)) throw failure;
       const message = `The links of the app ${app} were not updated: ${failure.message}`;
-      failures.push(
-        new Failure(code, message, {
-          facts: { ...facts, app_token: app },
-          ...(hint === null ? {} : { hint }),
-          cause: cause ?? failure,
-        }),
-      );
+      const details = { facts: { ...failure.facts, app_token: app }, cause: cause ?? failure };
+      failures.push(new Failure(code, message, hint === null ? details : { ...details, hint }));
     }
   }
   return failures;
@@ -93,7 +82,7 @@ const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_to
 /** A run that begins earlier than the last must not delay a crawl by a night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-/** Returns the apps that are due for a crawl: of the configured ones, or of all that the catalog lists. */
+/** Returns the apps that are due for a crawl. */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<string[]> {
   const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
@@ -141,7 +130,6 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
     } catch (error) {
       if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING')
         throw error;
-      // The link changed while its app was crawled.
       const message = `The link ${parent.link.token} is listed, but its sub-links are missing: ${error.message}`;
       throw new Failure('SOURCE_UNAVAILABLE', message, {
         hint: 'Run again later. The app keeps its links.',
@@ -204,25 +192,26 @@ const countsRow = z.object({ open: count, missing: count, changed_at: instant })
 
 /** Dates the links to the as-of instant or a newer change. Those that are not listed stay while the list is doubted. */
 async function replaceApp(
-  { warehouse, planAt, runId }: Refreshing,
-  appToken: string,
+  { warehouse, planAt, runId, emit }: Refreshing,
+  app: string,
   maxLevel: number,
   { links, requests }: Awaited<ReturnType<typeof crawlApp>>,
-) {
+): Promise<void> {
   const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
     warehouse.run(statement(name), parameters);
-  return warehouse.transact(async () => {
-    const listed = links.map((link) => rowOf(appToken, link));
+  const { rows, removed, doubt } = await warehouse.transact(async () => {
+    const listed = links.map((link) => rowOf(app, link));
     await insertRows(warehouse, 'ripen_internal.staged_links', listed);
-    await run('links/stage_missing_links', appToken, false, maxLevel);
+    await run('links/stage_missing_links', app, false, maxLevel);
     const at = timestamp(planAt);
-    const [counts] = await warehouse.rows(statement('links/app_counts'), [appToken, at], countsRow);
+    const [counts] = await warehouse.rows(statement('links/app_counts'), [app, at], countsRow);
     const { open = 0, missing = 0, changed_at: changedAt = planAt } = counts ?? {};
-    const listing = { of: 'links', appToken } as const;
-    const doubt = await doubtAbout(warehouse, planAt, listing, { open, missing });
-    if (doubt !== null) await run('links/stage_missing_links', appToken, true, maxLevel);
+    const doubt = await doubtAbout(warehouse, planAt, app, { open, missing });
+    if (doubt !== null) await run('links/stage_missing_links', app, true, maxLevel);
     const removed = doubt === null ? missing : 0;
-    await run('links/record_crawl', appToken, at, maxLevel, removed, requests, runId);
-    return { rows: await replaceStaged(warehouse, listing, changedAt), removed, doubt };
+    await run('links/record_crawl', app, at, maxLevel, removed, requests, runId);
+    return { rows: await replaceStaged(warehouse, app, changedAt), removed, doubt };
   });
+  if (doubt !== null) emit(warningEvent('LIST_SHRUNK', doubt));
+  emit({ type: 'links_loaded', app, rows, requests, removed });
 }

@@ -48,7 +48,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
       [],
       z.object({ open: count, missing: count }),
     );
-    doubt = await doubtAbout(warehouse, planAt, { of: 'partners' }, counts);
+    doubt = await doubtAbout(warehouse, planAt, null, counts);
     await warehouse.run(statement('links/stage_missing_partners'), [doubt !== null]);
   });
   if (doubt !== null) run.emit(warningEvent('LIST_SHRUNK', doubt));
@@ -102,7 +102,7 @@ async function replacePartners(
     await stage();
     const changed = await changedAt(warehouse);
     const from = changed !== null && changed > planAt ? changed : planAt;
-    return replaceStaged(warehouse, { of: 'partners' }, from);
+    return replaceStaged(warehouse, null, from);
   });
 }
 

@@ -24,24 +24,21 @@ export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners')
   return total?.rows ?? 0;
 }
 
-type Listing = { readonly of: 'links'; readonly appToken: string } | { readonly of: 'partners' };
-
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
- * Returns why stored items that a list lacks must stay. A list that lost more than half is doubted until one of a later night
- * lacks as many: an empty or a cut list of one night closes nothing. Runs inside the caller's transaction.
+ * Returns why stored links of an app, or partners, that a list lacks must stay: if it lost more than half, until one of a later
+ * night lacks as many. Runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,
   planAt: Date,
-  listing: Listing,
+  app: string | null,
   { open, missing }: { readonly open: number; readonly missing: number },
 ): Promise<string | null> {
-  const isApp = listing.of === 'links';
-  const subject = isApp ? listing.appToken : 'partners';
-  const name = isApp ? `The app ${subject}` : 'The service';
-  const doubt = `${name} listed no more than ${open - missing} of the ${open} ${listing.of} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
+  const subject = app ?? 'partners';
+  const [name, items] = app === null ? ['The service', 'partners'] : [`The app ${app}`, 'links'];
+  const doubt = `${name} listed no more than ${open - missing} of the ${open} ${items} that are stored: the others stay until a list of a later night lacks ${missing} or more.`;
   const isDoubted = missing * 2 > open;
   const counted = [subject, missing, timestamp(planAt)];
   const [agreeing] = isDoubted
@@ -57,22 +54,18 @@ export async function doubtAbout(
 }
 
 /**
- * Replaces stored rows with the staged ones. Only what differs gets a new version, and what is missing is closed. Returns how
- * many were staged. Runs inside the caller's transaction.
+ * Replaces the stored links of an app, or partners, with the staged rows. Only what differs gets a new version, and what is
+ * missing is closed. Returns how many were staged. Runs inside the caller's transaction.
  */
 export async function replaceStaged(
   warehouse: Warehouse,
-  listing: Listing,
+  app: string | null,
   from: Date,
 ): Promise<number> {
-  const { of } = listing;
-  const [table, history, staged] = [
-    `main.${of}`,
-    `main.${of}_history`,
-    `ripen_internal.staged_${of}`,
-  ];
-  const key = of === 'links' ? 'token' : 'partner_id';
-  const scope = listing.of === 'links' ? `app_token = ${literal(listing.appToken)}` : 'true';
+  const [items, key] = app === null ? ['partners', 'partner_id'] : ['links', 'token'];
+  const [table, history] = [`main.${items}`, `main.${items}_history`];
+  const staged = `ripen_internal.staged_${items}`;
+  const scope = app === null ? 'true' : `app_token = ${literal(app)}`;
   const at = `timestamp ${literal(timestamp(from))}`;
   const fresh = `from ${staged} except from ${table} where ${scope}`;
   const changed = `${key} in (select ${key} from (from ${table} where ${scope} except from ${staged}))`;

@@ -4,26 +4,25 @@
  * sent again, from any file. A line whose outcome a crash or a lost connection hid is unknown, at most one batch of them.
  */
 
-import { rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { rm, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 
 import * as z from 'zod';
 
-import { Failure, type FailureCode, storageFailed } from '../errors.ts';
+import { Failure, storageFailed } from '../errors.ts';
 import { warningEvent } from '../events.ts';
 import { alike } from '../model/alike.ts';
-import { makeDurable } from '../warehouse/directories.ts';
+import { replaceFile, UNFINISHED } from '../publish/places/replacement.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { judgeLine, type JudgedLine, spendColumns, type SpendRecord } from './spend-rules.ts';
-import { readSpendFile } from './spend-file.ts';
 import {
-  type DueLine,
-  type RejectedLine,
-  type SpendContext,
-  submitLines,
-  type Submitted,
-} from './submit-lines.ts';
+  judgeLine,
+  type JudgedLine,
+  readSpendFile,
+  spendColumns,
+  type SpendRecord,
+} from './spend-rules.ts';
+import { type DueLine, type RejectedLine, type SpendContext, submitLines } from './submit-lines.ts';
 
 export interface SpendRequest {
   /** An absolute path. */
@@ -41,7 +40,7 @@ export interface SpendSummary {
   readonly lines: number;
   /** `lines` less `rejected`. */
   readonly valid: number;
-  /** Lines that break a rule and were not sent (in code: `invalid`). */
+  /** Lines that break a rule and were not sent. */
   readonly rejected: number;
   /** Valid lines that were neither accepted before nor left with an unknown outcome. */
   readonly to_send: number;
@@ -49,20 +48,15 @@ export interface SpendSummary {
   readonly sent: number;
   readonly accepted: number;
   readonly already_accepted: number;
-  /** Lines that the service rejected (in code and in the ledger: `rejected`). */
+  /** Lines that the service rejected, as `ripen.spend` has them. */
   readonly refused: number;
   /** Of earlier runs too, unless they were sent again. */
   readonly unknown: number;
   /** The file with all rejected and refused lines and their reasons. */
   readonly rejects_file: string | null;
-  readonly failures: readonly {
-    readonly code: FailureCode;
-    readonly message: string;
-    readonly hint: string | null;
-  }[];
+  readonly failures: readonly Pick<Failure, 'code' | 'message' | 'hint'>[];
 }
 
-const nothingSubmitted: Submitted = { accepted: 0, rejected: [], unknown: 0, failure: null };
 /** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
 /** More names would fill the screen. */
@@ -95,7 +89,7 @@ export async function sendSpend(
   // A dry run has its own file, as the other one holds what is left to correct and send.
   const target = dryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`;
   await writeRejects(target, staged.invalid);
-  const submitted = dryRun ? nothingSubmitted : await submitLines(file, staged.due, context);
+  const submitted = await submitLines(file, dryRun ? [] : staged.due, context);
   const { accepted, rejected } = submitted;
   const rejects = [...staged.invalid, ...rejected].toSorted((one, other) => one.line - other.line);
   if (rejected.length > 0) await writeRejects(target, rejects);
@@ -191,21 +185,16 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
 
 /** Writes rejects as JSON lines, or without any removes an earlier file. Throws `STORAGE_FAILED`. */
 async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
-  const unfinished = `${target}.ripen-unfinished`;
   const lines = rejects.map(({ line, reasons, given }) => {
     // A corrected rejects file has its own line and reasons; they are replaced.
     return `${JSON.stringify(Object.assign({ line, reasons }, given, { line, reasons }))}\n`;
   });
   try {
-    // Removed, not overwritten: it may be a link to another place.
-    await rm(unfinished, { force: true });
-    if (lines.length === 0) await rm(target, { force: true });
-    else {
-      await writeFile(unfinished, lines.join(''), { flag: 'wx', mode: PRIVATE });
-      await makeDurable(unfinished);
-      await rename(unfinished, target);
-    }
-    await makeDurable(dirname(target));
+    if (lines.length > 0) {
+      await replaceFile(target, PRIVATE, async (unfinished) =>
+        writeFile(unfinished, lines.join(''), { flag: 'wx', mode: PRIVATE }),
+      );
+    } else for (const path of [target, target + UNFINISHED]) await rm(path, { force: true });
   } catch (cause) {
     throw storageFailed(`The rejects file ${target} could not be written`, cause, {
       facts: { file: target },

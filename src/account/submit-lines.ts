@@ -8,7 +8,7 @@ import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
 import { insertRows, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { JudgedLine, SpendRecord } from './spend-rules.ts';
+import type { JudgedLine } from './spend-rules.ts';
 
 /** Few, as each may be left in doubt, but enough that commits take little of the time. */
 const AT_ONCE = 8;
@@ -23,18 +23,7 @@ export interface DueLine extends JudgedLine {
   readonly outcome_before: string | null;
 }
 
-export interface RejectedLine extends Pick<SpendRecord, 'line' | 'given'> {
-  readonly reasons: readonly string[];
-}
-
-export interface Submitted {
-  /** Lines. One whose outcome could not be recorded is unknown. */
-  readonly accepted: number;
-  readonly rejected: readonly RejectedLine[];
-  readonly unknown: number;
-  /** What stopped the sending, including the caller's signal. */
-  readonly failure: Failure | null;
-}
+export type RejectedLine = Pick<JudgedLine, 'line' | 'given' | 'reasons'>;
 
 export interface SpendContext {
   readonly warehouse: Warehouse;
@@ -43,12 +32,12 @@ export interface SpendContext {
   readonly signal: AbortSignal;
 }
 
-/** Never throws: the result has what stopped it. */
+/** Never throws: `failure` is what stopped it, which may be the caller's signal. */
 export async function submitLines(
   file: string,
   due: readonly DueLine[],
   { warehouse, service, emit, signal }: SpendContext,
-): Promise<Submitted> {
+) {
   const wire = new AbortController();
   const giveUpLater = (): void => void setTimeout(() => wire.abort(), GRACE_MS).unref();
   signal.addEventListener('abort', giveUpLater, { once: true });
@@ -82,12 +71,7 @@ export async function submitLines(
         // A line that was sent without a record of its outcome is in doubt: the ledger will never state more.
         if (notRecorded !== null || outcome === 'unknown') counts.unknown += 1;
         else if (outcome === 'accepted') counts.accepted += 1;
-        else
-          rejected.push({
-            line: line.line,
-            given: line.given,
-            reasons: [`the service: ${status} ${reason}`],
-          });
+        else rejected.push({ ...line, reasons: [`the service: ${status} ${reason}`] });
       }
       failure ??= notRecorded;
       if (progress() > before) emit({ type: 'spend_settled', settled: settled(), due: due.length });
@@ -99,14 +83,9 @@ export async function submitLines(
   }
   const unsent = due.length - settled();
   if (signal.aborted && unsent > 0) {
-    failure ??= new Failure(
-      'INTERRUPTED',
-      `Sending stopped before ${unsent} lines of ad spend were sent.`,
-      {
-        facts: { unsent },
-        hint: 'Send the file again: accepted lines are not sent twice.',
-      },
-    );
+    const message = `Sending stopped before ${unsent} lines of ad spend were sent.`;
+    const hint = 'Send the file again: accepted lines are not sent twice.';
+    failure ??= new Failure('INTERRUPTED', message, { facts: { unsent }, hint });
   }
   return { ...counts, rejected, failure };
 }
@@ -123,14 +102,9 @@ function judged(batch: readonly Submission[], accepted: number): Failure | null 
     return new Failure('ACCESS_FORBIDDEN', message, { hint });
   }
   if (batch.some(({ outcome, status }) => outcome !== 'unknown' || status !== null)) return null;
-  return new Failure(
-    'SPEND_UNKNOWN',
-    `${AT_ONCE} lines in a row had no clear answer; no more were sent.`,
-    {
-      facts: { lines: AT_ONCE },
-      hint: 'Check which server answers at service.cost_url; the reasons are in ripen.spend.',
-    },
-  );
+  const message = `${AT_ONCE} lines in a row had no clear answer; no more were sent.`;
+  const hint = 'Check which server answers at service.cost_url; the reasons are in ripen.spend.';
+  return new Failure('SPEND_UNKNOWN', message, { facts: { lines: AT_ONCE }, hint });
 }
 
 interface Submission {
@@ -188,11 +162,7 @@ async function submitLine(
     if (signal.aborted && error === signal.reason) return { ...nothing, outcome: 'unsent' };
     if (error instanceof Failure && notReceived.has(error.code))
       return { ...nothing, outcome: 'unsent', error };
-    return {
-      ...nothing,
-      outcome: 'unknown',
-      reason: textOf(error),
-      error: error instanceof Failure ? null : error,
-    };
+    const unforeseen = error instanceof Failure ? null : error;
+    return { ...nothing, outcome: 'unknown', reason: textOf(error), error: unforeseen };
   }
 }

@@ -15,20 +15,13 @@ export interface CreatedLink {
   readonly isCreated: boolean;
 }
 
-interface NewLink {
-  readonly appToken: string;
-  readonly name: string;
-  /** Null for a network link. */
-  readonly parent: string | null;
-}
-
 /**
- * Throws `USAGE_INVALID` before anything is sent, and `SOURCE_UNAVAILABLE` with `outcome: 'unknown'` if no answer states the
- * outcome.
+ * Creates a network link, or with `parent` a sub-link. Throws `USAGE_INVALID` before anything is sent, and `SOURCE_UNAVAILABLE`
+ * with `outcome: 'unknown'` if no answer states the outcome.
  */
 export async function createLink(
   { service, signal }: LinkWriting,
-  { appToken, name, parent }: NewLink,
+  { appToken, name, parent }: { appToken: string; name: string; parent: string | null },
 ): Promise<CreatedLink> {
   const bare = name.trim();
   let problem: string | null = null;
