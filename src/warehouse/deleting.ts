@@ -3,49 +3,31 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import { dateDimensions, type DateDimension } from '../model/dimension.ts';
+import { dateDimensions } from '../model/dimension.ts';
 import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
-
-interface TableOfSlice {
-  /** Quoted, with its schema. */
-  readonly name: string;
-  /** A table may have been removed by hand. */
-  readonly isThere: boolean;
-  readonly grain: DateDimension | null;
-  readonly periods: number;
-  readonly rows: number;
-  /** The day before which its rows are to be deleted. Null for all rows. */
-  readonly endDay: Day | null;
-}
 
 const tableRow = z.object({ table_name: z.string(), periods: count, end_day: dayShape.nullable() });
 const rowCount = z.object({ rows: count });
 
 /** Returns the tables of a slice, the live one first. A null `before` means every period. */
-export async function tablesOfSlice(
-  warehouse: Warehouse,
-  slice: string,
-  before: Day | null,
-): Promise<TableOfSlice[]> {
+export async function tablesOfSlice(warehouse: Warehouse, slice: string, before: Day | null) {
   const rows = await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow);
   return Promise.all(
     rows.map(async ({ table_name: name, periods, end_day: endDay }) => {
       const columns = await columnTypes(warehouse, name);
+      // It may have been removed by hand.
       const isThere = columns.size > 0;
       const grain = dateDimensions.find((dimension) => columns.has(dimension)) ?? null;
-      const sql = `select count(*) as rows from ${name} where ${isDeleted({ grain, endDay })}`;
+      // The bare column is compared, so that DuckDB reads only the blocks of those days.
+      let condition = grain === null ? 'false' : `${identifier(grain)} < `;
+      if (endDay === null) condition = 'true';
+      else if (grain !== null) condition += dayLiteral(grain, endDay);
+      const sql = `select count(*) as rows from ${name} where ${condition}`;
       const [deleted] = isThere ? await warehouse.rows(sql, [], rowCount) : [];
-      return { name, isThere, grain, periods, rows: deleted?.rows ?? 0, endDay };
+      return { name, isThere, condition, grain, periods, rows: deleted?.rows ?? 0, endDay };
     }),
   );
-}
-
-/** Compares the bare column, so that DuckDB reads only the blocks of those days. */
-function isDeleted({ grain, endDay }: Pick<TableOfSlice, 'grain' | 'endDay'>): string {
-  if (endDay === null) return 'true';
-  if (grain === null) return 'false';
-  return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
 }
 
 const ledgerRow = z.object({
@@ -63,7 +45,7 @@ export async function deleteSlice(
   warehouse: Warehouse,
   slice: string,
   before: Day | null,
-  tables: readonly TableOfSlice[],
+  tables: Awaited<ReturnType<typeof tablesOfSlice>>,
 ): Promise<void> {
   if (before === null) {
     const views = await warehouse.rows(statement('drop/views'), [slice], viewRow);
@@ -71,8 +53,8 @@ export async function deleteSlice(
       await warehouse.alter(`drop view main.${identifier(view)}`);
     for (const { name } of tables) await warehouse.alter(`drop table if exists ${name}`);
   } else {
-    for (const table of tables.filter(({ isThere }) => isThere))
-      await warehouse.run(`delete from ${table.name} where ${isDeleted(table)}`);
+    for (const { name, condition } of tables.filter(({ isThere }) => isThere))
+      await warehouse.run(`delete from ${name} where ${condition}`);
   }
   const endDay = tables[0]?.endDay ?? before;
   await warehouse.run(statement('drop/delete_control_totals'), [slice, endDay]);

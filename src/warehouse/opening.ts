@@ -1,8 +1,8 @@
 /** Opens the warehouse. The run lock is DuckDB's own: the kernel releases it when the process dies. */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -11,9 +11,10 @@ import * as z from 'zod';
 import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
-import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { asScript, count, literal, migrations, statement } from './sql.ts';
 import { isUnknownToEngine, storageFailure, type Warehouse, warehouseOn } from './warehouse.ts';
+
+type Mode = 'write' | 'read';
 
 interface OpenRequest {
   readonly mode: Mode;
@@ -35,8 +36,7 @@ const engineSettings = {
   write_buffer_row_group_count: '1',
   // Checkpoints of the log every few windows take most of the commit time of a long backfill.
   checkpoint_threshold: '1GB',
-  // For a new file. With the engine's 256 KiB, 40 slices of 12 metrics take 120 MB of memory and a file 4 times as large, and a
-  // table of millions of rows is no faster or smaller (measured).
+  // For a new file. With the engine's 256 KiB, 40 slices of 12 metrics take 120 MB of memory and a file 4 times as large (measured).
   default_block_size: '65536',
   autoinstall_known_extensions: 'false',
 } as const;
@@ -97,26 +97,47 @@ const LOCK_POLL_MS = 250;
  * Opens the warehouse, which `write` mode creates and migrates. Throws `WAREHOUSE_LOCKED` after the wait, `WAREHOUSE_FOREIGN`,
  * `WAREHOUSE_NEWER` for a newer version or, in `read` mode, an older one, and `STORAGE_FAILED`.
  */
-export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
+export async function openWarehouse(
+  path: string,
+  { mode, lockWaitMs, emit, signal, isConfined = false }: OpenRequest,
+): Promise<Warehouse> {
   const file = resolve(path);
-  if (!warehouseExists(file) && request.mode === 'read') {
+  if (!warehouseExists(file) && mode === 'read') {
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} does not exist.`, {
       hint: 'Run `ripen sync` first.',
     });
   }
   try {
-    if (request.mode === 'write') makeDirectories(dirname(file));
+    if (mode === 'write') makeDirectories(dirname(file));
   } catch (error) {
     throw storageFailure(`The directory of the warehouse ${file} could not be made`, error);
   }
-  const { instance, release } = await acquire(file, request);
-  try {
-    const warehouse = await warehouseOn(file, instance, release);
-    await migrate(warehouse, request.mode);
-    return warehouse;
-  } catch (error) {
-    release();
-    throw error;
+  const giveUpAt = Date.now() + lockWaitMs;
+  for (let isReported = false; ; isReported = true) {
+    // A confined instance is shared with nobody.
+    const claimed = isConfined ? 'write' : mode;
+    const claim = await claimFile(file, claimed, async () => tryOpen(file, mode, isConfined));
+    if ('instance' in claim) {
+      try {
+        const warehouse = await warehouseOn(file, claim.instance, claim.release);
+        await migrate(warehouse, mode);
+        return warehouse;
+      } catch (error) {
+        claim.release();
+        throw error;
+      }
+    }
+    const { holder } = claim;
+    if (Date.now() >= giveUpAt) {
+      const message = `The warehouse ${file} is in use by ${holder}.`;
+      throw new Failure('WAREHOUSE_LOCKED', message, {
+        facts: { warehouse: file, holder, waited_ms: lockWaitMs },
+        hint: 'Wait for the other run, or close the session that has the file open. Analysts should open a published copy.',
+      });
+    }
+    if (!isReported) emit({ type: 'lock_waiting', warehouse: file, holder, waitMs: lockWaitMs });
+    const waitMs = Math.min(LOCK_POLL_MS, lockWaitMs);
+    await sleep(waitMs, undefined, signal === undefined ? {} : { signal });
   }
 }
 
@@ -132,31 +153,7 @@ export function warehouseExists(path: string): boolean {
   return false;
 }
 
-async function acquire(
-  file: string,
-  { mode, lockWaitMs, emit, signal, isConfined = false }: OpenRequest,
-): Promise<{ instance: DuckDBInstance; release: () => void }> {
-  const giveUpAt = Date.now() + lockWaitMs;
-  for (let isReported = false; ; isReported = true) {
-    // A confined instance is shared with nobody.
-    const claimed = isConfined ? 'write' : mode;
-    const attempt = await claimFile(file, claimed, async () => tryOpen(file, mode, isConfined));
-    if (!('holder' in attempt)) return attempt;
-    const { holder } = attempt;
-    if (Date.now() >= giveUpAt) {
-      const message = `The warehouse ${file} is in use by ${holder}.`;
-      throw new Failure('WAREHOUSE_LOCKED', message, {
-        facts: { warehouse: file, holder, waited_ms: lockWaitMs },
-        hint: 'Wait for the other run, or close the session that has the file open. Analysts should open a published copy.',
-      });
-    }
-    if (!isReported) emit({ type: 'lock_waiting', warehouse: file, holder, waitMs: lockWaitMs });
-    const waitMs = Math.min(LOCK_POLL_MS, lockWaitMs);
-    await sleep(waitMs, undefined, signal === undefined ? {} : { signal });
-  }
-}
-
-/** DuckDB's errors for a file that is not its own. For another engine's, it names the extension that reads it. */
+/** DuckDB's errors for a file that is not its own, or is another engine's. */
 const isUnreadable =
   /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i;
 
@@ -179,10 +176,9 @@ async function tryOpen(file: string, mode: Mode, isConfined: boolean): Promise<A
     if (!isUnreadable.test(text))
       throw storageFailure(`The warehouse ${file} could not be opened`, error);
     const message = `The file ${file} could not be read as a DuckDB warehouse: ${text}`;
-    const hint =
-      statSync(file).size === 0
-        ? 'The file is empty: remove it, and the next sync creates a new one.'
-        : 'Point `warehouse` at another path, or restore the file from a copy.';
+    let hint = 'Point `warehouse` at another path, or restore the file from a copy.';
+    if (statSync(file).size === 0)
+      hint = 'The file is empty: remove it, and the next sync creates a new one.';
     throw new Failure('WAREHOUSE_FOREIGN', message, { hint, cause: error });
   }
 }
@@ -210,25 +206,22 @@ async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const versions = { found: applied?.at(-1)?.version ?? 0, known: supported.length };
   if (versions.found > versions.known || (mode === 'read' && missing.length > 0)) {
     const message = `The warehouse ${path} has version ${versions.found}; this program supports ${versions.known}.`;
-    throw new Failure('WAREHOUSE_NEWER', message, {
-      facts: versions,
-      hint:
-        missing.length === 0
-          ? 'Use the version of ripen that wrote it, or a newer one.'
-          : 'The next `ripen sync` migrates it. Copy the file first.',
-    });
+    let hint = 'The next `ripen sync` migrates it. Copy the file first.';
+    if (missing.length === 0) hint = 'Use the version of ripen that wrote it, or a newer one.';
+    throw new Failure('WAREHOUSE_NEWER', message, { facts: versions, hint });
   }
   if (missing.length === 0) return;
-  const scripts = missing.flatMap(({ script, version, name }) => [
-    script,
-    `insert into ripen_internal.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
-  ]);
+  const scripts: string[] = [];
   if (applied === null) {
-    scripts.unshift(
+    scripts.push(
       'create schema ripen',
       'create schema ripen_internal',
       'create table ripen_internal.migrations (version integer not null, name varchar not null, applied_at timestamp not null)',
     );
+  }
+  for (const { script, version, name } of missing) {
+    const applies = `${version}, ${literal(name)}, now() at time zone 'UTC'`;
+    scripts.push(script, `insert into ripen_internal.migrations values (${applies})`);
   }
   await warehouse.transact(async () => warehouse.alter(asScript(scripts)));
 }
@@ -244,4 +237,82 @@ export async function withWarehouse<T>(
   } finally {
     await warehouse.close();
   }
+}
+
+/** `holder` keeps the file from being opened. */
+type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
+
+/** `release` may be called again. */
+type Claim =
+  | { readonly instance: DuckDBInstance; readonly release: () => void }
+  | { readonly holder: string };
+
+interface OpenFile {
+  readonly end: string;
+  readonly mode: Mode;
+  /** Null until the file exists. */
+  identity: string | null;
+  readonly attempt: Promise<Attempt>;
+  users: number;
+}
+
+/**
+ * The DuckDB files that this process has open, each in one instance: DuckDB does not refuse a second, and what one committed
+ * is lost when the other closes. A file is known by device and inode, and by its resolved path, as it may not exist yet.
+ */
+const openFiles = new Set<OpenFile>();
+
+/**
+ * Opens a file. If this process has it open, readers share the instance, and other callers get the holder. Claims it before the
+ * first await: two callers cannot both find it free.
+ */
+async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>): Promise<Claim> {
+  const [end, identity] = [endOf(path), identityOf(path)];
+  const others = [...openFiles].filter(
+    (other) => other.end === end || isSame(other.identity, identity),
+  );
+  if (others.some((other) => other.mode === 'write' || mode === 'write'))
+    return { holder: 'this process' };
+  // A newly published copy has the path of the one before it, which others may still read.
+  const shared = others.find((other) => isSame(other.identity, identity));
+  const file = shared ?? { end, mode, identity, attempt: open(), users: 0 };
+  openFiles.add(file);
+  file.users += 1;
+  let instance: DuckDBInstance | null = null;
+  let isReleased = false;
+  const release = (): void => {
+    if (isReleased) return;
+    isReleased = true;
+    file.users -= 1;
+    if (file.users > 0) return;
+    openFiles.delete(file);
+    instance?.closeSync();
+  };
+  try {
+    const attempt = await file.attempt;
+    file.identity ??= identityOf(path);
+    if ('instance' in attempt) {
+      ({ instance } = attempt);
+      return { instance, release };
+    }
+    release();
+    return attempt;
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+const isSame = (one: string | null, other: string | null): boolean => one !== null && one === other;
+
+function identityOf(path: string): string | null {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev} ${stats.ino}`;
+}
+
+/** Follows every link, even if no file exists there yet. */
+function endOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const folder = dirname(path);
+  return existsSync(folder) ? join(realpathSync(folder), basename(path)) : resolve(path);
 }

@@ -6,20 +6,6 @@ import { cachedRead } from './cached-reads.ts';
 import { columnTypes, identifier, jsonOf, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
-export interface RelationColumn {
-  readonly name: string;
-  /** In DuckDB's words. */
-  readonly type: string;
-  readonly comment: string | null;
-}
-
-export interface Relation {
-  readonly name: string;
-  readonly isTable: boolean;
-  readonly comment: string | null;
-  readonly columns: readonly RelationColumn[];
-}
-
 /** Whether a view's column collides with a slice's, ignoring case. */
 export function namesCollide(
   columns: readonly string[],
@@ -37,19 +23,22 @@ export const readRelations = cachedRead(async (warehouse) => {
   return new Map(rows.map((row) => [row.name, row]));
 }, 'relations');
 
+/** With the type in DuckDB's words. */
 const columnShape = z.object({
   name: z.string(),
   type: z.string(),
   comment: z.string().nullable(),
 });
+export type RelationColumn = Readonly<z.infer<typeof columnShape>>;
 
 const describedRow = z.object({
   schema: z.string(),
   name: z.string(),
   isTable: z.boolean(),
   comment: z.string().nullable(),
-  columns: jsonOf(z.array(columnShape)),
+  columns: jsonOf(z.array(columnShape).readonly()),
 });
+export type Relation = Readonly<Omit<z.infer<typeof describedRow>, 'schema'>>;
 
 const readDescribed = cachedRead(
   (warehouse) => warehouse.rows(statement('publish/relations'), [], describedRow),

@@ -18,7 +18,7 @@ export interface RunStart {
   readonly startedAt: Date;
 }
 
-/** Records a run, which stays `running` until `recordRun` has its end, even if it is killed. */
+/** Records a run, which stays `running`, even if it is killed, until `recordRun` has its end. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
   const { runId, command, planAt, startedAt } = run;
   const [asOf, begun] = [timestamp(planAt), timestamp(startedAt)];
@@ -32,10 +32,7 @@ export async function hasPartnersOf(warehouse: Warehouse, planAt: Date): Promise
   return (await warehouse.rows(statement('links/runs_with_partners'), at, z.unknown())).length > 0;
 }
 
-/**
- * Records a run's summary, as JSON, and its end. It is also recorded before publishing, without an end, so that the copies
- * have it.
- */
+/** Records a run's summary, as JSON, and its end; before publishing without an end, so that the copies have it. */
 export async function recordRun(
   warehouse: Warehouse,
   runId: string,
@@ -86,9 +83,7 @@ export async function recordSchemaChanges(
   runId: string,
   changes: readonly SchemaChange[],
 ): Promise<void> {
-  const none = { name: null, before: null, after: null };
-  const rows = changes.map((change) => {
-    return { run_id: runId, ...none, ...change, seen_at: new Date() };
-  });
+  const common = { run_id: runId, seen_at: new Date(), name: null, before: null, after: null };
+  const rows = changes.map((change) => ({ ...common, ...change }));
   await insertRows(warehouse, 'ripen.schema_changes', rows);
 }

@@ -16,14 +16,14 @@ export const identifier = (name: string): string => `"${name.replaceAll('"', '""
 /** For places where nothing can be bound. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** Returns a literal in the type of the column, to compare that bare. */
+/** In the type of the column, to compare that bare. */
 export const dayLiteral = (grain: DateDimension, start: Day): string =>
   `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(start)}`;
 
-/** The last lines of statements may be comments. Run together, they take two thirds of the time (measured). */
+/** Statements may end in a comment. Run together, they take two thirds of the time (measured). */
 export const asScript = (statements: readonly string[]): string => statements.join('\n;\n');
 
-/** Returns a fixed statement with its parameters as literals. */
+/** A fixed statement with its parameters as literals. */
 export function bound(name: string, parameters: readonly Bindable[]): string {
   const body = statement(name).replace(/^(?:--.*\n)*/, '');
   return body.replaceAll(/\$(\d+)/g, (_, at: string) => {
@@ -116,8 +116,8 @@ const migratedTypes = new Map<string, ReadonlyMap<string, string>>();
 const MAX_ROWS_AT_ONCE = 5000;
 
 /**
- * Inserts rows into a table that only migrations alter, by the names of its columns. A column that the first row lacks gets
- * its default, or stays as it is in a row that is replaced. A value of a JSON column is its text.
+ * Inserts rows by the names of columns into a table that only migrations alter. A column that the first row lacks gets its
+ * default, or stays as it is in a row that is replaced. A value of a JSON column is its text.
  */
 export async function insertRows(
   warehouse: Warehouse,
@@ -132,7 +132,7 @@ export async function insertRows(
   }
 }
 
-/** Returns the statement of `insertRows`, for a script, or with a parameter in place of the rows. */
+/** The statement of `insertRows`, for a script, or with a parameter in place of the rows. */
 export async function insertion(
   warehouse: Warehouse,
   table: string,
@@ -165,7 +165,7 @@ export async function storedColumnTypes(
   });
 }
 
-/** Returns a sum to be summed further, or compared with others of its type. */
+/** A sum to be summed further, or compared with others of its type. */
 export function exactSum(column: string, type: ColumnType): string {
   return isSummedWide(type)
     ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))`

@@ -19,8 +19,8 @@ import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 export interface Warehouse {
   readonly path: string;
   /**
-   * Returns rows as JSON values: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of statements that
-   * change nothing or that, inside a transaction begun by `run`, return what they changed.
+   * Returns rows as JSON values: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For statements that change nothing or,
+   * inside a transaction begun by `run`, return what they changed. The result must be small.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
   /** Runs one statement, or a script without parameters. Returns the number of rows the last statement changed. */
@@ -34,13 +34,11 @@ export interface Warehouse {
    * does not count what it changes if it is `apart`.
    */
   withSession<T>(work: (session: Warehouse) => Promise<T>, how?: 'apart'): Promise<T>;
-  /**
-   * Makes `close` reclaim the space of removed rows. At every close, it takes twice as long and enlarges the file (measured).
-   */
+  /** Makes `close` reclaim the space of removed rows. Each time, it would take twice as long and enlarge the file (measured). */
   reclaimAtClose(): void;
   /** Must be called outside a transaction: an aborted one accepts no setting. */
   useThreads(threads: number): Promise<void>;
-  /** A number that differs after any session changed something by `run` or `alter`, or by `alter` alone, or rolled back. */
+  /** A number that differs after any session changed something (relations: by `alter`) or rolled back. */
   changes(of: 'anything' | 'relations'): number;
   /** Fails the running statement of `work` once the signal aborts. */
   interruptibly<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
@@ -48,8 +46,8 @@ export interface Warehouse {
 }
 
 /**
- * A column with added rows keeps a block in memory until a checkpoint. More would soon go to a temporary file and back: 500 MB
- * in a night of 120 slices, against 30 MB of checkpoints (measured).
+ * A column with added rows keeps a block in memory until a checkpoint. In a night of 120 slices, more meant 500 MB to temporary
+ * files and back, against 30 MB of checkpoints (measured).
  */
 const MAX_UNSAVED_BYTES = 64_000_000;
 const UNSAVED_SQL = `select memory_usage_bytes::double as bytes from duckdb_memory() where tag = 'IN_MEMORY_TABLE'`;
@@ -161,8 +159,7 @@ export async function warehouseOn(
       }
     },
     async close() {
-      // For the instance: set by a session that closes early, later checkpoints would write a third more (measured). 100 is the
-      // engine's own default. A database that failed is closed as it is.
+      // Of the whole instance: set earlier, checkpoints would write a third more (measured). 100 is the engine's default.
       const setting = `set max_vacuum_tasks = ${isReclaimed ? 100 : 0}`;
       if (release !== null) await connection.run(setting).catch(() => null);
       connection.closeSync();
@@ -216,8 +213,8 @@ const repeatable: ReadonlySet<StatementType> = new Set([
 ]);
 
 /**
- * Returns a function that runs a statement, or a script without parameters, in as few awaited engine calls as possible: each
- * waits for a turn of the event loop, 20 ms while responses arrive (measured). It throws DuckDB's own errors.
+ * Returns a function that runs a statement, or a script without parameters, and throws DuckDB's own errors. It awaits few engine
+ * calls: each waits for a turn of the event loop, 20 ms while responses arrive (measured).
  */
 export function statementsOn(
   connection: DuckDBConnection,
@@ -243,14 +240,15 @@ export function statementsOn(
       isKept = isShort && repeatable.has(prepared.statementType);
       return result;
     } finally {
-      if (isKept) {
+      if (!isKept) prepared.destroySync();
+      else {
         prepared.clearBindings();
         // The same statement may have run at the same time.
         release(sql);
         kept.set(sql, prepared);
         const [oldest = sql] = kept.keys();
         if (kept.size > MAX_STATEMENTS) release(oldest);
-      } else prepared.destroySync();
+      }
     }
   };
 }

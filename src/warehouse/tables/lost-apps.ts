@@ -41,7 +41,7 @@ export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
 }
 
 const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedTotals)) });
-/** Of one statement: the totals of more would not fit into the engine's memory if all moved. */
+/** Of one statement: the totals of more might not fit into the engine's memory. */
 const MAX_SLICES = 60;
 const failedRow = z.object({
   slice: z.string(),
@@ -53,13 +53,10 @@ const failedRow = z.object({
 const FAILED_MS = 30 * MS_PER_DAY;
 const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 
-/** Nights running in which most final totals of a metric must move for it to count as restless. */
+/** Consecutive nights in which most final totals of a restless metric move. */
 export const RESTLESS_NIGHTS = 3;
 
-/**
- * Returns the totals of slices that moved since they were loaded, and the metrics that move every night. Totals that only lack
- * the values of lost apps have not moved.
- */
+/** Returns the totals that moved since they were loaded by more than the values of lost apps, and restless metrics. */
 export async function controlEvidence(
   { controlMs }: Pick<Config, 'controlMs'>,
   warehouse: Warehouse,

@@ -179,7 +179,8 @@ function cohortsView(target: Target): string | null {
   });
   const values = cells.map(({ id, type }, at) => {
     const column = `s.${identifier(id)}`;
-    return `when ${at} then ${isExact ? column : castExactly(column, formatColumnType(type), 'DOUBLE')}`;
+    const value = isExact ? column : castExactly(column, formatColumnType(type), 'DOUBLE');
+    return `when ${at} then ${value}`;
   });
   return `create or replace view ${viewName(target, 'cohorts')} as
 select * from (

@@ -17,7 +17,7 @@ import { insertRows, jsonOf, statement, timestamp } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
 import type { Target } from './target.ts';
 
-/** Records the metrics of slices that changed, and the states of periods if horizons, the settle time or the schedule did. */
+/** Records metrics that changed, and the states of periods if horizons, the settle time or the schedule did. */
 export async function recordMetrics(
   warehouse: Warehouse,
   targets: readonly Target[],
@@ -188,17 +188,12 @@ const refusedRow = z.object({
 const listedRow = z.object({ id: z.string() }).transform(({ id }) => id);
 
 /** Returns the metrics of the catalog last seen. */
-export const listedMetrics = async (warehouse: Warehouse): Promise<string[]> =>
-  warehouse.rows(
-    statement('status/listed_metrics'),
-    [JSON.stringify(metricFilterNames)],
-    listedRow,
-  );
+export async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
+  const filters = [JSON.stringify(metricFilterNames)];
+  return warehouse.rows(statement('status/listed_metrics'), filters, listedRow);
+}
 
-/**
- * Returns slices with what their stars stand for at an instant: listed metrics, but for those that the service refused.
- * Without a warehouse none is loaded or refused.
- */
+/** Returns slices with what their stars stand for at an instant: listed metrics but for those that the service refused. */
 export async function starredAt(
   warehouse: Warehouse | null,
   slices: readonly Slice[],

@@ -24,7 +24,6 @@ import { readAdditivity } from './slice-metrics.ts';
 import {
   castExactly,
   columnsOf,
-  createTable,
   insideDays,
   ledgerBounds,
   liveTable,
@@ -36,8 +35,8 @@ const buildingTable = (slice: string): string =>
   `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
- * Makes or alters the tables so that they have the configured columns in order, none narrower than before. Added metrics are
- * NULL until their periods are fetched. Returns by slice its table, or why it cannot be loaded as configured.
+ * Makes or alters the tables so that they have the configured columns in order, none narrower than before. Returns by slice its
+ * table, or why it cannot be loaded as configured.
  */
 export async function prepareTables(
   warehouse: Warehouse,
@@ -116,10 +115,10 @@ async function makeTables(
   runId: string,
 ): Promise<void> {
   // A view of another slice, or of one that is no longer configured, may have this name.
-  const statements = targets.flatMap(({ table, columns }) => [
-    `drop view if exists ${table}`,
-    createTable(table, columns),
-  ]);
+  const statements = targets.flatMap(({ table, columns }) => {
+    const list = tableColumns(columns).map(({ name, type }) => `${identifier(name)} ${type}`);
+    return [`drop view if exists ${table}`, `create table ${table} (${list.join(', ')})`];
+  });
   await warehouse.alter(asScript(statements));
   const created_at = new Date();
   const rows = targets.map(({ slice, fingerprint, state, table }) => {
@@ -183,7 +182,7 @@ async function rebuildTable(
   for (const name of new Set([...existing.keys(), ...wanted.keys()])) {
     const [before, after] = [existing.get(name) ?? null, wanted.get(name) ?? null];
     if (before !== null && after !== null) continue;
-    // If the metric returns, its periods are due again, as are those of a column dropped by hand.
+    // If the metric returns, its periods are due again.
     await warehouse.run(statement('load/delete_metric'), [slice.name, fingerprint, name]);
     const change = after === null ? 'column removed' : 'column added';
     changes.push({ object: slice.name, name, change, before, after });
@@ -222,10 +221,7 @@ async function removeMetrics(
   });
 }
 
-/**
- * Returns why a slice cannot be loaded: its loaded weeks, the name of a view, or periods that one without a date would
- * replace.
- */
+/** Returns why a slice cannot be loaded: its loaded weeks, the name of a view, or periods that would be lost. */
 export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Failure | null> {
   const { name, grain, weekStartsOn } = slice;
   const ledger = await readSliceLedger(warehouse, name);
@@ -257,11 +253,11 @@ export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Fai
   return new Failure('CONFIG_INVALID', message, { facts: { slice: name, periods }, hint });
 }
 
-/** The view may name columns that the table no longer has. The run makes it again at its end. */
+/** It may name columns that the table no longer has. The run makes it again at its end. */
 const dropProjected = ({ name }: Slice): string =>
   `drop view if exists main.${identifier(`${name}_projected`)}`;
 
-/** The loads of a dropped table stay, without metrics: if the meaning returns, they say nothing of the values loaded then. */
+/** The loads stay, without metrics: if the meaning returns, they say nothing of the values loaded then. */
 async function deleteLedgerEntries(
   warehouse: Warehouse,
   slice: string,

@@ -1,4 +1,4 @@
-/** The table for a slice's rows and its columns. */
+/** The table of a slice and its columns. */
 
 import type { Day, DayInterval } from '../../model/calendar.ts';
 import type { Catalog } from '../../model/catalog.ts';
@@ -47,7 +47,7 @@ export function withMetrics(target: Target, metrics: readonly string[]): Target 
   return { ...target, slice, columns: { ...target.columns, metrics: loaded } };
 }
 
-/** Returns the target with the changes of a load of some of its metrics. */
+/** With the changes of a load of some of its metrics. */
 export function withChanges(target: Target, loaded: Target): Target {
   const changed = new Map(loaded.columns.metrics.map((metric) => [metric.id, metric]));
   const metrics = target.columns.metrics.map((metric) => changed.get(metric.id) ?? metric);
@@ -62,9 +62,10 @@ export function tableColumns(columns: Columns): { readonly name: string; readonl
   const key = { name: 'attr_dependency', type: 'JSON' };
   const loadId = { name: '_load_id', type: 'BIGINT' };
   if (columns.value === undefined) {
-    const metrics = columns.metrics.map(({ id: name, type }) => {
-      return { name, type: formatColumnType(type) };
-    });
+    const metrics = columns.metrics.map(({ id: name, type }) => ({
+      name,
+      type: formatColumnType(type),
+    }));
     return [...dimensions, ...metrics, key, { name: '_extra', type: 'JSON' }, loadId];
   }
   const value = formatColumnType(columns.value);
@@ -76,11 +77,6 @@ export function tableColumns(columns: Columns): { readonly name: string; readonl
     value,
   };
   return [...dimensions, ...cubeColumns.map((name) => ({ name, type: types[name] })), key, loadId];
-}
-
-export function createTable(table: string, columns: Columns): string {
-  const definitions = tableColumns(columns).map(({ name, type }) => `${identifier(name)} ${type}`);
-  return `create table ${table} (\n    ${definitions.join(',\n    ')}\n)`;
 }
 
 /** Returns the columns of a slice's table. An existing column keeps its type if that is wider. */
@@ -127,13 +123,13 @@ export function insideDays(grain: DateDimension | null, days: DayInterval): stri
   return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
 }
 
-/** Returns the first day of a row's period as SQL. */
+/** The first day of a row's period as SQL. */
 export function periodOf(grain: DateDimension | null, start: Day): string {
   if (grain === null) return `DATE ${literal(start)}`;
   return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
 }
 
-/** Returns the days of replaced periods, as parameters. */
+/** The days of replaced periods, as parameters. */
 export const ledgerBounds = (
   grain: unknown,
   { start, end }: DayInterval,
