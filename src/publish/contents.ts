@@ -11,11 +11,19 @@ import { Failure } from '../errors.ts';
 import { day, type Bucket, type DayInterval } from '../model/calendar.ts';
 import { isExact, parseColumnType } from '../model/column-type.ts';
 import { bucketFor } from '../model/period.ts';
-import { count, dayLiteral, dayShape, exactSum, identifier, literal } from '../warehouse/sql.ts';
-import { statement, sumText } from '../warehouse/sql.ts';
+import {
+  count,
+  dayLiteral,
+  dayShape,
+  exactSum,
+  identifier,
+  literal,
+  statement,
+  sumText,
+} from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Block, blockAt, blockUnit, type PeriodRows } from './blocks.ts';
-import { eachAtOnce, type LakeStore, type StoredFile } from './places/store.ts';
+import { eachAtOnce, type LakeStore } from './places/store.ts';
 import { relationsIn } from '../warehouse/relations.ts';
 import { castCell, type LakeTable } from './tables.ts';
 
@@ -27,7 +35,7 @@ export interface BlockContent {
   readonly stamp: string;
 }
 
-/** A file of a table that may stay as it is, with what it states of its rows. */
+/** A file that may stay as it is, with what it states of its rows. */
 export interface StoredBlock<F> extends BlockContent {
   /** Empty for an undivided table. */
   readonly name: string;
@@ -49,19 +57,11 @@ export interface TablePlan<F> {
   readonly keep: readonly StoredBlock<F>[];
 }
 
-export interface FileLayout {
+interface FileLayout {
   readonly columns: readonly { readonly name: string; readonly cell: string }[];
   /** The form of the files, as options of COPY. */
   readonly options: string;
   readonly pathOf: (block: PlannedBlock) => string;
-}
-
-export interface WrittenBlock {
-  readonly block: PlannedBlock;
-  readonly path: string;
-  /** What DuckDB returned of the file. */
-  readonly copied: unknown;
-  readonly stored: StoredFile;
 }
 
 export const rowsIn = ({ content }: Pick<BlockContent, 'content'>): number =>
@@ -92,49 +92,42 @@ const viewStamp = (stamp: string, blocks: ReadonlyMap<string, unknown>): string 
 export class Contents {
   readonly #session: Pick<Warehouse, 'rows' | 'run'>;
   /** By slice, what the ledger says of its periods. */
-  readonly #periods: ReadonlyMap<string, readonly StampedPeriod[]>;
+  readonly #periods = new Map<string, StampedPeriod[]>();
   /** By view, a stamp of what it is computed from. */
-  readonly #views: ReadonlyMap<string, string>;
+  readonly #views = new Map<string, string>();
   readonly #computed = new Set<string>();
   /** The rows of each slice's table. */
-  readonly #counts: ReadonlyMap<string, number>;
+  readonly #counts = new Map<string, number>();
   /** Null for a block without rows. */
   readonly #summaries = new Map<string, Pick<PlannedBlock, 'content' | 'sums'> | null>();
 
-  constructor(
-    session: Pick<Warehouse, 'rows' | 'run'>,
-    periods: ReadonlyMap<string, readonly StampedPeriod[]> = new Map(),
-    views: ReadonlyMap<string, string> = new Map(),
-    counts: ReadonlyMap<string, number> = new Map(),
-  ) {
+  constructor(session: Pick<Warehouse, 'rows' | 'run'>) {
     this.#session = session;
-    this.#periods = periods;
-    this.#views = views;
-    this.#counts = counts;
   }
 
   static async read(session: Warehouse): Promise<Contents> {
-    const periods = new Map<string, StampedPeriod[]>();
+    const contents = new Contents(session);
+    const periods = contents.#periods;
     for (const row of await session.rows(statement('publish/periods'), [], periodRow)) {
       const ofSlice = periods.get(row.slice) ?? [];
       periods.set(row.slice, ofSlice);
       ofSlice.push(row);
     }
-    const rows = await session.rows(statement('publish/views'), [], viewRow);
-    const views = rows.map(({ name, slice, stamp }) => {
-      const ofSlice = (periods.get(slice) ?? []).map((period) => period.stamp);
-      return [name, digestOf([stamp, ...(name.endsWith('_maturation') ? [] : ofSlice)])] as const;
-    });
+    for (const view of await session.rows(statement('publish/views'), [], viewRow)) {
+      const { name, slice, stamp } = view;
+      const ofSlice = name.endsWith('_maturation') ? [] : (periods.get(slice) ?? []);
+      contents.#views.set(name, digestOf([stamp, ...ofSlice.map((period) => period.stamp)]));
+    }
     const tables = await relationsIn(session, 'main');
     const counts = [...periods.keys()].flatMap((slice) =>
       tables.get(slice)?.isTable === true
         ? `select ${literal(slice)} as slice, count(*) as rows from main.${identifier(slice)}`
         : [],
     );
-    const counted =
-      counts.length === 0 ? [] : await session.rows(counts.join('\nunion all\n'), [], countRow);
-    const rowsOf = new Map(counted.map(({ slice, rows: total }) => [slice, total]));
-    return new Contents(session, periods, new Map(views), rowsOf);
+    if (counts.length === 0) return contents;
+    for (const { slice, rows } of await session.rows(counts.join('\nunion all\n'), [], countRow))
+      contents.#counts.set(slice, rows);
+    return contents;
   }
 
   /** Compares a table with its files, which are of one unit. Throws `DATA_MALFORMED` for rows without a period. */
@@ -178,11 +171,11 @@ export class Contents {
     blocks: readonly PlannedBlock[],
     { columns, options, pathOf }: FileLayout,
     { store, signal }: { readonly store: LakeStore; readonly signal: AbortSignal },
-  ): Promise<WrittenBlock[]> {
+  ) {
     const cells = columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
-    const written: WrittenBlock[] = [];
+    const written = [];
     for (let start = 0; start < blocks.length; start += store.atOnce) {
-      const drafts: Omit<WrittenBlock, 'stored'>[] = [];
+      const drafts: { block: PlannedBlock; path: string; copied: unknown }[] = [];
       for (const block of blocks.slice(start, start + store.atOnce)) {
         signal.throwIfAborted();
         const path = pathOf(block);
@@ -196,10 +189,11 @@ ${block.condition === null ? '' : `where ${block.condition}`}
         const [copied] = await this.#session.rows(sql, [], z.unknown());
         drafts.push({ block, path, copied });
       }
-      const placed = eachAtOnce(store, drafts, async (draft) => {
-        return { ...draft, stored: await store.place(draft.path) };
+      const place = async (draft: (typeof drafts)[number]) => ({
+        ...draft,
+        stored: await store.place(draft.path),
       });
-      written.push(...(await placed));
+      written.push(...(await eachAtOnce(store, drafts, place)));
     }
     return written;
   }
@@ -281,8 +275,8 @@ ${block.condition === null ? '' : `where ${block.condition}`}
 
   /** Reads content and exact sums of the blocks that meet one of the conditions, or of all if there is none. */
   async #summarize(table: LakeTable, unit: Bucket | null, conditions: readonly string[]) {
-    // The content is equal exactly if the rows are, in any order, with duplicates. A NULL adds nothing: a file without a column
-    // equals one with only NULLs in it. A cell is hashed with its column's name, so that a value counts for its column.
+    // Equal exactly if the rows are, in any order, with duplicates. A NULL adds nothing, as a file without the column. The hash
+    // of a cell includes its column's name, so that a value counts for its column.
     const cells = table.columns.map((column) => {
       const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
       return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;
@@ -295,17 +289,17 @@ ${block.condition === null ? '' : `where ${block.condition}`}
     const { dividedBy, grain } = table;
     const column = identifier(dividedBy ?? '');
     const isPeriod = unit === bucketFor(grain ?? 'day');
-    const start = isPeriod ? column : `date_trunc('${unit}', ${column})`;
+    const date = isPeriod ? column : `date_trunc('${unit}', ${column})`;
     const sql = `select
-    ${unit === null ? 'null' : `cast(${start} as DATE)::varchar`} as start,
+    ${unit === null ? 'null' : `cast(${date} as DATE)::varchar`} as start,
     concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
     [${exact.map(({ sum }) => sum).join(', ')}]::varchar[] as sums
 from ${await this.#sourceOf(table)}
 ${conditions.length === 0 ? '' : `where ${conditions.join(' or ')}`}
 ${unit === null ? '' : 'group by 1'}`;
-    return (await this.#session.rows(sql, [], summaryRow)).map((row) => {
-      const entries = exact.map(({ name }, index) => [name, row.sums[index] ?? null] as const);
-      return { start: row.start, content: row.content, sums: Object.fromEntries(entries) };
+    return (await this.#session.rows(sql, [], summaryRow)).map(({ start, content, sums }) => {
+      const entries = exact.map(({ name }, index) => [name, sums[index] ?? null] as const);
+      return { start, content, sums: Object.fromEntries(entries) };
     });
   }
 }

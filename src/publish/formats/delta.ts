@@ -5,22 +5,35 @@
  * emptied tables are deleted after the time for which older versions are kept, by the store's clock.
  */
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import * as z from 'zod';
+
 import { warningEvent } from '../../events.ts';
+import { inTemporaryFolder } from '../../warehouse/directories.ts';
+import { identifier, literal } from '../../warehouse/sql.ts';
 import { notOwn, readOrigin, withDatabase } from '../places/database.ts';
 import { withStore } from '../places/disk.ts';
-import { UNFINISHED } from '../places/replacement.ts';
+import { replaceFile, UNFINISHED } from '../places/replacement.ts';
 import { eachAtOnce, type LakeStore } from '../places/store.ts';
-import { FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, CopyReport, Publishing, TargetOf } from '../copy.ts';
-import { CATALOG, catalogViews, replaceCatalog } from './delta-catalog.ts';
+import { fileText, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
+import type { Copy, CopyReport, DescribedTable, Publishing, TargetOf } from '../copy.ts';
+import { type EngineLake, engineText, queryWords, sliceViews } from '../words/engine-text.ts';
 import { commitVersion, listTables, originIn, readTable } from './delta-commit.ts';
 import type { PublishContext, StoredTable } from './delta-commit.ts';
-import { blockIn, fileStatistics, formOf, tagsOf, unreadableNames } from './delta-form.ts';
+import {
+  blockIn,
+  columnsIn,
+  fileStatistics,
+  formOf,
+  isInstant,
+  tagsOf,
+  unreadableNames,
+} from './delta-form.ts';
 import { checkpointPath, commitPath, HINT, LOG, logFiles } from './delta-log.ts';
-import type { Action, Add } from './delta-log.ts';
+import type { Action, Add, DeltaTable } from './delta-log.ts';
 import { MANIFEST, otherKind } from './parquet.ts';
 
 export function deltaCopy(target: TargetOf<'delta'>): Copy {
@@ -238,4 +251,76 @@ async function sweep(
     .toReversed();
   for (const path of [...surplus, ...(isLeaving ? [HINT] : []), ...oldLog])
     await store.remove(`${name}/${path}`);
+}
+
+/** Beside local tables: commented views over their files, always current, never locked by a load. */
+const CATALOG = 'catalog.duckdb';
+
+const catalogLake = {
+  root: '',
+  store: null,
+  files: 'Delta tables',
+  night: null,
+  schema: 'main',
+  tables: [],
+} as const satisfies EngineLake;
+
+const catalogViews = (table: LakeTable): DescribedTable[] =>
+  sliceViews(table, queryWords('duckdb', catalogLake));
+
+const digestRow = z.object({ digest: z.string() });
+
+/** Replaces the catalog if its views differ, as they do after most nights. Returns whether they did. */
+async function replaceCatalog(
+  root: string,
+  tables: readonly { readonly table: LakeTable; readonly now: DeltaTable }[],
+  mode: number,
+): Promise<boolean> {
+  const path = join(root, CATALOG);
+  // DuckDB binds every view to its files, so they must be in place.
+  const views = [
+    ...tables.map(({ table, now }) => ({ ...table, rows: rowsOf(table, now, root) })),
+    ...tables.flatMap(({ table }) => catalogViews(table)),
+  ];
+  const statements = views
+    .map((view) => engineText('duckdb', 'views', catalogLake, view))
+    .join('\n');
+  const digest = createHash('md5').update(statements).digest('hex');
+  const [current] = await withDatabase(path, 'READ_ONLY', async (database) =>
+    database.rows('select ripen_digest() as digest', [], digestRow),
+  ).catch(() => []);
+  if (current?.digest === digest) return false;
+  await replaceFile(path, mode, async (unfinished) =>
+    // A target's path may have a `?`, and DuckDB looks for the log of a database in such a path elsewhere (measured).
+    inTemporaryFolder(async (folder) => {
+      const built = join(folder, CATALOG);
+      await withDatabase(built, 'READ_WRITE', async (database) => {
+        const macro = `create macro ripen_digest() as ${literal(digest)};`;
+        // Each statement by itself would wait for the disk.
+        await database.run(`begin;\n${statements}\n${macro}\ncommit; checkpoint;`);
+      });
+      await copyFile(built, unfinished);
+    }),
+  );
+  return true;
+}
+
+function rowsOf({ name: folder, columns }: LakeTable, now: DeltaTable, root: string): string {
+  const files = [...now.files.keys()].map((path) =>
+    fileText(join(root, folder, decodeURIComponent(path))),
+  );
+  const cells = columns.map((column) => {
+    const name = identifier(column.name);
+    if (files.length === 0) return `cast(null as ${column.type}) as ${name}`;
+    return isInstant(column) ? `timezone('UTC', ${name}) as ${name}` : name;
+  });
+  const selected = `select\n    ${cells.join(',\n    ')}`;
+  if (files.length === 0) return `${selected}\nwhere false`;
+  // With a schema, a column that a file lacks is NULL, and no file is opened to find out.
+  const numbers = new Map(columnsIn(now.metaData).map(([name], index) => [name, index + 1]));
+  const numbered = columns.map((column) => {
+    const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
+    return `${numbers.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
+  });
+  return `${selected}\nfrom read_parquet([${files.join(', ')}], schema = map {${numbered.join(', ')}})`;
 }

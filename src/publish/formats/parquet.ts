@@ -11,8 +11,7 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import { buckets, type Bucket } from '../../model/calendar.ts';
-import { rowsIn, type FileLayout } from '../contents.ts';
-import type { PlannedBlock, StoredBlock, TablePlan } from '../contents.ts';
+import { type PlannedBlock, rowsIn, type StoredBlock, type TablePlan } from '../contents.ts';
 import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
@@ -142,10 +141,10 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
   let filesWritten = 0;
   for (const { table, plan, prefix } of plans) {
     const { unit, write, keep } = plan;
-    const layout: FileLayout = {
+    const layout = {
       columns: table.columns.map((column) => ({ name: column.name, cell: castCell(column) })),
       options: `format parquet, compression zstd, kv_metadata {${OWNER}: ${literal(owner)}}`,
-      pathOf: ({ name }) => pathOf(table, name),
+      pathOf: ({ name }: PlannedBlock) => pathOf(table, name),
     };
     const written = await contents.write(table, write, layout, { store, signal });
     filesWritten += written.length;

@@ -5,9 +5,8 @@ import { Failure } from '../../errors.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { copyAt } from '../copies.ts';
 import type { LakeTable } from '../tables.ts';
-import { ddlRefusal, type EngineLake, engineText, queryWords } from './engine-text.ts';
+import { ddlRefusal, type EngineLake, engineText, queryWords, sliceViews } from './engine-text.ts';
 import { engines, type Engine } from './engines.ts';
-import { sliceViews } from './slice-views.ts';
 
 /** Returns every lake that an engine can read, each with its own schema. Throws `USAGE_INVALID` if there is none. */
 export async function describedLakes(
