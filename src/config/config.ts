@@ -44,7 +44,6 @@ export type Audit = Frozen<Settings['audits'][number]>;
 export type RunEnding = Settings['notify'][number]['on'][number];
 
 export interface Notify {
-  /** Secret, as anyone who knows it can post there. */
   readonly url: Secret;
   readonly on: readonly RunEnding[];
   readonly proxy: Proxy | null;
@@ -75,7 +74,6 @@ interface Origin {
   readonly environment: Environment;
 }
 
-/** Throws `CONFIG_INVALID` if the environment's proxy is no http or https URL. */
 export function buildConfig(settings: Settings, origin: Origin): Config {
   const { file, base, environment } = origin;
   const { name, service: connection } = settings;
@@ -177,7 +175,6 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
 const sortedByName = (entries: [string, string][]): Readonly<Record<string, string>> =>
   Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 
-/** Freezes every plain object and list, but no instance of a class. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
@@ -186,7 +183,7 @@ function deepFrozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Reads the usual variables. Throws `CONFIG_INVALID` for what is no http(s) URL. */
+/** Throws `CONFIG_INVALID` for a proxy that is not an http or https address. */
 function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
   // Plain http requests never leave this machine, so the variables for http only replace missing ones for https.
   const variable = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'].find(

@@ -18,7 +18,6 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Counts insertions, deletions, replacements and swaps of neighbours. */
 function slipsBetween(one: string, other: string): number {
   let [beforeLast, last]: [number[], number[]] = [
     [],

@@ -47,7 +47,6 @@ export interface ObjectStore {
   readonly pathStyle: boolean;
 }
 
-/** Returns where a lake goes. Refuses settings of the other kind of place. */
 function lakeAt(path: string, lake: StatedLake, context: z.RefinementCtx) {
   const { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle } = lake;
   const [, bucket, rest = ''] = BUCKET.exec(path) ?? [];

@@ -147,7 +147,6 @@ export const reportShape = {
     .describe('Other report parameters, sent as written.'),
 } as const;
 
-/** Splits `<name>__<suffix>`. Returns null for another form or an unknown suffix. */
 export function parseFilterKey(key: string) {
   const split = key.lastIndexOf('__');
   const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];

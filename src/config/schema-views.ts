@@ -8,7 +8,7 @@ import { itemsOf } from './config-problems.ts';
 import { settings } from './settings.ts';
 import { sliceSettings } from './slice-settings.ts';
 
-/** Returns a draft-07 schema of the file's text before its variables are filled. */
+/** A draft-07 schema of the file's text before its variables are filled. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   const { $schema, ...schema } = z.toJSONSchema(settings, {
     io: 'input',
@@ -65,7 +65,7 @@ export function resolvedYaml(
       list.flow = list.items.every((item) => isScalar(item));
     },
     Scalar: (_key, scalar) => {
-      // Escapes a dollar sign that would be read as a variable or as an escape.
+      // A dollar sign would be read as a variable or as an escape.
       if (typeof scalar.value === 'string')
         scalar.value = scalar.value.replaceAll(/\$(?=[{$])/g, '$$$$');
     },

@@ -44,7 +44,6 @@ export class Secret {
     }
   }
 
-  /** Must not be printed or stored. */
   reveal(): string {
     return this.#value;
   }
@@ -85,7 +84,7 @@ export function scrubEcho(text: string): string {
 const lowerCase = (text: string): string =>
   text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Returns a value as scrubbed JSON. Also replaces half surrogate pairs, which DuckDB refuses. */
+/** Half surrogate pairs are replaced, as DuckDB refuses them. */
 export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'string' ? scrub(inner).toWellFormed() : inner,
@@ -101,7 +100,6 @@ export function secretForms(): readonly string[] {
   return forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
 }
 
-/** With and without its scheme. Parts that are too short have none. */
 function formsOf(value: string): string[] {
   return [value, CREDENTIALS.exec(value)?.[1] ?? '']
     .filter(({ length }) => length >= MIN_SCRUBBED_LENGTH)
@@ -115,7 +113,7 @@ function formsOf(value: string): string[] {
     });
 }
 
-/** Returns the base64 of a text, and the digits it determines after other bytes, such as a user's name. */
+/** The base64 of a text, and the digits it determines after other bytes, such as a user's name. */
 function base64Forms(text: string): string[] {
   const inside = [0, 1, 2].map((bytesBefore) => {
     const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);

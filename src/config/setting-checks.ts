@@ -1,4 +1,4 @@
-/** Finds contradictions between valid settings. Checks the values as read, so a slice with one wrong key is checked too. */
+/** Finds contradictions between valid settings, in the values as read: a slice with one wrong key is checked too. */
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -28,7 +28,6 @@ export function parsedText<T>(
   });
 }
 
-/** At least one character, without control characters or halves of surrogate pairs. */
 export const text = z.string().refine(isPrintable, {
   error: 'is empty or contains control characters; must be text on one line',
 });
@@ -37,7 +36,6 @@ function isPrintable(value: string): boolean {
   return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
 }
 
-/** Fits into a list of the service, which has no escape for a comma. */
 export const listedText = text.refine((value) => !value.includes(','), {
   error: 'contains a comma, for which the service has no escape; must be text without one',
 });
@@ -163,7 +161,6 @@ export const columnType = parsedText(
   columnTypeForm,
 );
 
-/** Fits into lists of the service and can name a column. */
 export const serviceName = (noun: string) =>
   z.string().refine(isServiceName, {
     error: `is not a ${noun} name; must be text without commas, control characters and blanks around it`,

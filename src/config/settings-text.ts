@@ -1,7 +1,7 @@
 /**
- * Reads YAML text into plain values, each with its place in the file. Fills variables and expands braces.
- * A number must be written the way it prints: `0644`, `1.0` and a 20-digit id stay text, so that nothing is rounded.
- * What a value means depends on the path that leads to it, so an alias is read anew wherever it stands (decision 18).
+ * Reads YAML text into plain values, each with its place in the file. Fills variables and expands braces. A number must be
+ * written the way it prints: `0644`, `1.0` and a 20-digit id stay text, so that nothing is rounded. An alias is read anew
+ * wherever it stands, as what a value means depends on the path to it (decision 18).
  */
 
 import { expand } from 'brace-expansion';
@@ -95,7 +95,7 @@ export class SettingsText {
     }
   }
 
-  /** Returns `line:column` of a setting, or of the nearest one around it if it is not stated. */
+  /** Of a setting, or of the nearest one around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): string {
     const name = placeName(path);
     const { key, value } = this.#offsets;
@@ -185,7 +185,6 @@ export class SettingsText {
     return mapping;
   }
 
-  /** Returns the pairs of a mapping, then those that it merges. */
   #pairsOf({ items }: yaml.YAMLMap, path: SettingPath): yaml.Pair[] {
     const isMerge = ({ key }: yaml.Pair): boolean => yaml.isScalar(key) && key.value === '<<';
     const merged = items.filter(isMerge).flatMap(({ value }) => this.#mergedPairs(value, path));
@@ -259,7 +258,6 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /** Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
-/** Fills the variables of a text. Their values are not searched for more. */
 function fillVariables(text: string, environment: Environment, isUnused: boolean) {
   const unset: string[] = [];
   let isNamed = false;

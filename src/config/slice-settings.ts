@@ -39,7 +39,7 @@ const endWords: ReadonlyMap<string, DateBound> = new Map([
   ['week_start', startOf('week')],
 ]);
 
-/** Words of the service (observed: date_period). Days that have not begun are cut off when a period is resolved. */
+/** Words of the service (observed: date_period). Resolving cuts off days that have not begun. */
 const periodWords: ReadonlyMap<string, DatePeriod> = new Map([
   ['today', { first: today, last: today }],
   ['yesterday', { first: yesterday, last: yesterday }],

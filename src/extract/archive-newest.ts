@@ -27,8 +27,8 @@ export interface ReplayedWindow {
 }
 
 /**
- * Returns the newest whole answer of every period from a day on, and the damaged entries it met. Entries are in the order of
- * their fetches. No period is in two windows under one age. Reads all bytes of what it returns.
+ * Returns the newest whole answer of every period from a day on, and the damaged entries it met. No period is in two windows
+ * under one age. Reads all bytes of what it returns.
  */
 export async function newestWhole(
   entries: readonly ArchivedWindow[],
@@ -48,7 +48,6 @@ export async function newestWhole(
     const ages = [...new Set(entry.metrics.map(ageOf))].filter(
       (age) => (age !== '') === (slice.cube !== undefined),
     );
-    /** Periods by the ages to load of them. */
     const useful = new Map<string, { ages: string[]; periods: ArchiveEntry['periods'] }>();
     for (const due of entry.periods) {
       const { bucket } = due.period;

@@ -2,7 +2,7 @@
  * Keeps loaded answers for a while, in `<warehouse>.archive/<slice>/`, which only the holder of the run lock touches. An entry
  * is one window's complete answer: a directory `<requested at>.<first day>_<last day>.<letters>` with `window.json`, written
  * last and removed first, and a compressed body per page. Nothing is synced to disk: a power cut costs an entry, as its
- * checksums show.
+ * checksums show. Every function throws `STORAGE_FAILED`.
  */
 
 import { createHash } from 'node:crypto';
@@ -68,14 +68,12 @@ const entryShape = z.object({
   asOf: instantShape.nullable(),
   /** Whether it was loaded as unproven. Totals of the whole are not archived. */
   isUnproven: z.boolean().default(false),
-  /** One per request, with one body per page. */
   answers: z.array(
     z.object({
       partNo: z.number(),
       metrics: z.array(z.string()),
       bodies: z.array(
         z.object({
-          /** Its number among all bodies of the entry. */
           no: z.number(),
           sha256: z.string(),
           bytes: z.number(),
@@ -100,7 +98,6 @@ export interface Damage {
   readonly because: string;
 }
 
-/** Returns the instant that counts as the fetch. */
 export const fetchedAtOf = ({ asOf, requestedAt }: ArchiveEntry): Date => asOf ?? requestedAt;
 
 /** The extension tells DuckDB the encoding. */
@@ -114,7 +111,7 @@ export const archiveRoot = (warehousePath: string): string => `${warehousePath}.
 const sliceFolder = (warehousePath: string, slice: string): string =>
   join(archiveRoot(warehousePath), slice);
 
-/** Stores a loaded window's answers. Throws `STORAGE_FAILED` and leaves nothing then. */
+/** Leaves nothing if it fails. */
 export async function archiveWindow(
   warehousePath: string,
   { window, answers, isUnproven }: Spooled & Pick<ArchiveEntry, 'isUnproven'>,
@@ -182,7 +179,6 @@ async function compressBody(body: SavedBody, to: string) {
   return { sha256: hash.digest('hex'), bytes };
 }
 
-/** Passes a body on. Throws `STORAGE_FAILED` if it contains a secret. */
 async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const forms = secretForms();
   const longest = Math.max(1, ...forms.map(({ length }) => length));
@@ -198,7 +194,6 @@ async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buff
   }
 }
 
-/** Writes a document with its checksum, whole or not at all. */
 async function writeWhole(path: string, content: object): Promise<void> {
   const text = JSON.stringify(content);
   const part = `${path}.part`;
@@ -222,7 +217,7 @@ async function readWhole<T extends object>(
 
 const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Deletes the entries requested before an instant, and unfinished ones of killed runs. Throws `STORAGE_FAILED`. */
+/** Deletes the entries requested before an instant, and unfinished ones of killed runs. */
 export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
@@ -236,7 +231,7 @@ export async function removeEntries(warehousePath: string, before: Date): Promis
   });
 }
 
-/** Returns a slice's entries in the order of their fetches, and what cannot be loaded. Throws `STORAGE_FAILED`. */
+/** Returns a slice's entries in the order of their fetches, and what cannot be loaded. */
 export async function readArchive(
   warehousePath: string,
   slice: string,
@@ -267,7 +262,7 @@ export function systemMessage(error: unknown): string {
   throw error;
 }
 
-/** Deletes entries of a slice, and its folder if nothing is left in it. Throws `STORAGE_FAILED`. */
+/** Deletes entries of a slice, and its folder if nothing is left in it. */
 export async function dropEntries(
   warehousePath: string,
   slice: string,
@@ -281,7 +276,7 @@ export async function dropEntries(
   });
 }
 
-/** Returns all entries of a slice, or those with a period that ended by the start of a day. Throws `STORAGE_FAILED`. */
+/** Returns all entries of a slice, or those with a period that ended by the start of a day. */
 export async function entriesToDrop(
   warehousePath: string,
   slice: string,
@@ -332,7 +327,7 @@ const CATALOG = 'catalog.json';
 const catalogShape = z.object({ seenAt: instantShape, items: z.array(catalogItem).readonly() });
 type SeenCatalog = Readonly<z.infer<typeof catalogShape>>;
 
-/** Stores the catalog, without which a new warehouse would have to guess the types. Throws `STORAGE_FAILED`. */
+/** Without it a new warehouse would have to guess the types. */
 export async function archiveCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {

@@ -62,10 +62,9 @@ const MAX_BATCH_WINDOWS = 200;
 /** More waiting answers would only fill the disk. */
 const MAX_WAITING = 80;
 
-/** How often a request is repeated after unusable answers. */
+/** After unusable answers. */
 const MAX_REPEATS = 2;
 
-/** Takes windows off the queue until it is empty and no request is under way. */
 export async function* extract(
   queue: PendingWindow[],
   extraction: Extraction,
@@ -122,7 +121,7 @@ export async function* extract(
 const MAX_SHARED_SLICES = 20;
 const MAX_SHARED_BYTES = 2_000_000;
 
-/** Takes the answers of the oldest's slice, and of others while they are small together. */
+/** Also takes the answers of other slices while they are small together. */
 function takeBatch(waiting: Spooled[]): Spooled[] {
   const taken = takeOfOneSlice(waiting, MAX_BATCH_BYTES);
   const names = new Set(taken.map(({ window }) => window.slice.name));
@@ -141,7 +140,6 @@ function takeBatch(waiting: Spooled[]): Spooled[] {
   return taken;
 }
 
-/** Takes answers of one slice and metrics. No two replace the same rows. */
 function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
@@ -162,7 +160,6 @@ function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting)
 
 type Count = (requests: number) => void;
 
-/** Requests the boxes of a window that have no answer yet. */
 async function fetchWindow(
   pending: PendingWindow,
   extraction: Extraction,
@@ -215,7 +212,7 @@ const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal): boolean =
 const hasSums = (window: Window): boolean =>
   controlBoxesOf(window).some(({ control }) => control?.length === 1);
 
-/** Requests a box, again while its answer is unusable. Returns the last one in any case. */
+/** Requests again while the answer is unusable. Returns the last one in any case. */
 async function fetchBox(
   window: Window,
   box: Box,

@@ -8,14 +8,12 @@ import { type Failure, storageFailed } from '../errors.ts';
 import { type Box, labelOf, type Window } from '../model/window.ts';
 import type { SavedReport } from '../service/service.ts';
 
-/** All pages of one request. */
 export interface Answer extends SavedReport {
   readonly box: Box;
   readonly requestedAt: Date;
   readonly receivedAt: Date;
 }
 
-/** What a division of a window showed. */
 export interface Round {
   readonly rows: number;
   /** How far sums differed from totals, by metric. */
@@ -97,7 +95,6 @@ export function openSpool(warehousePath: string): Spool {
   };
 }
 
-/** Throws `STORAGE_FAILED`. */
 export const removeSpooled = async (path: string): Promise<void> =>
   onDisk('spool', path, async () => rm(path, { force: true }));
 

@@ -42,7 +42,6 @@ export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): D
 
 export const isWithin = (of: Day, { start, end }: DayInterval): boolean => start <= of && of < end;
 
-/** Merges those that touch or overlap, in order of time. */
 export function unionOf(intervals: readonly DayInterval[]): DayInterval[] {
   const ranges: { start: Day; end: Day }[] = [];
   for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
@@ -115,7 +114,6 @@ function isUtcOffset(text: string): text is UtcOffset {
   return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
 }
 
-/** For text of the program itself. Throws a RangeError. */
 export function utcOffset(text: string): UtcOffset {
   if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
   return text;
@@ -152,7 +150,6 @@ export function startOfDayAt(of: Day, offset: UtcOffset): Date {
   return new Date(msOf(of) - offsetMs(offset));
 }
 
-/** Counts to the day on which an instant falls in an offset. */
 export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
   return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
 }

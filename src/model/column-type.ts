@@ -42,7 +42,6 @@ export function formatColumnType({ kind, whole, fraction }: ColumnType): string 
   return kind === 'DECIMAL' ? `DECIMAL(${whole + fraction},${fraction})` : kind;
 }
 
-/** Returns null if metrics are not stored in that type. */
 export function parseColumnType(text: string): ColumnType | null {
   const upper = text.toUpperCase().replaceAll(' ', '');
   if (upper === 'BIGINT') return BIGINT;

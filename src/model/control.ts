@@ -23,7 +23,6 @@ export interface Control {
   readonly members: readonly Slice[];
 }
 
-/** Parameters that order or cut an answer. */
 const ordering: ReadonlySet<string> = new Set(['sort', 'index', 'limit']);
 
 /** Leaves out slices without a date, and with a filter of a metric, which applies to grouped rows. */

@@ -65,7 +65,6 @@ const SIZE_KEPT_MS = 7 * MS_PER_DAY;
 
 export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() - SIZE_KEPT_MS);
 
-/** Returns null if none was learned in the last 7 days. */
 export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize | null {
   const size = table?.size ?? null;
   return size !== null && size.learnedAt > sizesKeptSince(planAt) ? size : null;
@@ -100,7 +99,6 @@ export interface SliceTable {
   readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, PeriodRecord>>;
 }
 
-/** The age is empty for a slice that is no cube. */
 export function storedAt(
   table: SliceTable | null,
   age: string,
@@ -118,7 +116,7 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
   return new Map(inOrder.map((period) => [period.bucket.start, period]));
 }
 
-/** Takes all days, rows and metrics, the latest fetch, which nothing older may replace, and the least settled state. */
+/** Takes the latest fetch, which nothing older may replace, and the least settled state. */
 function asOneLoad(ages: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
   const [first, ...others] = ages;
   const latest = ages.reduce((one, other) => (other.fetchedAt > one.fetchedAt ? other : one));

@@ -29,22 +29,18 @@ export interface Link {
 }
 
 export type StatedLink = Pick<Link, 'token' | 'level'> & {
-  readonly [Field in Exclude<keyof Link, 'token' | 'level'>]: Link[Field] | undefined;
+  readonly [Field in Exclude<keyof Link, 'token' | 'level'>]?: Link[Field] | null | undefined;
 };
 
 /** A name is the path's labels, joined by `::` (service-interface: Link). */
 export function linkOf(stated: StatedLink): Link {
-  const { token, level, name = stated.label ?? '' } = stated;
-  const label =
-    stated.label ??
-    name
-      .split('::')
-      .slice(level - 1)
-      .join('::');
+  const { token, level } = stated;
+  const name = stated.name ?? stated.label ?? '';
+  const labels = name.split('::').slice(level - 1);
   return {
     token,
     name,
-    label,
+    label: stated.label ?? labels.join('::'),
     level,
     archived: stated.archived ?? false,
     // Guides the crawl: a needless request costs one call, without one links might be missed.

@@ -42,7 +42,6 @@ export interface Metric {
   readonly type: ColumnType;
 }
 
-/** From the most specific list that has it. */
 export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
   const fromLeastSpecific = metricFilterNames.toReversed();
   const items = fromLeastSpecific.flatMap((name) =>

@@ -88,7 +88,6 @@ export function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;
 }
 
-/** A single one without a date dimension. */
 export function periodsOf(
   interval: DayInterval,
   grain: DateDimension | null,

@@ -38,7 +38,6 @@ export interface CubeMetric {
   readonly cohort: string;
   /** As the service writes it: `d7`. */
   readonly age: string;
-  /** 7 for `d7` and for `w1`, 30 for `m1`. */
   readonly ageDays: number;
 }
 
@@ -68,7 +67,6 @@ export interface Slice {
   /** The first match wins. */
   readonly horizons: readonly { readonly pattern: string; readonly horizonMs: number }[];
   readonly settleMs: number;
-  /** How long values that never become final are refreshed. */
   readonly lifetimeMs: number;
   readonly types: Readonly<Record<string, string>>;
   readonly additive: Readonly<Record<string, boolean>>;

@@ -41,8 +41,8 @@ export interface Window {
   /** Their rows are disjoint and become visible together. */
   readonly parts: readonly Part[];
   /**
-   * Set if its totals by period are requested beside its rows, although it is not divided: how many rows its periods, and others
-   * in the same answer, had when they differed from control totals.
+   * Set if totals by period are requested beside an undivided window: how many rows its periods, and others in the same answer,
+   * had when they differed from control totals.
    */
   readonly compared?: ReadonlyMap<Day, number>;
 }
@@ -186,7 +186,7 @@ export const boxId = ({ part, metrics, control }: Box): string =>
 
 export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[] {
   const shared = slice.metrics.find((metric) => addsUpCertainly(slice, metric));
-  // All parts have the same batches, so that each batch covers the whole window.
+  // With the same batches in all parts, each batch covers the whole window.
   const batches = metricBatches(slice.metrics, roomOf(slice, parts), shared);
   return parts.flatMap((part, partNo) =>
     batches.map((metrics, batchNo): Box => ({ part, partNo, metrics, batchNo, control: null })),
@@ -194,9 +194,9 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
 }
 
 /**
- * Returns what is requested beside a divided or compared whole: parts that agree with their own totals may leave out rows, as a
- * missing value is `in` no set and may match no `not in`. If some metrics do not add up, the values of each dividing dimension
- * are compared, too. With a filter of a metric no coarser report has the same rows.
+ * What is requested beside a divided or compared whole: parts that agree with their own totals may leave out rows, as a missing
+ * value is `in` no set and may match no `not in`. If some metrics do not add up, the values of each dividing dimension are
+ * compared, too. With a filter of a metric no coarser report has the same rows.
  */
 export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compared'>): Box[] {
   const { slice, parts } = window;

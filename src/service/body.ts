@@ -70,11 +70,8 @@ export async function saveBody(
     const text = new TextDecoder().decode(start).trimStart();
     if (text === '') throw garbled(status, 'empty', 'an empty body');
     if (!text.startsWith('{')) {
-      throw garbled(
-        status,
-        'no object',
-        `something that is not a JSON object: ${firstWords(text)}`,
-      );
+      const what = `something that is not a JSON object: ${firstWords(text)}`;
+      throw garbled(status, 'no object', what);
     }
     if (!end.toString('utf8').trimEnd().endsWith('}')) {
       const message = `was answered with JSON that ended early, after ${plainBytes} bytes`;
@@ -107,20 +104,17 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-const oversized = (maxBytes: number): Failure =>
-  new Failure(
-    'SOURCE_OVERSIZED',
-    `The answer grew beyond ${maxBytes} bytes after decompression and was cut off`,
-    {
-      facts: { maxBytes },
-      hint: 'Request less at once, or raise service.max_response_bytes if answers of this size are expected.',
-    },
-  );
+function oversized(maxBytes: number): Failure {
+  const message = `The answer grew beyond ${maxBytes} bytes after decompression and was cut off`;
+  return new Failure('SOURCE_OVERSIZED', message, {
+    facts: { maxBytes },
+    hint: 'Request less at once, or raise service.max_response_bytes if answers of this size are expected.',
+  });
+}
 
 /** Fewer trips to the thread pool than with zlib's 16 KiB. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Throws a `garbled` setback for an encoding that was not requested. */
 function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
@@ -129,7 +123,6 @@ function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   throw new Setback('garbled', 'encoding', message, { status: answer.status });
 }
 
-/** Throws what the chunks throw, and zlib's error if the stream is broken or incomplete. */
 async function* decoded(
   chunks: AsyncIterable<Buffer>,
   encoding: SavedBody['encoding'],
@@ -184,19 +177,15 @@ const ENVELOPE_LEVELS = 2;
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
-/** Throws a `garbled` setback if the stated type is something other than JSON. */
 export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
   const words = firstWords((await readStart(answer, END_BYTES)).text);
-  const what = `${firstWords(type)} instead of JSON${words === '' ? '' : `: ${words}`}`;
-  throw garbled(answer.status, 'content type', what);
+  const quote = words === '' ? '' : `: ${words}`;
+  throw garbled(answer.status, 'content type', `${firstWords(type)} instead of JSON${quote}`);
 }
 
-/**
- * Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for a secret, or a `truncated` or `garbled` setback for what is not JSON, states an
- * error or does not match the schema.
- */
+/** Throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for a secret, and a setback for anything but JSON of the schema. */
 export async function readJson<T extends z.ZodType>(
   answer: WireAnswer,
   schema: T,
@@ -218,19 +207,9 @@ export async function readJson<T extends z.ZodType>(
       hint: 'Reset the credential and report it to the operator of the service; state a header that is no secret as plain text.',
     });
   }
-  const document = parsed(text, status);
-  // Data beside an error is what existed when the error occurred, not an answer.
-  const error = errorWords(document, ENVELOPE_LEVELS);
-  if (error !== null) throw garbled(status, 'error', `an error: ${error}`);
-  const checked = schema.safeParse(document);
-  if (checked.success) return checked.data;
-  const words = firstWords(z.prettifyError(checked.error));
-  throw garbled(status, 'unexpected shape', `JSON of another shape: ${words}`);
-}
-
-function parsed(text: string, status: number): unknown {
+  let document: unknown;
   try {
-    return parseJson(text);
+    document = parseJson(text);
   } catch (cause) {
     if (!text.trimStart().startsWith('{')) {
       throw garbled(status, 'no JSON', `something that is not JSON: ${firstWords(text)}`, cause);
@@ -238,6 +217,13 @@ function parsed(text: string, status: number): unknown {
     const message = `was answered ${status} with broken JSON of ${text.length} characters`;
     throw new Setback('truncated', 'truncated', message, { status, cause });
   }
+  // Data beside an error is what existed when the error occurred, not an answer.
+  const error = errorWords(document, ENVELOPE_LEVELS);
+  if (error !== null) throw garbled(status, 'error', `an error: ${error}`);
+  const checked = schema.safeParse(document);
+  if (checked.success) return checked.data;
+  const words = firstWords(z.prettifyError(checked.error));
+  throw garbled(status, 'unexpected shape', `JSON of another shape: ${words}`);
 }
 
 const LONG_INTEGER = /^-?\d{16,}$/;

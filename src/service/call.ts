@@ -1,6 +1,6 @@
 /**
- * A call to one API: as many tries as its setbacks allow, each waiting for its turn. undici's own retries have no jitter, cut
- * `Retry-After` short, skip time-outs and resume with `Range`.
+ * A call to one API: as many tries as its setbacks allow. undici's own retries have no jitter, cut `Retry-After` short, skip
+ * time-outs and resume with `Range`.
  */
 
 import type { Dispatcher } from 'undici';
@@ -28,7 +28,7 @@ const SUCCESSES_PER_RETRY = 5;
 const MIN_RETRIES = 15;
 
 export interface ChannelSettings {
-  /** As configured. Its path is put before every target. */
+  /** Its path is put before every target. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
@@ -53,27 +53,23 @@ export interface Wire {
   readonly life: AbortSignal;
 }
 
-/** Called once per try, so it must start from the beginning. */
+/** Called once per try. */
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
 export class Channel {
   readonly origin: string;
   readonly #wire: Wire;
   readonly #lane: Lane;
-  readonly #refused: AbortController;
   readonly #prefix: string;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #deadlineMs: number;
+  readonly #settings: ChannelSettings;
 
-  constructor(wire: Wire, { address, headers, deadlineMs, concurrency, refused }: ChannelSettings) {
-    const { origin, pathname } = new URL(address);
+  constructor(wire: Wire, settings: ChannelSettings) {
+    const { origin, pathname } = new URL(settings.address);
     this.#wire = wire;
-    this.#refused = refused;
-    this.#lane = new Lane({ ...wire, origin, maxConcurrency: concurrency });
+    this.#lane = new Lane({ ...wire, origin, maxConcurrency: settings.concurrency });
     this.origin = origin;
     this.#prefix = pathname.replace(/\/+$/, '');
-    this.#headers = headers;
-    this.#deadlineMs = deadlineMs;
+    this.#settings = settings;
   }
 
   get peak(): number {
@@ -84,10 +80,7 @@ export class Channel {
     return `${this.#prefix}${path}`;
   }
 
-  /**
-   * Throws the signal's reason, or a `Failure`: what `read` throws, or one whose cause is the last `Setback`, also of a write
-   * that is stopped when it may have had an effect.
-   */
+  /** Throws the signal's reason, or a `Failure`: what `read` throws, or one whose cause is the last `Setback`. */
   async request<T>(
     target: string,
     signal: AbortSignal,
@@ -95,15 +88,14 @@ export class Channel {
     sending: Sending = {},
   ): Promise<T> {
     const { method = 'GET', contentType, body = null, triesWhenSlow = TRIES_WHEN_SLOW } = sending;
-    const type = contentType === undefined ? {} : { 'content-type': contentType };
-    const headers = { ...this.#headers, ...type };
+    const { deadlineMs, refused, headers: usual } = this.#settings;
+    const headers = contentType === undefined ? usual : { ...usual, 'content-type': contentType };
     const { origin } = this;
-    const deadlineMs = this.#deadlineMs;
     const request = { method, origin, target, headers, body, deadlineMs, triesWhenSlow };
     const { tally, clock, emit, life } = this.#wire;
     const inFlight = AbortSignal.any([signal, life]);
     // A refused credential cancels waiting calls, not those that are already being answered.
-    const queued = AbortSignal.any([inFlight, this.#refused.signal]);
+    const queued = AbortSignal.any([inFlight, refused.signal]);
     const endpoint = endpointOf(request);
     const kinds: SetbackKind[] = [];
     let doubt: Setback | null = null;
@@ -140,7 +132,7 @@ export class Channel {
         tally.lastSetback = `${endpoint} ${error.message}`;
         const failure = this.#lastFailure(error, request, kinds);
         // Before the slot passes to another waiting call.
-        if (failure?.code === 'CREDENTIALS_REFUSED') this.#refused.abort(failure);
+        if (failure?.code === 'CREDENTIALS_REFUSED') refused.abort(failure);
         slot.release(policies[error.kind].result, error.because);
         if (failure !== null) throw failure;
       }
@@ -173,7 +165,6 @@ export class Channel {
   }
 }
 
-/** `afterword` states why there was no other try. */
 function failureOf(
   setback: Setback,
   request: WireRequest,
@@ -204,7 +195,6 @@ function failureOf(
 /** No reason needs more, and a proxy may send an endless page. */
 export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-/** Throws a `Setback` with the service's own words for what is not an answer. */
 async function judge(
   { origin }: WireRequest,
   answer: WireAnswer,

@@ -18,7 +18,7 @@ import type { Service } from './service.ts';
 import { policies, Setback } from './setback.ts';
 
 const NETWORK_LEVEL = 1;
-/** Undocumented: any text that a path holds unescaped, except names of folders. */
+/** Undocumented: any text that a path holds unescaped, but `.` and `..`. */
 const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
 
 export function campaignApi(
@@ -33,15 +33,16 @@ export function campaignApi(
   ): Promise<z.output<T>> =>
     channel.request(target, signal, async (answer) => readJson(answer, schema));
   const write = (
-    target: string,
-    request: { readonly method: 'POST' | 'PATCH'; readonly body: string },
+    method: 'POST' | 'PATCH',
+    path: string,
+    body: string,
     schema: z.ZodType<StatedLink>,
     signal: AbortSignal,
-  ): Promise<StatedLink> =>
-    channel.request(target, signal, async (answer) => readJson(answer, schema), {
-      ...request,
-      contentType: 'application/json',
-    });
+  ): Promise<StatedLink> => {
+    const sending = { method, body, contentType: 'application/json' };
+    const target = channel.targetOf(`/public/v1${path}`);
+    return channel.request(target, signal, async (answer) => readJson(answer, schema), sending);
+  };
 
   return {
     // No limit is sent: its maximum is not documented, and the default of the service (50) is known to work.
@@ -73,13 +74,13 @@ export function campaignApi(
       const body = JSON.stringify(
         parent === null ? { name } : { name, parent_token: checkedToken('link', parent) },
       );
-      const target = channel.targetOf(`/public/v1${linksPath(appToken)}`);
-      const created = await write(target, { method: 'POST', body }, oneLink, signal).catch(
+      const created = await write('POST', linksPath(appToken), body, oneLink, signal).catch(
         (error: unknown) => {
           throw writeError(error, what);
         },
       );
-      const { token, level, label = name } = created;
+      const { token, level } = created;
+      const label = created.label ?? name;
       const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
       if (isOfLevel && isSameName(label, name)) return linkOf({ ...created, label });
       const other = `${JSON.stringify(created.label ?? '')} (${token}) of level ${level}`;
@@ -104,12 +105,10 @@ export function campaignApi(
       const schema = oneLink.refine((link) => link.token === token, {
         error: `expected the link ${token}`,
       });
-      const request = { method: 'PATCH', body: `{${fields.join(',')}}` } as const;
-      return write(channel.targetOf(`/public/v1${path}`), request, schema, signal).catch(
-        (error: unknown) => {
-          throw signal.aborted ? writeError(error, `${token} was changed`) : error;
-        },
-      );
+      const body = `{${fields.join(',')}}`;
+      return write('PATCH', path, body, schema, signal).catch((error: unknown) => {
+        throw signal.aborted ? writeError(error, `${token} was changed`) : error;
+      });
     },
   };
 }
@@ -124,7 +123,6 @@ function checkedToken(what: 'app' | 'link', token: string): string {
   });
 }
 
-/** `what` is a link and what may have happened to it. */
 function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
   return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
     facts: { ...facts, outcome: 'unknown' },
@@ -133,7 +131,6 @@ function undecided(what: string, because: string, facts: Facts, cause?: unknown)
   });
 }
 
-/** Makes the outcome unknown if the write may have had an effect. */
 function writeError(error: unknown, what: string): unknown {
   if (!(error instanceof Failure)) return error;
   const { code, message, facts, cause } = error;
@@ -151,31 +148,20 @@ function writeError(error: unknown, what: string): unknown {
 const idText = z.union([z.string(), z.number()]).transform(String);
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
 const wholeNumber = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)]);
-const partnerSchema = z
-  .object({ id: idText, display_name: z.string().nullish(), supports_cost_data: flag.nullish() })
-  .transform((wire): Partner => ({
-    id: wire.id,
-    displayName: wire.display_name ?? '',
-    supportsCostData: wire.supports_cost_data ?? null,
-  }));
-
-const stated = <T extends z.ZodType>(type: T) =>
-  type.nullish().transform((value) => value ?? undefined);
-
 const statedLink = z
   .object({
     token: z.string().min(1),
-    name: stated(z.string()),
-    label: stated(z.string()),
+    name: z.string().nullish(),
+    label: z.string().nullish(),
     level: wholeNumber,
-    archived: stated(flag),
-    has_subtrackers: stated(flag),
+    archived: flag.nullish(),
+    has_subtrackers: flag.nullish(),
     // An empty id belongs to no partner, but would be inherited.
     partner_id: idText.transform((id) => (id === '' ? null : id)).nullish(),
-    cost_data_enabled: stated(flag),
-    url: stated(z.string()),
-    click_url: stated(z.string()),
-    impression_url: stated(z.string()),
+    cost_data_enabled: flag.nullish(),
+    url: z.string().nullish(),
+    click_url: z.string().nullish(),
+    impression_url: z.string().nullish(),
   })
   .transform(
     ({
@@ -204,9 +190,17 @@ function pageOf<T extends z.ZodType>(item: T) {
     .transform(({ data: { items, paging } }) => ({ items, paging }));
 }
 
-const partnerPage = pageOf(partnerSchema);
+const partnerPage = pageOf(
+  z
+    .object({ id: idText, display_name: z.string().nullish(), supports_cost_data: flag.nullish() })
+    .transform((wire): Partner => ({
+      id: wire.id,
+      displayName: wire.display_name ?? '',
+      supportsCostData: wire.supports_cost_data ?? null,
+    })),
+);
 const linkPage = pageOf(statedLink.transform(linkOf));
 
 const oneLink = z
   .object({ data: z.object({ items: z.tuple([statedLink]) }) })
-  .transform(({ data: { items } }): StatedLink => items[0]);
+  .transform(({ data }): StatedLink => data.items[0]);

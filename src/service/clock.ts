@@ -3,7 +3,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
   now(): number;
   /** Rejects with the signal's reason if it aborts before the time has passed. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
@@ -23,7 +22,7 @@ export const realClock: Clock = {
   },
 };
 
-/** Returns milliseconds since the epoch: `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111). */
+/** Returns the milliseconds of `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111). */
 export function statedAt(date: string | null, age: string | null): number | null {
   const at = Date.parse(date ?? '');
   if (Number.isNaN(at)) return null;
@@ -44,7 +43,7 @@ export function retryAfterMs(header: string | null, answeredAt: number): number 
   return ms > 0 ? ms : null;
 }
 
-/** Returns what the service requests, up to 5 minutes, else an exponential wait to 60 s, all or half of it (overload) random. */
+/** What the service requests, up to 5 minutes, else an exponential wait to 60 s, all or half of it (overload) random. */
 export function waitMs({
   tries,
   requestedMs,

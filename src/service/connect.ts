@@ -19,7 +19,7 @@ const COST_CONCURRENCY = 4;
 /** A small call that takes longer will not be answered. */
 const SMALL_CALL_MS = 120_000;
 
-/** Opens the wire, but sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
+/** Sends nothing yet. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function connect(config: HttpService, emit: Emit, clock: Clock = realClock): Service {
   const closing = new AbortController();
   const { maxConcurrency, campaignConcurrency, maxStartsPerSecond, requestTimeoutMs } = config;
@@ -39,12 +39,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   };
   const tokenRefused = new AbortController();
   const channel = (address: string, pace: Pace, own: Headers, refused = tokenRefused): Channel =>
-    new Channel(wire, {
-      ...pace,
-      address,
-      headers: requestHeaders(config.headers, own),
-      refused,
-    });
+    new Channel(wire, { ...pace, address, headers: requestHeaders(config.headers, own), refused });
   const small = (concurrency: number): Pace => {
     return { concurrency, deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs) };
   };
@@ -86,7 +81,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
 type Headers = Readonly<Record<string, Secret | string>>;
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
 
-/** Returns headers by lower-case name. Later layers win. */
+/** Later layers win. */
 function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
   const headers: Record<string, string> = {
     'user-agent': `ripen/${version}`,

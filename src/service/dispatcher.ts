@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 15_000;
 /** Shorter than the idle limit of usual load balancers (60 s), so that they do not hang up on a request. */
 const KEEP_ALIVE_MS = 20_000;
 
-/** Opens the connection pool. Throws `CONFIG_INVALID` if the certificate file cannot be read. */
+/** Throws `CONFIG_INVALID` if the certificate file cannot be read. */
 export function openDispatcher({
   connections,
   timeoutMs,
@@ -26,10 +26,8 @@ export function openDispatcher({
 }): Dispatcher {
   // At most half the deadline, so that an unreachable host can be distinguished from a slow one.
   const timeout = Math.min(CONNECT_TIMEOUT_MS, Math.max(1, Math.floor(timeoutMs / 2)));
-  const connect =
-    caFile === null
-      ? { timeout }
-      : { timeout, ca: [...rootCertificates, readCertificates(caFile)] };
+  const ca = caFile === null ? {} : { ca: [...rootCertificates, readCertificates(caFile)] };
+  const connect = { timeout, ...ca };
   const limits = {
     connections,
     pipelining: 1,
@@ -81,14 +79,11 @@ function readCertificates(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new Failure(
-      'CONFIG_INVALID',
-      `The certificate authority file ${path} could not be read`,
-      {
-        facts: { path },
-        hint: 'Correct service.ca_file, or leave it out.',
-        cause,
-      },
-    );
+    const message = `The certificate authority file ${path} could not be read`;
+    throw new Failure('CONFIG_INVALID', message, {
+      facts: { path },
+      hint: 'Correct service.ca_file, or leave it out.',
+      cause,
+    });
   }
 }

@@ -3,18 +3,17 @@
 import { scrubEcho } from '../config/secret.ts';
 import { isRecord } from '../model/canonical-json.ts';
 
-/** Returns one line, scrubbed and without half a surrogate pair. */
+/** Returns one line, scrubbed. */
 export function firstWords(text: string, maxCharacters = 200): string {
   // Scrubbed before it is cut: half a token is still half a token.
   const clean = scrubEcho(text)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
-  return (
-    clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`
-  ).toWellFormed();
+  const isShort = clean.length <= maxCharacters;
+  return (isShort ? clean : `${clean.slice(0, maxCharacters - 1)}…`).toWellFormed();
 }
 
-/** Returns the origin of an address, as path and query may carry credentials. */
+/** Path and query may carry credentials. */
 export const originWords = (url: URL): string =>
   url.origin === 'null' ? firstWords(url.href) : url.origin;
 
@@ -48,7 +47,6 @@ export function errorWords(document: unknown, levels: number): string | null {
   return record === null ? null : firstWords(wordsOf(record), MAX_CHARACTERS);
 }
 
-/** Searches the document, its `data` and the items of lists. */
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
   if (levels === 0 || typeof document !== 'object' || document === null) return null;
   if (isRecord(document) && statesError(document)) return document;
@@ -71,7 +69,6 @@ function statesError(record: Readonly<Record<string, unknown>>): boolean {
 const isNothing = (value: unknown): boolean =>
   value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
 
-/** Returns the reason that a value states (default: its JSON text). */
 function wordsOf(value: unknown): string {
   if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
   const {

@@ -10,7 +10,6 @@ import { Setback } from './setback.ts';
 
 export interface WireAnswer {
   readonly status: number;
-  /** Returns the first value of a header, by its lower-case name. */
   header(name: string): string | null;
   /** The body, still encoded. Can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
@@ -97,15 +96,10 @@ async function* countedChunks(body: Readable, tally: WireTally): AsyncGenerator<
 
 function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Setback {
   const what = isAnswered ? 'the whole answer' : 'an answer';
-  return new Setback(
-    'late',
-    'deadline',
-    `did not bring ${what} within ${request.deadlineMs / 1000} s`,
-    { cause },
-  );
+  const message = `did not bring ${what} within ${request.deadlineMs / 1000} s`;
+  return new Setback('late', 'deadline', message, { cause });
 }
 
-/** Codes of connections that were not established: nothing was sent. */
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 /** The message of undici, whose code has many other meanings. */
@@ -117,17 +111,16 @@ const CONNECTION =
 
 const NO_HTTP = 'INVALID_HTTP';
 
-function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unknown {
-  const cause = error;
+function lossOf(cause: unknown, request: WireRequest, isAnswered: boolean): unknown {
   // undici's HTTP/1.1 parser states only a message.
-  const isOfParser = error instanceof Error && error.name === 'HTTPParserError';
-  const code = textField(error, 'code') || (isOfParser ? NO_HTTP : '');
+  const isOfParser = cause instanceof Error && cause.name === 'HTTPParserError';
+  const code = textField(cause, 'code') || (isOfParser ? NO_HTTP : '');
   if (CERTIFICATE.test(code)) {
     const message = `could not trust the certificate of ${request.origin}: ${code}`;
     return new Setback('untrusted', code, message, { cause });
   }
-  if (code !== NO_HTTP && !CONNECTION.test(code)) return error;
-  const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
+  if (code !== NO_HTTP && !CONNECTION.test(code)) return cause;
+  const refusal = cause instanceof Error ? PROXY_REFUSAL.exec(cause.message)?.[1] : undefined;
   if (refusal !== undefined) {
     const message = `could not reach ${request.origin}: the proxy answered ${refusal}`;
     const kind = message.endsWith(PROXY_CREDENTIALS) ? 'proxy credentials' : 'unsent';
@@ -137,11 +130,11 @@ function lossOf(error: unknown, request: WireRequest, isAnswered: boolean): unkn
     const message = 'was answered with more headers than Node accepts (16 KiB unless set)';
     return new Setback('large headers', code, message, { cause });
   }
-  if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, error);
-  const words = code === NO_HTTP ? textOf(error) : code;
+  if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, cause);
+  const words = code === NO_HTTP ? textOf(cause) : code;
   if (isAnswered)
     return new Setback('cut', code, `broke off inside the response: ${words}`, { cause });
-  if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall')))
+  if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(cause, 'syscall')))
     return new Setback('unsent', code, `could not reach ${request.origin}: ${code}`, { cause });
   const met =
     code === NO_HTTP
@@ -175,9 +168,7 @@ export function endpointOf(request: WireRequest): string {
 
 /** Leaves commas and colons as they are: lists of hundreds of tokens must stay short. */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(parameters).map(
-    ([name, value]) => `${encode(name)}=${encode(value)}`,
-  );
+  const pairs = Object.entries(parameters).map((pair) => pair.map(encode).join('='));
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 

@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Clock } from './clock.ts';
 
-/** `answered` a success, `overloaded` a 429, `unclear` shows nothing of the service. */
+/** `unclear` shows nothing of the service. */
 export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
@@ -17,7 +17,6 @@ interface LaneSettings {
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
   readonly clock: Clock;
-  /** Aborts when the connection is closed. */
   readonly life: AbortSignal;
   readonly emit: Emit;
 }
@@ -31,19 +30,14 @@ const MAX_PAUSE_MS = 60_000;
 /** Together with the pauses above, a little more than three minutes. */
 const PROBES_TO_GIVE_UP = 6;
 
-interface Waiting {
-  admit(): void;
-  refuse(reason: unknown): void;
-}
-
 /**
- * Admits calls in the order of arrival. A 429 halves the limit, a round of successes raises it by one. After 8 outages in a
- * row the lane pauses, then admits one probe: an answer reopens the lane, an outage pauses it for longer, and the sixth failed
- * probe ends every call for good. Results of calls started before the latest pause or decrease are ignored.
+ * A 429 halves the limit, a round of successes raises it by one. After 8 outages in a row the lane pauses, then admits one
+ * probe: an answer reopens the lane, an outage pauses it for longer, and the sixth failed probe ends every call for good.
+ * Results of calls started before the latest pause or decrease are ignored.
  */
 export class Lane {
   readonly #settings: LaneSettings;
-  readonly #line = new Set<Waiting>();
+  readonly #line = new Set<{ admit(): void; refuse(reason: unknown): void }>();
   #state: 'open' | 'paused' | 'probing' | 'given up' = 'open';
   /** A round of successes adds one, not a single call. */
   #limit: number;
@@ -85,7 +79,7 @@ export class Lane {
     let stop = (): void => {};
     try {
       const slot = await new Promise<Slot>((resolve, reject) => {
-        const waiting: Waiting = { admit: () => resolve(this.#slot()), refuse: reject };
+        const waiting = { admit: () => resolve(this.#slot()), refuse: reject };
         stop = () => {
           this.#line.delete(waiting);
           reject(signal.reason);
@@ -168,7 +162,7 @@ export class Lane {
     });
   }
 
-  /** Applies a change after some time, unless the connection is closed by then. */
+  /** Does nothing once the connection is closed. */
   async #later(ms: number, change: () => void): Promise<void> {
     try {
       await this.#settings.clock.sleep(ms, this.#settings.life);
@@ -200,10 +194,8 @@ export class Lane {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;
     // A clock that is set back must not take tokens away.
-    this.#tokens = Math.min(
-      this.#burst,
-      this.#tokens + Math.max(0, now - this.#refilledAt) * perMs,
-    );
+    const refill = Math.max(0, now - this.#refilledAt) * perMs;
+    this.#tokens = Math.min(this.#burst, this.#tokens + refill);
     this.#refilledAt = now;
     if (this.#tokens >= 1) {
       this.#tokens -= 1;

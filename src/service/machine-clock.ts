@@ -16,7 +16,6 @@ export interface MachineClock {
   check(): void;
 }
 
-/** Checks nothing with an as-of instant. */
 export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit): MachineClock {
   let isWarned = false;
   return {

@@ -1,14 +1,15 @@
 /** Posts that a run has ended. */
 
 import type { Notify } from '../config/config.ts';
+import { textOf } from '../errors.ts';
 import { openDispatcher } from './dispatcher.ts';
 
 /** Shorter than the time a service manager grants a stopped process. */
 const PATIENCE_MS = 5000;
 
 /**
- * Posts a text once. Returns what went wrong, naming only the host. Follows no redirect. Escapes `<`, `>` and `&` for Slack: a
- * text must not alert its readers.
+ * Returns what went wrong, naming only the host. Follows no redirect. A text must not alert its readers in Slack, so `<`, `>`
+ * and `&` are escaped.
  */
 export async function postText(
   { url, proxy }: Omit<Notify, 'on'>,
@@ -16,12 +17,8 @@ export async function postText(
 ): Promise<string | null> {
   const address = new URL(url.reveal());
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  const dispatcher = openDispatcher({
-    connections: 1,
-    timeoutMs: PATIENCE_MS,
-    caFile: null,
-    proxy,
-  });
+  const limits = { connections: 1, timeoutMs: PATIENCE_MS };
+  const dispatcher = openDispatcher({ ...limits, caFile: null, proxy });
   try {
     const { statusCode } = await dispatcher.request({
       origin: address.origin,
@@ -35,11 +32,7 @@ export async function postText(
     return `${address.host} answered ${statusCode}`;
   } catch (error) {
     const isLate = error instanceof Error && error.name === 'TimeoutError';
-    const reason = isLate
-      ? `no answer within ${PATIENCE_MS / 1000} s`
-      : error instanceof Error
-        ? error.message
-        : 'unknown';
+    const reason = isLate ? `no answer within ${PATIENCE_MS / 1000} s` : textOf(error);
     return `${address.host} could not be notified: ${reason}`;
   } finally {
     await dispatcher.destroy();

@@ -1,7 +1,6 @@
 /**
  * Finds the next page that an answer names, and follows a list to its end. Only path and query of a link to the requested
- * origin are used: a token must not leave it. A short or empty page is not the last one (observed: Campaign API). A report may
- * use every form of the lists, as the interface shows none for it.
+ * origin are used: a token must not leave it. A short or empty page is not the last one (observed: Campaign API).
  */
 
 import { createHash } from 'node:crypto';
@@ -83,14 +82,12 @@ const reportPagination = z.object({
   has_more: flag,
   has_next: flag,
 });
-type Pagination = z.output<typeof reportPagination>;
 
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
  * Returns path and query of the page after the one at `target`, null after the last. `rows` are those so far. Throws
- * `SOURCE_ENDLESS_PAGES` for an address on another origin, and `DATA_MALFORMED` if neither a next page nor the end is stated:
- * rows would be missing silently.
+ * `SOURCE_ENDLESS_PAGES` for an address on another origin, and `DATA_MALFORMED` if neither a next page nor the end is stated.
  */
 export function nextTarget(
   pagination: unknown,
@@ -127,23 +124,23 @@ export function nextTarget(
   });
 }
 
-/** Ignores whether a next page is named. */
 export function holdsAllRows(pagination: unknown, rows: number): boolean {
   const { total_rows: total = null } = reportPagination.safeParse(pagination).data ?? {};
   return total !== null && rows > 0 && rows === total;
 }
 
-function isLast(stated: Pagination, names: readonly string[], rows: number): boolean {
+function isLast(
+  stated: z.output<typeof reportPagination>,
+  names: readonly string[],
+  rows: number,
+): boolean {
   // A plain `total` may also count pages: only exactly as many rows show that it does not.
   const totalRows = stated.total_rows ?? (stated.total === rows ? rows : null);
   const pageRows = stated.page_size ?? stated.per_page ?? null;
-  const countedPages =
-    totalRows !== null && pageRows !== null && pageRows > 0
-      ? Math.ceil(totalRows / pageRows)
-      : null;
-  const counts = [stated.total_pages, stated.pages, stated.last_page, countedPages].filter(
-    (count) => typeof count === 'number',
-  );
+  const hasSizes = totalRows !== null && pageRows !== null && pageRows > 0;
+  const countedPages = hasSizes ? Math.ceil(totalRows / pageRows) : null;
+  const statedPages = [stated.total_pages, stated.pages, stated.last_page, countedPages];
+  const counts = statedPages.filter((count) => typeof count === 'number');
   const flags = [stated.has_more, stated.has_next].filter((flag) => typeof flag === 'boolean');
   if (flags.includes(true)) return false;
   if (totalRows !== null && rows >= totalRows) return true;

@@ -20,13 +20,13 @@ export interface ReportRequest {
 }
 
 export interface SavedReport {
-  /** Empty if there was no content (204). */
+  /** None if there was no content (204). */
   readonly pages: readonly SavedBody[];
   readonly unfollowed: string | null;
   readonly requests: number;
 }
 
-/** Most repeats of a request for a further page without content or rows. */
+/** Of a request for a further page without content or rows. */
 const MAX_REPEATS = 2;
 
 /** Does not retry 504, 524 and the deadline: the caller requests less. */

@@ -1,4 +1,4 @@
-/** The wire, as the rest of ripen sees it. A call returns the complete answer of the service or throws one `Failure`. */
+/** The wire, as the rest of ripen sees it. A call returns the complete answer or throws one `Failure`. */
 
 import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
@@ -79,7 +79,7 @@ export interface Service {
   /** If it throws, the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;
-  /** Returns the service's clock minus this machine's, by the newest answer. */
+  /** By the newest answer. */
   clockSkewMs(): number | null;
   close(): Promise<void>;
 }

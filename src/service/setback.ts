@@ -1,7 +1,7 @@
 /**
- * What may happen instead of an answer. A new status or retry rule is a row of `policies` (service-interface: Errors). 422 and
- * 410 are the usual siblings of 400 and 404. 408 means: repeat the request, 307 and 308: send it elsewhere (RFC 9110). A proxy
- * reports 499 if its client did not wait, a content network 524 if the server behind it took too long.
+ * What may happen instead of an answer (service-interface: Errors). 422 and 410 are the usual siblings of 400 and 404. 408
+ * means: repeat the request, 307 and 308: send it elsewhere (RFC 9110). A proxy reports 499 if its client did not wait, a
+ * content network 524 if the server behind it took too long.
  */
 
 import type { FailureCode, Facts } from '../errors.ts';
@@ -20,7 +20,7 @@ interface Policy {
   readonly spend?: 'rejected' | 'unknown';
 }
 
-/** Most failed tries of a call, unless a policy states another number. */
+/** Of a call, unless a policy states another number. */
 const MAX_ATTEMPTS = 6;
 /** They take 4 to 5 minutes, unless the service requests longer waits. Each lowers the concurrency. */
 const MAX_429_ATTEMPTS = 12;
@@ -158,7 +158,7 @@ interface SetbackDetails {
   readonly cause?: unknown;
 }
 
-/** A failed try, whose message completes "GET /path ". */
+/** Its message completes "GET /path ". */
 export class Setback extends Error {
   override readonly name = 'Setback';
   readonly kind: SetbackKind;

@@ -12,8 +12,8 @@ import type { SpendLine, SpendOutcome } from './service.ts';
 const ACCEPTED = 200;
 
 /**
- * Leaves the outcome `unknown` after a status that the interface does not list, and after an abort on the wire. Throws what
- * any other line would meet, too, and the signal's reason.
+ * After a status that the interface does not list, and after an abort on the wire, the outcome is `unknown`. Throws what any
+ * other line would meet, too, and the signal's reason.
  */
 export async function submitSpend(
   channel: Channel,
@@ -30,17 +30,14 @@ export async function submitSpend(
       // Read so that the connection can serve the next line, too.
       const { text, isWhole } = await readStart(answer, MAX_ERROR_BODY_BYTES);
       if (status !== ACCEPTED) return undocumented(status, firstWords(text));
-      // The interface does not show the body of a success. A sign-in page or an error may have status 200, too.
-      // Trimming removes a byte order mark, too.
+      // A sign-in page or an error may have status 200, too. Trimming removes a byte order mark.
       const body = text.trim();
+      const isStatedPage = body !== '' && /html/i.test(answer.header('content-type') ?? '');
+      const isPage = body.startsWith('<') || isStatedPage;
       const error = statedError(body);
       let doubt: string | null = null;
       if (!isWhole) doubt = 'with a body that could not be read to its end';
-      else if (
-        body.startsWith('<') ||
-        (body !== '' && /html/i.test(answer.header('content-type') ?? ''))
-      )
-        doubt = 'with a web page';
+      else if (isPage) doubt = 'with a web page';
       else if (error !== null) doubt = `with an error: ${error}`;
       else if (/^[[{]/.test(body) && parsed(body) === null) doubt = 'with broken JSON';
       if (doubt === null) return { outcome: 'accepted' };

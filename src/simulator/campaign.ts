@@ -34,7 +34,6 @@ interface Campaign {
   readonly links: LinkStore;
 }
 
-/** Never throws, whatever the caller sent. */
 export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
   const { route } = request;
   if (route.endpoint === 'partners') {

@@ -1,6 +1,6 @@
 /**
- * The lists of the campaign API. A cursor encodes the position of a link, which is never reused: none is repeated or skipped
- * if others change between two pages (service-interface: Paging object; observed: Campaign API).
+ * The lists of the campaign API. A cursor encodes the position of a link: none is repeated or skipped if others change between
+ * two pages (service-interface: Paging object; observed: Campaign API).
  */
 
 import type { JsonDocument } from './answer.ts';

@@ -58,7 +58,6 @@ export interface RunningSimulator {
   setNow(at: Date): void;
   setToken(token: string): void;
   readonly links: LinkStore;
-  /** With which it was started. */
   readonly credentials: Credentials;
   close(): Promise<void>;
 }

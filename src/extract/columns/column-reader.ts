@@ -1,6 +1,6 @@
 /**
- * Reads answers into Parquet files, larger ones in a thread. A number that needs a wider type is reported, and the answer must
- * be read again. A row with a cell that no type holds is stored as rejected, with its reasons.
+ * Reads answers into Parquet files, larger ones in a thread. If a number needs a wider type, the answer must be read again. A
+ * row with a cell that no type holds is stored as rejected, with its reasons.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -10,7 +10,6 @@ import { onDisk } from '../spool.ts';
 import type { BodyHead, ColumnsRead, ReadRequest, Reply, SavedBytes } from './reading.ts';
 
 export interface ColumnReader {
-  /** Reads bodies into one file. Throws `STORAGE_FAILED`. */
   readonly read: (request: ReadRequest) => Promise<ColumnsRead>;
   /** Reads a small body on the caller's thread. Throws `STORAGE_FAILED`. */
   readonly readHead: (body: SavedBytes) => Promise<BodyHead>;

@@ -60,7 +60,7 @@ export class DateColumn extends DictionaryColumn {
     return end;
   }
 
-  /** Returns the first label that is not a date. The next row is of another body. */
+  /** The next row is of another body. */
   takeBadLabel(): BodyRead['badLabel'] {
     const bad = this.#badLabel;
     this.#badLabel = null;

@@ -85,7 +85,6 @@ const isOfBare = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.\dA-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Whether `null` stands at `at`. */
 export const isNull = ({ view }: BodyWindow, at: number): boolean =>
   view.getInt32(at, true) === NULL_WORD;
 
@@ -98,7 +97,6 @@ export function skipBlanks(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Skips a token and the whitespace around it. */
 export function skipToken(body: BodyWindow, at: number, token: number): number {
   const next = skipBlanks(body.bytes, at);
   if (body.bytes[next] !== token)
@@ -136,7 +134,6 @@ export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   return readMembers(body, at, (_, value) => skip(value));
 }
 
-/** Skips a number or a word, which may continue at the end of the window. */
 function skipBare(body: BodyWindow, at: number): number {
   let next = at;
   while (isOfBare[body.bytes[next] ?? 0] === 1) next += 1;

@@ -27,7 +27,6 @@ import type { Reason, SliceColumns } from './reading.ts';
 const TWO_TO_32 = 2 ** 32;
 /** Decimal digits that a double represents exactly. */
 const EXACT_DIGITS = 15;
-/** Longer numbers are parsed one by one. */
 const MAX_DOUBLE_DIGITS = 200;
 const WIDE_BYTES = 16;
 const BLANK = /^ *$/;
@@ -38,14 +37,12 @@ const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) =>
 const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45 && byte !== 0;
 
 /**
- * A metric's numbers: integers and decimals at the column's scale, or the doubles nearest to the text. Nearly all have up to
- * 15 digits and are computed during the scan. A number that only a wider type holds makes the column unfit. Any other text is
- * a reason to reject its row.
+ * Nearly all numbers have up to 15 digits and are computed during the scan. A number that only a wider type holds makes the
+ * column unfit. Any other text is a reason to reject its row.
  */
 export class NumberColumn extends CellColumn {
   readonly #isDouble: boolean;
   readonly #isWide: boolean;
-  /** Why the row that is being read is rejected. */
   readonly #reasons: Reason[];
   readonly #whole: number;
   readonly #scale: number;
@@ -69,7 +66,7 @@ export class NumberColumn extends CellColumn {
     return this.#needed === this.type ? null : this.#needed;
   }
 
-  /** Returns the most digits after the point since the last call, without trailing zeros. */
+  /** The most digits after the point since the last call, without trailing zeros. */
   takeDigits(): number {
     const digits = this.#digits;
     this.#digits = 0;

@@ -7,7 +7,6 @@ import { closeSync, openSync, rmSync, writeFileSync, writevSync } from 'node:fs'
 
 import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 
-/** The cells of a column, valid until its next change. */
 export interface ColumnGroup {
   /** 1 where a cell is NULL. */
   readonly nulls: Uint8Array;
@@ -129,7 +128,6 @@ function schemaOf(type: ParquetType): Schema {
   };
 }
 
-/** Whether a value takes 16 bytes, not 8. */
 export const isWide = (type: ColumnType): boolean => schemaOf(type).kept === physical.fixed;
 
 export class ParquetFile {
@@ -155,7 +153,6 @@ export class ParquetFile {
     this.#rows += rows;
   }
 
-  /** Returns the footer entry of a column. */
   #writeColumn(column: WrittenColumn, rows: number): Value {
     const { nulls, cells, words, dictionary } = column.group(rows);
     const present = withoutNulls(cells, nulls, words);
@@ -217,7 +214,6 @@ export class ParquetFile {
   }
 }
 
-/** `place` is the field of the header that describes the kind. */
 function page(
   place: number,
   kind: number,
@@ -269,7 +265,7 @@ function lengthOf({ length }: { readonly length: number }): Uint8Array {
   return bytes;
 }
 
-/** Encodes numbers of dictionary entries as one run, in the narrowest of one, two or four bytes each. */
+/** One run, in the narrowest of one, two or four bytes each. */
 function indexes(cells: Int32Array, size: number): readonly Uint8Array[] {
   const width = size <= 2 ** 8 ? 1 : size <= 2 ** 16 ? 2 : 4;
   const groups = Math.ceil(cells.length / GROUP_OF_BITS);

@@ -4,7 +4,6 @@ import type { ColumnType } from '../../model/column-type.ts';
 import type { SavedBody } from '../../service/service.ts';
 import type { Members } from '../envelope.ts';
 
-/** The number of a row's body. */
 export const BODY = 'body,';
 
 /** Keys that were not requested, as one JSON object. */
@@ -47,7 +46,6 @@ export interface BodyRead extends BodyHead {
 }
 
 export interface ColumnsRead {
-  /** In the order of the request. */
   readonly bodies: readonly BodyRead[];
   /** The narrowest exact types for columns that do not hold all their numbers: the answer must be read again. */
   readonly unfit: ReadonlyMap<string, ColumnType>;

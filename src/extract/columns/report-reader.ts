@@ -1,8 +1,7 @@
 /**
- * Reads a report in strict JSON: one object that has `rows` once. Bodies arrive in pieces of any size. Each step reads one
- * member or row, and is repeated when there is more if it reaches the end of what has arrived. Readers do not check where the
- * window ends: a zero byte follows, which JSON never contains. A stop there means that more must arrive; any other refuses the
- * document. `NaN` and `Infinity` are values.
+ * Reads a report in strict JSON: one object that has `rows` once. Each step reads one member or row, and is repeated when there
+ * is more if it reaches the end of what has arrived. Readers do not check where the window ends: a zero byte follows, which
+ * JSON never contains. A stop there means that more must arrive; any other refuses the document.
  */
 
 import { createHash } from 'node:crypto';
@@ -62,7 +61,6 @@ export class ReportReader {
     this.#steps = this.#document();
   }
 
-  /** Returns why the document is refused. */
   take(chunk: Uint8Array): string | null {
     this.#bytes += chunk.length;
     this.#body.take(chunk, this.#at);
@@ -79,7 +77,6 @@ export class ReportReader {
     return this.#firstRows.digest('base64');
   }
 
-  /** Returns why the document is not one complete report. */
   end(): string | null {
     const because = this.#enough > 0 ? this.#goOn() : null;
     if (because !== null) return because;
@@ -97,7 +94,6 @@ export class ReportReader {
     return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
-  /** Yields whenever a step stops. */
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {

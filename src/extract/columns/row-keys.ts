@@ -38,7 +38,6 @@ export class RowKeys {
     }
   }
 
-  /** Grows the table to at least two slots per row. */
   #makeRoom(): void {
     const old = this.#slots;
     let length = old.length;
@@ -50,7 +49,6 @@ export class RowKeys {
     }
   }
 
-  /** Returns false if the digest is already there. */
   #place(low: number, high: number): boolean {
     const slots = this.#slots;
     const mask = slots.length - 2;

@@ -49,7 +49,6 @@ export class SliceReading {
   readonly #secrets: readonly string[];
   #hasSecret = false;
 
-  /** Every method throws the errors of the file system. */
   constructor({ columns, to, secrets = [] }: Omit<ReadRequest, 'bodies'>) {
     this.#secrets = secrets;
     const reasons: Reason[] = [];
@@ -84,7 +83,6 @@ export class SliceReading {
     this.#file = new ParquetFile(to, [...this.#columns, bodies]);
   }
 
-  /** Reads the next piece of the body. Returns why the rest is not needed. */
   take(chunk: Uint8Array): string | null {
     this.#because ??= this.#report.take(chunk);
     const textBytes = this.#columns.reduce((sum, column) => sum + column.textBytes, 0);
@@ -92,7 +90,6 @@ export class SliceReading {
     return this.#because;
   }
 
-  /** Ends the body. Another may follow. */
   endBody(brokenBecause: string | null = null): void {
     const because = this.#report.end();
     // A row that broke off may have left cells.
@@ -179,7 +176,7 @@ const isGarbled = (error: unknown): error is Error =>
   typeof error.code === 'string' &&
   error.code.startsWith('Z_');
 
-/** A stream, with a trip to the thread pool and a buffer per piece, would take as long as the disk. */
+/** A stream, with a trip to the thread pool per piece, would take as long as the disk. */
 function* plainPieces(path: string): Generator<Uint8Array> {
   // Not shared: other readings of this thread go on between two pieces.
   const piece = new Uint8Array(PIECE_BYTES);

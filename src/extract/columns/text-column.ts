@@ -82,7 +82,6 @@ export abstract class DictionaryColumn extends CellColumn {
     return this.refuse(body, at, end);
   }
 
-  /** Returns -1 for a value that the column does not accept. */
   #entryOf(body: BodyWindow, at: number, end: number): number {
     const hash = hashOf(body.view, at, end);
     const existing = this.dictionary.find(body, at, end, hash);
@@ -97,7 +96,6 @@ export abstract class DictionaryColumn extends CellColumn {
     return entry;
   }
 
-  /** Sets a cell to a value. Returns false if the column does not accept it. */
   put(row: number, written: string): boolean {
     made.take(encoder.encode(written), made.end);
     const entry = this.#entryOf(made, 0, made.end);

@@ -60,7 +60,6 @@ export class TextDictionary {
     this.#hasLengths = !areOfOneSize;
   }
 
-  /** Returns the number of an entry, or -1 if there is none. */
   find(body: BodyWindow, from: number, to: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -91,7 +90,6 @@ export class TextDictionary {
     return to <= body.end && this.#isSame(body.view, from, to, entry) ? to : STOPPED;
   }
 
-  /** Adds an entry that `find` did not find. Returns its number. */
   add(text: Uint8Array, hash: number, value: Uint8Array): number {
     const entry = this.size;
     if (entry === this.#hashes.length) this.#grow();

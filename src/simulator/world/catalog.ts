@@ -99,7 +99,6 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
   skad_time_adjustment: () => choices(['0', '24', '36', '48', '60', '72']),
 };
 
-/** Throws RequestRefused for a 400. */
 export function listFilterItems(
   query: URLSearchParams,
   source: CatalogSource,

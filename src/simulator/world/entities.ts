@@ -63,7 +63,6 @@ export interface WorldLink {
   readonly parentToken: string | null;
   readonly label: string;
   readonly name: string;
-  /** 1 network, 2 campaign, 3 ad group, 4 creative. */
   readonly level: number;
   readonly archived: boolean;
   /** Null for sub-links and unattached networks. */
@@ -132,7 +131,7 @@ function networkId(seed: number): string {
   return (seed & 1) === 0 ? `2385000000${id}` : id.slice(1);
 }
 
-/** Returns the network's own name and id: a label `Name (id)` holds both. */
+/** A label `Name (id)` holds both. */
 export function namedByNetwork(link: WorldLink): { readonly name: string; readonly id: string } {
   const match = /^(.*) \((\d+)\)$/s.exec(link.label);
   if (match !== null) return { name: match[1] ?? '', id: match[2] ?? '' };
