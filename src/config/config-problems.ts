@@ -82,15 +82,11 @@ export function schemaMistakes(
   return issues.flatMap(branchIssues).flatMap((issue): Mistake[] => {
     const path = pathOf(issue);
     if (issue.code === 'unrecognized_keys') {
+      const names = issue.message.split(', ');
       return issue.keys.map((key): Mistake => {
-        const names = issue.message.split(', ');
         const text = `is not a known key; allowed: ${issue.message}${suggestion(key, names)}`;
-        return {
-          path: [...path, key],
-          at: 'key',
-          text,
-          meant: [...path, nearest(key, names) ?? key],
-        };
+        const meant = [...path, nearest(key, names) ?? key];
+        return { path: [...path, key], at: 'key', text, meant };
       });
     }
     if (issue.code === 'invalid_key')
@@ -106,21 +102,18 @@ export const pathOf = (issue: Issue): SettingPath =>
 /** Replaces an issue of a union by those of the form that was meant, if one fits best. */
 function branchIssues(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
+  const isOfOtherKind = ({ path, code }: Issue) =>
+    path.length === 0 && /^invalid_(?:type|value|union)$/.test(code);
   const [best, second] = issue.errors
-    .filter(
-      (branch) =>
-        !branch.some(
-          ({ path, code }) => path.length === 0 && /^invalid_(?:type|value|union)$/.test(code),
-        ),
-    )
+    .filter((branch) => !branch.some(isOfOtherKind))
     .map((branch) => {
       // A wrong key further down does not show which form was meant.
-      const amiss = branch.map(({ path, ...inner }) => {
-        if (inner.code === 'unrecognized_keys') return path.length === 0 ? inner.keys.length : 0;
+      const amiss = branch.flatMap(({ path, ...inner }): unknown[] => {
+        if (inner.code === 'unrecognized_keys') return path.length === 0 ? inner.keys : [];
         const isMissing = inner.code === 'invalid_type' && inner.input === undefined;
-        return isMissing && path.length === 1 ? 1 : 0;
+        return isMissing && path.length === 1 ? path : [];
       });
-      return { branch, keys: amiss.reduce((sum, count) => sum + count, 0) };
+      return { branch, keys: amiss.length };
     })
     .sort((one, next) => one.keys - next.keys);
   if (best === undefined || (best.keys > 0 && best.keys === second?.keys)) return [issue];
@@ -150,12 +143,12 @@ const MAX_SHOWN = 60;
 
 function textOf(issue: Issue, value: unknown, isShown: boolean): string {
   const isUnset = value === undefined;
-  const shown =
-    isShown && !isUnset && typeof value !== 'object' ? JSON.stringify(value) : 'the value';
+  const isPlain = isShown && !isUnset && typeof value !== 'object';
+  const shown = isPlain ? JSON.stringify(value) : 'the value';
   const subject = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
   const kind = isUnset ? 'is missing' : `is ${kindOf(value)}`;
   const notAllowed = isUnset ? kind : `${subject} is not allowed`;
-  const nearestOf = (names: readonly unknown[]): string =>
+  const nearestOf = (names: readonly unknown[]) =>
     typeof value === 'string' ? suggestion(value, names.map(String)) : '';
   if (issue.code === 'invalid_type') {
     if (issue.message.startsWith('must be')) return `${kind}; ${issue.message}`;
@@ -175,10 +168,10 @@ function textOf(issue: Issue, value: unknown, isShown: boolean): string {
     const one = allowed.length === 1 ? '' : 'one of ';
     return `${notAllowed}; must be ${one}${allowed.join(', ')}${nearestOf(allowed)}`;
   }
-  if (issue.code === 'too_small' && issue.origin === 'array')
-    return 'is an empty list; must hold at least one item';
   if (issue.code === 'too_small')
-    return `${subject} is too small; must be at least ${String(issue.minimum)}`;
+    return issue.origin === 'array'
+      ? 'is an empty list; must hold at least one item'
+      : `${subject} is too small; must be at least ${String(issue.minimum)}`;
   if (issue.code === 'too_big')
     return `${subject} is too large; must be at most ${String(issue.maximum)}`;
   return `${subject} ${issue.message}`;

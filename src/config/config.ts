@@ -1,6 +1,6 @@
 /** The configuration as one frozen value, ready to plan, request and load. */
 
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
 import { cubeMetrics } from '../model/cube.ts';
@@ -69,13 +69,13 @@ export interface Config {
 
 interface Origin {
   readonly file: string;
-  readonly base: string;
   readonly fileToken: string | null;
   readonly environment: Environment;
 }
 
 export function buildConfig(settings: Settings, origin: Origin): Config {
-  const { file, base, environment } = origin;
+  const { file, environment } = origin;
+  const base = dirname(file);
   const { name, service: connection } = settings;
   const service = 'kind' in connection ? connection : httpService(connection, origin);
   return deepFrozen({
@@ -102,8 +102,9 @@ export function buildConfig(settings: Settings, origin: Origin): Config {
 
 function httpService(
   settings: Exclude<Settings['service'], { kind: 'simulator' }>,
-  { base, fileToken, environment }: Origin,
+  { file, fileToken, environment }: Origin,
 ) {
+  const base = dirname(file);
   const { base_url: baseUrl, reports_url: reportsUrl, cost_url: costUrl = null } = settings;
   const addresses = [baseUrl, reportsUrl, costUrl].filter((address) => address !== null);
   const proxy = proxyOf(environment, addresses);

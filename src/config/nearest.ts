@@ -23,7 +23,7 @@ function slipsBetween(one: string, other: string): number {
     [],
     Array.from({ length: other.length + 1 }, (_, index) => index),
   ];
-  const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;
+  const at = (row: readonly number[], column: number) => row[column] ?? Infinity;
   for (let row = 1; row <= one.length; row += 1) {
     const current = [row];
     for (let column = 1; column <= other.length; column += 1) {

@@ -36,8 +36,6 @@ const lakeSettings = {
     .describe('Whether the bucket is named in the path; true with endpoint.'),
 } as const;
 
-type StatedLake = z.output<z.ZodObject<typeof lakeSettings>>;
-
 /** Null leaves a setting to the environment. */
 export interface ObjectStore {
   readonly bucket: string;
@@ -47,16 +45,19 @@ export interface ObjectStore {
   readonly pathStyle: boolean;
 }
 
-function lakeAt(path: string, lake: StatedLake, context: z.RefinementCtx) {
+function lakeAt(
+  path: string,
+  lake: z.output<z.ZodObject<typeof lakeSettings>>,
+  context: z.RefinementCtx,
+) {
   const { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle } = lake;
   const [, bucket, rest = ''] = BUCKET.exec(path) ?? [];
-  const keys = Object.keys(lakeSettings).filter((key) => key in lake);
   const message =
     bucket === undefined
       ? 'is for s3://bucket/prefix alone; leave it out'
       : 'is for files; an object store has no file rights; leave it out';
-  for (const key of keys) {
-    if ((key === 'mode') === (bucket !== undefined))
+  for (const key of Object.keys(lakeSettings)) {
+    if (key in lake && (key === 'mode') === (bucket !== undefined))
       context.addIssue({ code: 'custom', path: [key], message });
   }
   if (bucket === undefined) return { path, mode };

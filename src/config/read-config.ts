@@ -6,6 +6,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 
 import { Failure } from '../errors.ts';
+import { alike } from '../model/alike.ts';
 import { isRecord } from '../model/canonical-json.ts';
 import {
   configInvalid,
@@ -65,10 +66,7 @@ function configOrThrow({ shown, problems, config }: Inspection): Config {
 }
 
 /** Returns YAML with every default and no secret. `notes` are comments on the metrics of slices, by name. */
-export function resolvedText(
-  inspection: Inspection,
-  notes: ReadonlyMap<string, string> = new Map(),
-): string {
+export function resolvedText(inspection: Inspection, notes?: ReadonlyMap<string, string>): string {
   configOrThrow(inspection);
   return resolvedYaml(isRecord(inspection.effective) ? inspection.effective : {}, notes);
 }
@@ -99,7 +97,6 @@ export async function inspectConfig(options: ConfigOptions): Promise<Inspection>
 export function inspectText(text: string, source: ConfigSource): Inspection {
   const { directory, environment, offline = false } = source;
   const file = resolve(directory, source.file);
-  const base = dirname(file);
   const short = relative(directory, file);
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
   const read = new SettingsText(text, source);
@@ -114,14 +111,14 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
     const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
     return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
   };
-  const token = offline ? { token: null, mistakes: [] } : readTokenFile(effective, base);
+  const token = offline ? { token: null, mistakes: [] } : readTokenFile(effective, dirname(file));
   const mistakes = [
     ...schemaMistakes(parsed.error?.issues ?? [], effective, isShown),
     ...settingMistakes(root, effective, environment),
     ...token.mistakes,
   ].map((mistake) => Object.assign(mistake, { path: declaredPath(root, mistake.path) }));
   const problems = problemsOf(read, mistakes, effective, shown);
-  const origin = { file, base, fileToken: token.token, environment };
+  const origin = { file, fileToken: token.token, environment };
   return {
     shown,
     problems,
@@ -204,12 +201,7 @@ function problemsOf(
   const problems = [...read.mistakes, ...first].map(({ path, at, text }) => {
     return { place: `${file}:${read.placeOf(path, at)}`, key: settingName(path), text };
   });
-  return [
-    ...new Map(
-      problems.toReversed().map((problem) => [`${problem.place} ${problem.text}`, problem]),
-    ),
-  ]
-    .map(([, problem]) => problem)
-    .toReversed()
+  return alike(problems, ({ place, text }) => `${place} ${text}`)
+    .map(([problem]) => problem)
     .toSorted((one, other) => one.place.localeCompare(other.place, 'en', { numeric: true }));
 }

@@ -112,13 +112,12 @@ const weighty = [
   'iap_revenue_mode',
   'reattributed',
   'sandbox',
-] as const;
+];
 
 export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string[] {
-  const isSent = (name: string): boolean => Object.hasOwn(parameters, name);
-  return weighty.filter(
-    (name) => !isSent(name) && !(name === 'attribution_type' && isSent('attribution_types')),
-  );
+  const sent = new Set(Object.keys(parameters));
+  if (sent.has('attribution_types')) sent.add('attribution_type');
+  return weighty.filter((name) => !sent.has(name));
 }
 
 const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] as const;
@@ -159,12 +158,11 @@ export function parseFilterKey(key: string) {
 function filterKeyProblem(key: string): string | null {
   const filter = parseFilterKey(key);
   const isDimension = dimensions.some((name) => name === filter?.name);
+  const suffixes = [...dimensionFilters, ...metricFilters];
   if (filter === null || (isDimension && filter.kind === 'metric')) {
     const prefix = key.slice(0, Math.max(0, key.lastIndexOf('__')));
     const names = [prefix, ...dimensions].filter((name) => name !== '');
-    const keys = names.flatMap((name) =>
-      [...dimensionFilters, ...metricFilters].map((each) => `${name}__${each}`),
-    );
+    const keys = names.flatMap((name) => suffixes.map((suffix) => `${name}__${suffix}`));
     const allowed = `<dimension>__ ${dimensionFilters.join(', ')}, or <metric>__ ${metricFilters.join(', ')}`;
     return `is not a filter; must be ${allowed}${suggestion(key, keys)}`;
   }

@@ -49,7 +49,7 @@ const LINE_WIDTH = 120;
 /** Returns YAML that states the same when read again, except for secrets. */
 export function resolvedYaml(
   root: Readonly<Record<string, unknown>>,
-  notes: ReadonlyMap<string, string>,
+  notes?: ReadonlyMap<string, string>,
 ): string {
   const { defaults: _, ...others } = root;
   const service = others['service'] === 'simulator' ? { simulator: {} } : others['service'];
@@ -58,7 +58,7 @@ export function resolvedYaml(
     Pair: (_step, { key }, ancestors) => {
       const slice = ancestors.at(-1);
       if (!isScalar(key) || key.value !== 'metrics' || !isMap(slice)) return;
-      const note = notes.get(String(slice.get('name')));
+      const note = notes?.get(String(slice.get('name')));
       if (note !== undefined) key.commentBefore = note.replaceAll(/^/gm, ' ');
     },
     Seq: (_key, list) => {

@@ -81,8 +81,7 @@ export function scrubEcho(text: string): string {
 }
 
 /** Changes only ASCII: some other letters become longer in the other case. */
-const lowerCase = (text: string): string =>
-  text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const lowerCase = (text: string) => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** Half surrogate pairs are replaced, as DuckDB refuses them. */
 export function scrubbedJson(value: unknown): string {

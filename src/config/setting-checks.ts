@@ -15,9 +15,8 @@ import type { Environment } from './settings-text.ts';
 type Mapping = Readonly<Record<string, unknown>>;
 type Refuse = (path: SettingPath, text: string, at?: Mistake['at']) => void;
 
-const mappingOf = (value: unknown): Mapping => (isRecord(value) ? value : {});
-const textsOf = (list: unknown): string[] =>
-  itemsOf(list).filter((item) => typeof item === 'string');
+const mappingOf = (value: unknown) => (isRecord(value) ? value : {});
+const textsOf = (list: unknown) => itemsOf(list).filter((item) => typeof item === 'string');
 
 /** Views that ripen names after a slice. A slice with such a name would replace one. */
 const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
@@ -57,11 +56,8 @@ export function settingMistakes(
     const origin = names.find((other) =>
       derivedEndings.some((ending) => `${String(other)}${ending}` === slice['name']),
     );
-    if (typeof origin === 'string')
-      refuse(
-        [...path, 'name'],
-        `is a name ripen derives from slice ${origin} itself; must be another`,
-      );
+    const text = `is a name ripen derives from slice ${String(origin)} itself; must be another`;
+    if (origin !== undefined) refuse([...path, 'name'], text);
     checkSlice(slice, valueAt(stated, path), path, refuse);
   }
   return mistakes;
@@ -100,12 +96,13 @@ function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: 
   }
   // Only `in` and `not_in` take lists (service-interface: Dimension filters).
   for (const [key, value] of Object.entries(mappingOf(filters))) {
-    const { kind = null, suffix = '' } = parseFilterKey(key) ?? {};
+    const filter = parseFilterKey(key);
+    if (filter === null) continue;
+    const { kind, suffix } = filter;
     const takesList = suffix === 'in' || suffix === 'not_in';
     const isNumber =
       typeof value === 'number' ? Number.isFinite(value) : NUMBER.test(String(value));
     const place = [...path, 'filters', key];
-    if (kind === null) continue;
     if (Array.isArray(value) && !takesList)
       refuse(place, `is a list; ${suffix} takes one ${kind === 'metric' ? 'number' : 'text'}`);
     else if (kind === 'metric' && !isNumber)
@@ -121,11 +118,8 @@ function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
   if (slice['metrics'] !== undefined)
     refuse(place, 'cannot be used with metrics; remove one of them', 'key');
   const dimensions = textsOf(slice['dimensions']);
-  if (!dimensions.some(isDateDimension))
-    refuse(
-      [...path, 'dimensions'],
-      'contain no date dimension; a slice with cohorts needs one, such as day',
-    );
+  const needsDate = 'contain no date dimension; a slice with cohorts needs one, such as day';
+  if (!dimensions.some(isDateDimension)) refuse([...path, 'dimensions'], needsDate);
   const keys = Object.keys(cohorts);
   refuseRepeats(refuse, keys, (index) => [...place, keys[index] ?? ''], 'a key');
   const metrics = Object.entries(cohorts).flatMap(([key, value]) => {

@@ -11,7 +11,7 @@ import {
 } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
-/** Null refuses a text, with what is `wrong` (`is not a duration`) and `allowed` (`must be …`). */
+/** Null refuses a text, with what is wrong and allowed. */
 export function parsedText<T>(
   parse: (text: string) => T | null,
   wrong: string,
@@ -32,6 +32,7 @@ export const text = z.string().refine(isPrintable, {
   error: 'is empty or contains control characters; must be text on one line',
 });
 
+/** Contains no halves of surrogate pairs, either. */
 function isPrintable(value: string): boolean {
   return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
 }

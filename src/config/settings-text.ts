@@ -25,6 +25,8 @@ const MAX_DEPTH = 50;
 const TOO_DEEP = 'is nested too deeply to be read';
 const TOO_MANY = `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; use fewer`;
 const UNKNOWN_ANCHOR = 'is an alias of an anchor that is not defined before it';
+const IMPOSSIBLE_KEY =
+  'contains a key that no mapping can have: a list, a mapping or __proto__; keys are plain text';
 const OWN_PART = 'is an alias of a value that contains it';
 
 const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
@@ -165,9 +167,7 @@ export class SettingsText {
       const { key, value } = pair;
       const name = yaml.isScalar(key) ? (key.source ?? String(key.value)) : null;
       if (name === null || name === '__proto__') {
-        const text =
-          'contains a key that no mapping can have: a list, a mapping or __proto__; keys are plain text';
-        this.#refuse(path, text);
+        this.#refuse(path, IMPOSSIBLE_KEY);
         continue;
       }
       const isStated = Object.hasOwn(mapping, name);
@@ -175,18 +175,16 @@ export class SettingsText {
       if ((path.length === 0 && name.startsWith('x-')) || (isStated && !own.has(pair))) continue;
       const place = [...path, name];
       if (yaml.isScalar(key) && key.range) this.#offsets.key.set(placeName(place), key.range[0]);
-      if (isStated) {
-        this.#refuse(place, 'is set twice; remove one', 'key');
-      } else if (name.includes('${')) {
-        const text = 'is a key with a variable; variables are filled in values only';
-        mapping[name] = this.#refuse(place, text, 'key');
-      } else mapping[name] = this.#read(value, place);
+      const variable = 'is a key with a variable; variables are filled in values only';
+      if (isStated) this.#refuse(place, 'is set twice; remove one', 'key');
+      else if (name.includes('${')) mapping[name] = this.#refuse(place, variable, 'key');
+      else mapping[name] = this.#read(value, place);
     }
     return mapping;
   }
 
   #pairsOf({ items }: yaml.YAMLMap, path: SettingPath): yaml.Pair[] {
-    const isMerge = ({ key }: yaml.Pair): boolean => yaml.isScalar(key) && key.value === '<<';
+    const isMerge = ({ key }: yaml.Pair) => yaml.isScalar(key) && key.value === '<<';
     const merged = items.filter(isMerge).flatMap(({ value }) => this.#mergedPairs(value, path));
     return items.filter((pair) => !isMerge(pair)).concat(merged);
   }
@@ -222,8 +220,8 @@ export class SettingsText {
       return this.#refuse(path, `holds a brace that never closes; ${allowed}`);
     }
     // One more than a file may hold shows that there are too many.
-    const options = { max: MAX_VALUES + 1, maxLength: Infinity };
-    for (const name of text.includes('{') ? expand(text, options) : [text]) {
+    const limits = { max: MAX_VALUES + 1, maxLength: Infinity };
+    for (const name of text.includes('{') ? expand(text, limits) : [text]) {
       this.#count();
       const place = [...path.slice(0, -1), list.length];
       this.#offsets.value.set(placeName(place), offset);

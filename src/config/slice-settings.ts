@@ -23,11 +23,9 @@ import {
   wholeNumber,
 } from './setting-kinds.ts';
 
-const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): DateBound => ({
-  startOf: bucket,
-  bucketsAgo,
-  daysBefore,
-});
+const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): DateBound => {
+  return { startOf: bucket, bucketsAgo, daysBefore };
+};
 
 const today: DateBound = { daysAgo: 0 };
 const yesterday: DateBound = { daysAgo: 1 };
@@ -78,10 +76,7 @@ function parseEnd(value: string): DateBound | null {
 }
 
 /** Two years of days: every length of month, and every weekday in each. */
-const sampleDays = Array.from(
-  { length: 730 },
-  (_, index) => new Date(Date.UTC(2023, 0, 1 + index)),
-);
+const sampleDays = Array.from({ length: 730 }, (_, at) => new Date(Date.UTC(2023, 0, 1 + at)));
 
 function periodProblem(period: DatePeriod): string | null {
   const { first, last } = period;
@@ -89,11 +84,10 @@ function periodProblem(period: DatePeriod): string | null {
     return `begins on ${first.day}; must begin on ${EARLIEST_DAY} or later, best where your data does`;
   }
   // If only one end is a fixed date, the day decides whether the period is reversed.
+  const dated = { datePeriod: period, utcOffset: UTC, weekStartsOn: 1 } as const;
   const isReversed =
     'day' in first === 'day' in last &&
-    sampleDays.every((each) => {
-      return reversedAt({ datePeriod: period, utcOffset: UTC, weekStartsOn: 1 }, each) !== null;
-    });
+    sampleDays.every((each) => reversedAt(dated, each) !== null);
   return isReversed ? `ends before it starts; ${A_PERIOD}` : null;
 }
 
@@ -160,16 +154,9 @@ const cohortName = serviceName('metric').refine((name) => name.split(AGE_SLOT).l
 const cohorts = z
   .record(
     cohortName,
-    z.union(
-      [
-        cohortAges,
-        z
-          .array(cohortAges)
-          .min(1)
-          .transform((lists) => lists.flat()),
-      ],
-      { error: COHORT_AGES },
-    ),
+    z
+      .union([cohortAges, z.array(cohortAges).min(1)], { error: COHORT_AGES })
+      .transform((lists) => lists.flat()),
   )
   .refine((keys) => Object.keys(keys).length > 0, {
     error: 'is empty; must hold at least one metric and its ages',

@@ -39,7 +39,7 @@ export async function newestWhole(
   const { grain } = slice;
   const ageOf = ageIn(slice);
   // Without a date dimension there is one period, whatever days each answer covered.
-  const startOf = ({ period }: ArchiveEntry['periods'][number]): string =>
+  const startOf = ({ period }: ArchiveEntry['periods'][number]) =>
     grain === null ? '' : period.bucket.start;
   const taken = new Set<string>();
   const windows: ReplayedWindow[] = [];

@@ -104,11 +104,11 @@ export const fetchedAtOf = ({ asOf, requestedAt }: ArchiveEntry): Date => asOf ?
 export const bodyName = (no: number): string => `part-${no}.json.gz`;
 
 /** Begins the name of an entry, so that names sort by requests. */
-const instantName = (at: Date): string => at.toISOString().replaceAll(/[-:.]/g, '');
+const instantName = (at: Date) => at.toISOString().replaceAll(/[-:.]/g, '');
 
 export const archiveRoot = (warehousePath: string): string => `${warehousePath}.archive`;
 
-const sliceFolder = (warehousePath: string, slice: string): string =>
+const sliceFolder = (warehousePath: string, slice: string) =>
   join(archiveRoot(warehousePath), slice);
 
 /** Leaves nothing if it fails. */
@@ -215,7 +215,7 @@ async function readWhole<T extends object>(
   return shape.safeParse(JSON.parse(content)).data ?? 'had missing or invalid fields';
 }
 
-const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const checksumOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Deletes the entries requested before an instant, and unfinished ones of killed runs. */
 export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
@@ -250,7 +250,7 @@ export async function readArchive(
         damages.push({ path, because: `it was an answer for slice ${entry.slice}` });
       else if (entry !== null) windows.push({ path, entry });
     }
-    const at = ({ entry, path }: ArchivedWindow): string =>
+    const at = ({ entry, path }: ArchivedWindow) =>
       [instantName(fetchedAtOf(entry)), instantName(entry.requestedAt), path].join(' ');
     return { windows: windows.toSorted((one, other) => (at(one) < at(other) ? -1 : 1)), damages };
   });
@@ -312,7 +312,7 @@ async function removeEntry(path: string): Promise<void> {
   await remove(path);
 }
 
-const remove = async (path: string): Promise<void> => rm(path, { recursive: true, force: true });
+const remove = async (path: string) => rm(path, { recursive: true, force: true });
 
 async function assertNoLink(path: string): Promise<void> {
   if (!(await lstat(path)).isSymbolicLink()) return;

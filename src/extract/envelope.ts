@@ -78,7 +78,7 @@ function parsedJson(json = 'null'): unknown {
   }
 }
 
-const isNothing = (json: string): boolean =>
+const isNothing = (json: string) =>
   ['null', '{}', '""', '[]', 'false', '0'].includes(json.replaceAll(/\s/g, ''));
 
 const innerCalls = z.object({

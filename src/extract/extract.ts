@@ -125,7 +125,7 @@ const MAX_SHARED_BYTES = 2_000_000;
 function takeBatch(waiting: Spooled[]): Spooled[] {
   const taken = takeOfOneSlice(waiting, MAX_BATCH_BYTES);
   const names = new Set(taken.map(({ window }) => window.slice.name));
-  const bytesOf = (spooled: readonly Spooled[]): number =>
+  const bytesOf = (spooled: readonly Spooled[]) =>
     plainBytesOf(spooled.flatMap(({ answers }) => answers));
   let room = MAX_SHARED_BYTES - bytesOf(taken);
   for (const next of waiting.slice()) {
@@ -143,7 +143,7 @@ function takeBatch(waiting: Spooled[]): Spooled[] {
 function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
-  const isAlike = ({ window }: Spooled): boolean =>
+  const isAlike = ({ window }: Spooled) =>
     first !== undefined &&
     window.slice.name === first.window.slice.name &&
     haveSameMetrics(window, first.window);
@@ -206,10 +206,10 @@ async function fetchWindow(
   }
 }
 
-const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal): boolean =>
+const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal) =>
   !signal.aborted && kind !== 'storage' && kind !== 'bug' && code !== 'CREDENTIALS_REFUSED';
 
-const hasSums = (window: Window): boolean =>
+const hasSums = (window: Window) =>
   controlBoxesOf(window).some(({ control }) => control?.length === 1);
 
 /** Requests again while the answer is unusable. Returns the last one in any case. */

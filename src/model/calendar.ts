@@ -90,7 +90,7 @@ function isDay(text: string): text is Day {
 const knownMs = new Map<string, number>();
 const knownDays = new Map<number, Day>();
 
-const msOf = (of: Day): number => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
+const msOf = (of: Day) => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 
 /** ISO 8601 with an offset: without one it would be a different instant in every time zone. */
 const INSTANT =
@@ -121,13 +121,13 @@ export function utcOffset(text: string): UtcOffset {
 
 export const UTC = utcOffset('+00:00');
 
-const offsetMs = (offset: UtcOffset): number =>
+const offsetMs = (offset: UtcOffset) =>
   (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) *
   (offset.startsWith('-') ? -60_000 : 60_000);
 
 /** A date whose parts, and those of every derived date, are read in UTC. */
-const asDate = (of: Day): Date => new UTCDateMini(`${of}T00:00:00Z`);
-const asDay = (of: Date): Day => day(of.toISOString().slice(0, 10));
+const asDate = (of: Day) => new UTCDateMini(`${of}T00:00:00Z`);
+const asDay = (of: Date) => day(of.toISOString().slice(0, 10));
 
 export function addDays(to: Day, count: number): Day {
   const ms = msOf(to) + count * MS_PER_DAY;

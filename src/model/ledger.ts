@@ -120,7 +120,7 @@ export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day,
 function asOneLoad(ages: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
   const [first, ...others] = ages;
   const latest = ages.reduce((one, other) => (other.fetchedAt > one.fetchedAt ? other : one));
-  const sumOf = (count: (record: PeriodRecord) => number): number =>
+  const sumOf = (count: (record: PeriodRecord) => number) =>
     ages.reduce((sum, record) => sum + count(record), 0);
   const earliestOf = (instants: readonly (Date | null)[]): Date | null => {
     const milliseconds = instants.filter((at) => at !== null).map(Number);

@@ -55,6 +55,6 @@ export function linkOf(stated: StatedLink): Link {
 
 /** Ignores blanks and Unicode form, which a service may change. */
 export function isSameName(one: string, other: string): boolean {
-  const plain = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+  const plain = (name: string) => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
   return plain(one) === plain(other);
 }

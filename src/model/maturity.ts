@@ -42,7 +42,7 @@ function trustedAt(fetched: FetchedPeriod): Date | null {
   return isTrusted ? computedAt(fetched.fetchedAt, fetched.computedAt) : null;
 }
 
-const isSound = (fetched: FetchedPeriod): boolean =>
+const isSound = (fetched: FetchedPeriod) =>
   fetched.rejected === 0 && fetched.verdict !== 'unproven' && !isDoubtfullyEmpty(fetched);
 
 export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
@@ -69,7 +69,7 @@ export function finalMetrics(
   });
 }
 
-const isCalledImmature = ({ id }: Metric, { immature }: FetchedPeriod): boolean =>
+const isCalledImmature = ({ id }: Metric, { immature }: FetchedPeriod) =>
   immature?.includes(id) === true;
 
 export function stateOf(

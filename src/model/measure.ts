@@ -29,7 +29,7 @@ export function elapsedText(ms: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < SECONDS_PER_MINUTE) return `${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / SECONDS_PER_MINUTE);
-  const twoDigits = (count: number): string => String(Math.floor(count)).padStart(2, '0');
+  const twoDigits = (count: number) => String(Math.floor(count)).padStart(2, '0');
   if (minutes < MINUTES_PER_HOUR)
     return `${minutes} min ${twoDigits(seconds % SECONDS_PER_MINUTE)} s`;
   if (minutes >= 2 * MINUTES_PER_DAY)

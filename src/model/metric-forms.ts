@@ -68,8 +68,7 @@ const rows = readFileSync(new URL('../../config/metrics.csv', import.meta.url), 
   .split('\n')
   .slice(1)
   .map((line) => line.split(','));
-const listed = (slot: string): string[] =>
-  rows.find(([form]) => form === slot)?.[4]?.split('; ') ?? [];
+const listed = (slot: string) => rows.find(([form]) => form === slot)?.[4]?.split('; ') ?? [];
 const [longestDays = '', longestWeeks = '', longestMonths = ''] = listed('{period}');
 const ageUnits = [
   { unit: 'd', daysEach: 1, longest: Number(longestDays.slice(1)) },
@@ -135,7 +134,7 @@ function combinedForms(id: string, list: string | null): DocumentedMetric | null
   };
 }
 
-const finite = (days: number): number | null => (days === Infinity ? null : days);
+const finite = (days: number) => (days === Infinity ? null : days);
 
 /** Also null for a part of no documented form. */
 function inForm(
@@ -193,7 +192,7 @@ const kindFlows = {
   framework: null,
 } as const;
 
-const filled = (text: string, match: RegExpExecArray): string =>
+const filled = (text: string, match: RegExpExecArray) =>
   text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
 
 /** As `factor × sum(numerator) / sum(denominator)`. */
@@ -212,7 +211,7 @@ export function ratioOf(
 }
 
 function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]): DocumentedMetric {
-  const daysOf = ({ horizonDays }: DocumentedMetric): number => horizonDays ?? Infinity;
+  const daysOf = ({ horizonDays }: DocumentedMetric) => horizonDays ?? Infinity;
   return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
 }
 

@@ -81,7 +81,7 @@ function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Da
   return addDays(start, -bound.daysBefore);
 }
 
-const earliest = (...days: [Day, ...Day[]]): Day =>
+const earliest = (...days: [Day, ...Day[]]) =>
   days.reduce((least, each) => (each < least ? each : least));
 
 export function bucketFor(grain: DateDimension): Bucket {

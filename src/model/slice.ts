@@ -86,7 +86,7 @@ const listParameters: ReadonlySet<string> = new Set([
   'os_names',
 ]);
 
-const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
+const isList = (name: string) => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
 /** Hashes what gives a row its meaning. Secrets are renewed and do not count. */
 export function fingerprintOf(
@@ -106,7 +106,7 @@ export function fingerprintOf(
 
 const DIGITS = 16;
 
-const digits = (meaning: unknown): string =>
+const digits = (meaning: unknown) =>
   createHash('sha256').update(JSON.stringify(meaning)).digest('hex').slice(0, DIGITS);
 
-const setText = (list: string): string => [...new Set(list.split(','))].sort().join(',');
+const setText = (list: string) => [...new Set(list.split(','))].sort().join(',');

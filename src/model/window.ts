@@ -77,7 +77,7 @@ export function splitByPeriods(window: Window): readonly Window[] | null {
   if (periods.length < 2) return null;
   const middle = Math.ceil(periods.length / 2);
   return [periods.slice(0, middle), periods.slice(middle)].flatMap((half) => {
-    const isDue = ({ reason }: DuePeriod): boolean => reason !== 'between';
+    const isDue = ({ reason }: DuePeriod) => reason !== 'between';
     const first = half.findIndex(isDue);
     const due = first === -1 ? [] : half.slice(first, half.findLastIndex(isDue) + 1);
     return due.length === 0 ? [] : [windowOf(slice, fingerprint, due, parts)];
@@ -312,7 +312,7 @@ export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Recor
 
 /** Keeps the lists that every part has: they are disjoint and together the slice's own. */
 export function wholeOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>, part: Part): Part {
-  const isListed = (dimension: string): boolean =>
+  const isListed = (dimension: string) =>
     ownValues(slice, dimension) !== undefined &&
     parts.every((each) => valuesOf(each, dimension).in !== null);
   return Object.fromEntries(Object.entries(part).filter(([dimension]) => isListed(dimension)));

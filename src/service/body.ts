@@ -166,7 +166,7 @@ export async function readStart(
   return { text: Buffer.concat(parts).toString('utf8'), isWhole };
 }
 
-const garbled = (status: number, because: string, what: string, cause?: unknown): Setback =>
+const garbled = (status: number, because: string, what: string, cause?: unknown) =>
   new Setback('garbled', because, `was answered ${status} with ${what}`, { status, cause });
 
 /** The largest catalogs take a few megabytes. */

@@ -113,7 +113,7 @@ export function campaignApi(
   };
 }
 
-const linksPath = (appToken: string): string => `/apps/${checkedToken('app', appToken)}/trackers`;
+const linksPath = (appToken: string) => `/apps/${checkedToken('app', appToken)}/trackers`;
 
 function checkedToken(what: 'app' | 'link', token: string): string {
   if (TOKEN.test(token)) return token;

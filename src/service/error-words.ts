@@ -66,7 +66,7 @@ function statesError(record: Readonly<Record<string, unknown>>): boolean {
   return isStated || success === false || success === 'false' || FAILED_STATUS.test(String(status));
 }
 
-const isNothing = (value: unknown): boolean =>
+const isNothing = (value: unknown) =>
   value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
 
 function wordsOf(value: unknown): string {

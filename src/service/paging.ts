@@ -29,7 +29,7 @@ export async function* pages<T>(
 ): AsyncGenerator<readonly T[], void> {
   /** Addresses of pages, and their items. */
   const seen = new Set([first]);
-  const isNew = (text: string): boolean => seen.size < seen.add(text).size;
+  const isNew = (text: string) => seen.size < seen.add(text).size;
   let read = 0;
   for (let next: string | null = first; next !== null;) {
     const { items, paging, target = next }: ListPage<T> = await readPage(next);
@@ -53,7 +53,7 @@ export async function* pages<T>(
   }
 }
 
-const digestOf = (item: unknown): string =>
+const digestOf = (item: unknown) =>
   createHash('sha256').update(JSON.stringify(item)).digest('base64');
 
 /** Only exact integers: one that was rounded in parsing would lead to another page. Blank text names no page. */
@@ -150,4 +150,4 @@ function isLast(
   return names.length === 0 || ['next', 'cursor', 'cursors'].some((name) => names.includes(name));
 }
 
-const pathOf = (target: string): string => target.split('?', 1)[0] ?? target;
+const pathOf = (target: string) => target.split('?', 1)[0] ?? target;

@@ -52,7 +52,7 @@ export async function requestReport(
   const first = channel.targetOf('/reports-service/report') + encodeQuery(parameters);
   /** Addresses of pages, and digests of their first rows. */
   const seen = new Set([first]);
-  const isNew = (text: string): boolean => seen.size < seen.add(text).size;
+  const isNew = (text: string) => seen.size < seen.add(text).size;
   const saved = (unfollowed: string | null): SavedReport => ({ pages, unfollowed, requests });
   let rows = 0;
   let isComplete = false;

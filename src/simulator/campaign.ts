@@ -151,5 +151,5 @@ function envelope(apiVersion: string): JsonDocument {
 }
 
 /** Where the interface shows no status: 404 for what is unknown, 422 for an impossible value. */
-const missing = (message: string): SimulatedAnswer => errorAnswer(404, 'error_message', message);
-const invalid = (message: string): SimulatedAnswer => errorAnswer(422, 'error_message', message);
+const missing = (message: string) => errorAnswer(404, 'error_message', message);
+const invalid = (message: string) => errorAnswer(422, 'error_message', message);

@@ -82,7 +82,7 @@ export async function startSimulator(
   let token = firstToken;
   let simulatedNow = options.now ?? null;
   let inFlight = 0;
-  const now = (): Date => simulatedNow ?? new Date();
+  const now = () => simulatedNow ?? new Date();
 
   const endpointAnswer = (route: Route, address: URL, request: RequestBody): SimulatedAnswer => {
     if (route.endpoint === 'unknown') return errorAnswer(404, 'error_message', 'Not found');

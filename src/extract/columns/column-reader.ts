@@ -82,7 +82,7 @@ export function openColumnReader(): ColumnReader {
   };
 }
 
-const ended = (): Error => new Error('The thread of the column reader ended.');
+const ended = () => new Error('The thread of the column reader ended.');
 
 /** Rejects if the thread ends instead. */
 function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {

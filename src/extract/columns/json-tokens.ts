@@ -129,7 +129,7 @@ export function skipValue(body: BodyWindow, at: number, depth = 0): number {
   if (byte === QUOTE) return skipText(body, at);
   if (byte !== OPENING_BRACE && byte !== OPENING_BRACKET) return skipBare(body, at);
   if (depth === MAX_DEPTH) return body.stop(at, `nesting deeper than ${MAX_DEPTH}`);
-  const skip = (value: number): number => skipValue(body, value, depth + 1);
+  const skip = (value: number) => skipValue(body, value, depth + 1);
   if (byte === OPENING_BRACKET) return skipList(body, at, CLOSING_BRACKET, skip);
   return readMembers(body, at, (_, value) => skip(value));
 }

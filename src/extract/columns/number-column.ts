@@ -34,7 +34,7 @@ const BLANK = /^ *$/;
 const powersOfTen = Float64Array.from({ length: FAST_DIGITS + 1 }, (_, power) => 10 ** power);
 
 /** Whether a bare number ends before this byte. It may go on with an exponent, or after what has arrived, a zero byte. */
-const isEnd = (byte: number | undefined): boolean => byte !== 0x65 && byte !== 0x45 && byte !== 0;
+const isEnd = (byte: number | undefined) => byte !== 0x65 && byte !== 0x45 && byte !== 0;
 
 /**
  * Nearly all numbers have up to 15 digits and are computed during the scan. A number that only a wider type holds makes the

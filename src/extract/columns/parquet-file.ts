@@ -49,8 +49,8 @@ const STRUCT = 12;
 const MAX_IN_FOUR_BITS = 15;
 
 /** For numbers that are not negative. */
-const i32 = (value: number): Value => ({ type: 5, bytes: varint(2 * value) });
-const i64 = (value: number): Value => ({ type: 6, bytes: varint(2 * value) });
+const i32 = (value: number) => ({ type: 5, bytes: varint(2 * value) });
+const i64 = (value: number) => ({ type: 6, bytes: varint(2 * value) });
 /** The field value false, which the wire type itself states. */
 const no: Value = { type: 2, bytes: [] };
 
@@ -231,7 +231,7 @@ const element = ({ name, type }: WrittenColumn): Value => {
   return struct([1, i32(kept)], ...length, [3, i32(OPTIONAL)], [4, text(name)], ...annotated);
 };
 
-const bytesOf = (cells: Int32Array): Uint8Array =>
+const bytesOf = (cells: Int32Array) =>
   new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
 
 function withoutNulls(cells: Int32Array, nulls: Uint8Array, words: number): Int32Array {

@@ -103,7 +103,7 @@ export class ReportReader {
       );
       if (this.#at === 0) yield;
     }
-    const take = (name: string, value: number): number => this.#takeMember(name, value);
+    const take = (name: string, value: number) => this.#takeMember(name, value);
     yield* this.#list(CLOSING_BRACE, (at) => readMember(body, at, take));
     this.#isWhole = true;
     for (;;) {

@@ -163,7 +163,7 @@ export class RowReader {
       from = skipValue(body, value);
       return from;
     });
-    const isKnown = ({ name }: CellColumn): boolean => keys.has(name) || name === ATTR_DEPENDENCY;
+    const isKnown = ({ name }: CellColumn) => keys.has(name) || name === ATTR_DEPENDENCY;
     const isWhole = end !== STOPPED && this.#into.columns.every(isKnown);
     return isWhole ? [...keys.values()] : null;
   }

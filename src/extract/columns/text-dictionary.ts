@@ -27,7 +27,7 @@ export const FIRST_ENTRIES = 64;
 const LENGTH_BYTES = 4;
 
 /** A mask of one to three bytes of a little-endian word. */
-const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
+const firstBytes = (count: number) => (1 << (count * 8)) - 1;
 
 export function hashOf(view: DataView, from: number, to: number): number {
   let hash = to - from;

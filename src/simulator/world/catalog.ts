@@ -26,12 +26,9 @@ const choice = (id: string, name = id, formatting = 'select'): FilterItem => {
   return { id, name, short_name: '', section: '', formatting, description: '' };
 };
 
-const choices = (ids: readonly string[]): FilterItem[] => ids.map((id) => choice(id, readable(id)));
+const choices = (ids: readonly string[]) => ids.map((id) => choice(id, readable(id)));
 
-const itemsOf = (
-  { metrics }: CatalogSource,
-  isListed: (metric: WorldMetric) => boolean,
-): FilterItem[] =>
+const itemsOf = ({ metrics }: CatalogSource, isListed: (metric: WorldMetric) => boolean) =>
   [...metrics.values()].filter(isListed).map((metric) => {
     const { id, name, short_name, section, formatting, description } = metric;
     return { id, name, short_name, section, formatting, description };
@@ -52,10 +49,10 @@ function utcOffsets(): FilterItem[] {
   });
 }
 
-const seen = ({ lanes }: CatalogSource, dimension: string): FilterItem[] =>
+const seen = ({ lanes }: CatalogSource, dimension: string) =>
   [...new Set(lanes.map(({ texts }) => texts.get(dimension) ?? ''))].map((text) => choice(text));
 
-const dimensionItems = (): FilterItem[] =>
+const dimensionItems = () =>
   dimensions.map((id) =>
     choice(id, readable(id), id !== 'quarter' && isDateDimension(id) ? 'date' : 'string'),
   );
@@ -110,7 +107,7 @@ export function listFilterItems(
     const permitted = catalogSections.join(', ');
     throw invalid('section', `value is not a valid enumeration member; permitted: ${permitted}`);
   }
-  const sectionOf = (item: FilterItem): string => item.section.toLowerCase().replaceAll(' ', '_');
+  const sectionOf = (item: FilterItem) => item.section.toLowerCase().replaceAll(' ', '_');
   const answer = required.split(',').map((name): [string, readonly FilterItem[]] => {
     const filter = catalogFilters.find((known) => known === name);
     if (filter === undefined) throw invalid('required_filters', 'is not valid');

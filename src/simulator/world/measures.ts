@@ -44,7 +44,7 @@ const byAge: Pace = {
 
 /** Spend is updated every day at this hour (UTC). */
 const PASS_HOUR = 9;
-const passesBy = (hour: number): number => Math.floor((hour - PASS_HOUR) / HOURS_PER_DAY);
+const passesBy = (hour: number) => Math.floor((hour - PASS_HOUR) / HOURS_PER_DAY);
 /** The last pass is at most 14 days after the hour. */
 const byPass: Pace = {
   stated: (atomHour, nowHour) => passesBy(nowHour) - passesBy(atomHour),
@@ -67,8 +67,8 @@ function restated({ stated, times, low, high }: Pace, name: string, finalOf: Fin
   };
 }
 
-const settling = (name: string, finalOf: Final): Measure => restated(byAge, name, finalOf);
-const spent = (name: string, finalOf: Final): Measure => restated(byPass, name, finalOf);
+const settling = (name: string, finalOf: Final) => restated(byAge, name, finalOf);
+const spent = (name: string, finalOf: Final) => restated(byPass, name, finalOf);
 
 export function sumOf(...measures: readonly Measure[]): Measure {
   return (atom, at) => measures.reduce((sum, measure) => sum + measure(atom, at), 0);
@@ -157,7 +157,7 @@ const inCurrency =
 const spendOf: Final = (atom) => atom.installs * atom.lane.bidMicros;
 
 /** Close to the attributed figures, if the network reports any. */
-const reported = (name: string, finalOf: Final): Measure =>
+const reported = (name: string, finalOf: Final) =>
   spent(name, (atom, chance) =>
     atom.lane.networkReports ? finalOf(atom, 0.5) * (0.85 + 0.3 * chance) : 0,
   );

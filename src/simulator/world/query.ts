@@ -18,9 +18,7 @@ function readAs<T>(read: (text: string) => T | null, message: string): z.ZodType
   });
 }
 
-const namesIn = (text: string): string[] => [
-  ...new Set(text.split(',').filter((name) => name !== '')),
-];
+const namesIn = (text: string) => [...new Set(text.split(',').filter((name) => name !== ''))];
 const names = z.string().transform(namesIn);
 const someNames = readAs((text) => (text === '' ? null : namesIn(text)), 'field required');
 
@@ -32,7 +30,7 @@ const days = readAs((text) => {
 }, 'is not a valid date period');
 
 /** A known name, a relative day (`-7d`) or a calendar day. */
-const isComparison = (text: string): boolean =>
+const isComparison = (text: string) =>
   /^-\d+d$/.test(text) ||
   parseDay(text) !== null ||
   values.period_over_period.some((name) => name === text);
@@ -75,7 +73,7 @@ export interface ReportQuery extends Omit<Parameters, 'metrics' | 'sort'> {
   readonly sort: readonly { readonly name: string; readonly descending: boolean }[];
 }
 
-const isDimension = (name: string): boolean => dimensions.some((known) => known === name);
+const isDimension = (name: string) => dimensions.some((known) => known === name);
 
 export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
   const parsed = parameters.safeParse(Object.fromEntries(query));
@@ -178,7 +176,7 @@ function parseFilters(
     } else if (ofNumber !== undefined) {
       const metric = knownMetric(metrics, name, parameter);
       if (!/^[+-]?\d+(\.\d+)?$/.test(value)) throw invalid(parameter, 'is not a number');
-      const accepts = (found: number | null): boolean =>
+      const accepts = (found: number | null) =>
         found !== null && comparisons[ofNumber](inUnits(metric, found), Number(value));
       byMetric.push({ metric, accepts });
     }

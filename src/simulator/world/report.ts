@@ -135,7 +135,7 @@ function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shown
     );
     if (lane === undefined || !passes) return null;
     const texts = new Map(dimensions.map((dimension) => [dimension, textOf(lane, dimension)]));
-    const own = (id: string): string => lane.texts.get(id) ?? '';
+    const own = (id: string) => lane.texts.get(id) ?? '';
     const attrDependency = {
       ...Object.fromEntries(ids.map((id) => [id, own(id)])),
       ...(dimensions.includes('channel')
@@ -168,8 +168,7 @@ function groupAtoms(
   const bucketAt = bucketsBy(query, wording);
   const identityOf = identitiesOf(query, traffic.lanes, wording);
   const { start, end } = query.date_period;
-  const hourOf = (of: Day): number =>
-    Math.ceil(startOfDayAt(of, query.utc_offset).getTime() / MS_PER_HOUR);
+  const hourOf = (of: Day) => Math.ceil(startOfDayAt(of, query.utc_offset).getTime() / MS_PER_HOUR);
   const firstHour = hourOf(start > FIRST_DAY ? start : FIRST_DAY);
   const endHour = Math.min(hourOf(end), query.moment.nowHour + 1);
   const groups: Group[] = [];
@@ -203,7 +202,7 @@ export function createReport(
 ): Report | null {
   const wanted = [...query.metrics, ...query.metricFilters.map((filter) => filter.metric)];
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
-  const valueOf = (metric: WorldMetric, sums: readonly number[]): number | null =>
+  const valueOf = (metric: WorldMetric, sums: readonly number[]) =>
     metric.combine(metric.measures.map((measure) => sums[measures.indexOf(measure)] ?? 0));
   const isWithheld = ({ completeAfterDays }: WorldMetric, { lastDay }: Bucket): boolean => {
     if (query.cohort_maturity === 'immature' || completeAfterDays === undefined) return false;
