@@ -122,18 +122,10 @@ function branchIssues(issue: Issue): Issue[] {
   );
 }
 
-function kindOf(value: unknown): string {
-  if (value === undefined || value === null) return 'empty';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'a mapping';
-  if (typeof value === 'string') return 'text';
-  return typeof value === 'number' ? 'a number' : 'a truth value';
-}
-
 const kinds: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
-  boolean: 'true or false',
+  boolean: 'a truth value',
   array: 'a list',
   object: 'a mapping',
   record: 'a mapping',
@@ -146,15 +138,17 @@ function textOf(issue: Issue, value: unknown, isShown: boolean): string {
   const isPlain = isShown && !isUnset && typeof value !== 'object';
   const shown = isPlain ? JSON.stringify(value) : 'the value';
   const subject = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
-  const kind = isUnset ? 'is missing' : `is ${kindOf(value)}`;
+  const kindOfValue =
+    value === null ? 'empty' : kinds[Array.isArray(value) ? 'array' : typeof value];
+  const kind = isUnset ? 'is missing' : `is ${kindOfValue}`;
   const notAllowed = isUnset ? kind : `${subject} is not allowed`;
   const nearestOf = (names: readonly unknown[]) =>
     typeof value === 'string' ? suggestion(value, names.map(String)) : '';
   if (issue.code === 'invalid_type') {
     if (issue.message.startsWith('must be')) return `${kind}; ${issue.message}`;
     const isUnquoted = issue.expected === 'string' && /^(?:number|boolean)$/.test(typeof value);
-    const type = kinds[issue.expected] ?? issue.expected;
-    return `${kind}; must be ${type}${isUnquoted ? ', so put it in quotes' : ''}`;
+    const type = issue.expected === 'boolean' ? 'true or false' : kinds[issue.expected];
+    return `${kind}; must be ${type ?? issue.expected}${isUnquoted ? ', so put it in quotes' : ''}`;
   }
   if (issue.code === 'invalid_union') {
     if (typeof value !== 'string') return `${kind}; ${issue.message}`;

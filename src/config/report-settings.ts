@@ -2,7 +2,13 @@
 
 import * as z from 'zod';
 
-import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
+import {
+  dimensionFilters,
+  dimensions,
+  isDimension,
+  metricFilters,
+  parseFilterKey,
+} from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
 import { suggestion } from './config-problems.ts';
 import {
@@ -146,20 +152,10 @@ export const reportShape = {
     .describe('Other report parameters, sent as written.'),
 } as const;
 
-export function parseFilterKey(key: string) {
-  const split = key.lastIndexOf('__');
-  const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
-  const isOfDimension = dimensionFilters.some((filter) => filter === suffix);
-  if (split < 1 || !(isOfDimension || metricFilters.some((filter) => filter === suffix)))
-    return null;
-  return { name, suffix, kind: isOfDimension ? 'dimension' : 'metric' } as const;
-}
-
 function filterKeyProblem(key: string): string | null {
   const filter = parseFilterKey(key);
-  const isDimension = dimensions.some((name) => name === filter?.name);
   const suffixes = [...dimensionFilters, ...metricFilters];
-  if (filter === null || (isDimension && filter.kind === 'metric')) {
+  if (filter === null || (filter.kind === 'metric' && isDimension(filter.name))) {
     const prefix = key.slice(0, Math.max(0, key.lastIndexOf('__')));
     const names = [prefix, ...dimensions].filter((name) => name !== '');
     const keys = names.flatMap((name) => suffixes.map((suffix) => `${name}__${suffix}`));

@@ -5,11 +5,10 @@ import { resolve } from 'node:path';
 
 import { isRecord } from '../model/canonical-json.ts';
 import { agesIn, cubeColumns, cubeMetrics } from '../model/cube.ts';
-import { isDateDimension } from '../model/dimension.ts';
+import { isDateDimension, parseFilterKey } from '../model/dimension.ts';
 import { globMatches } from '../model/metric.ts';
 import { itemsOf, type Mistake, type SettingPath, suggestion, valueAt } from './config-problems.ts';
 import { nearest } from './nearest.ts';
-import { parseFilterKey } from './report-settings.ts';
 import type { Environment } from './settings-text.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
+import { MAX_LEVEL } from '../model/link.ts';
 import { MAX_URL_BYTES } from '../model/slice.ts';
 import { block } from './config-problems.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
@@ -155,9 +156,6 @@ const APP_TOKEN = /^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/;
 const appToken = z.string().regex(APP_TOKEN, {
   error: 'is not an app token; must be 12 letters and digits, in quotes when it reads as a number',
 });
-
-/** service-interface: Link. */
-const MAX_LEVEL = 4;
 
 const linksSettings = block({
   apps: z

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import { alike } from './alike.ts';
 import {
   addDays,
   bucketOf,
@@ -27,16 +28,14 @@ const ordering: ReadonlySet<string> = new Set(['sort', 'index', 'limit']);
 
 /** Leaves out slices without a date, and with a filter of a metric, which applies to grouped rows. */
 export function controlsOf(slices: readonly Slice[]): Control[] {
-  const groups = new Map<string, [Slice, ...Slice[]]>();
-  for (const slice of slices) {
+  const named = slices.flatMap((slice) => {
     const name = controlName(slice);
-    if (name === null) continue;
-    const members = groups.get(name);
-    if (members === undefined) groups.set(name, [slice]);
-    else members.push(slice);
-  }
-  return [...groups].map(([name, members]) => {
-    const [{ grain, datePeriod, utcOffset, weekStartsOn, headers }] = members;
+    return name === null ? [] : [{ name, slice }];
+  });
+  return alike(named, ({ name }) => name).map((group) => {
+    const [{ name, slice: first }] = group;
+    const members = group.map(({ slice }) => slice);
+    const { grain, datePeriod, utcOffset, weekStartsOn, headers } = first;
     // A metric adds up only if every slice that states it says so.
     const additive = members.flatMap((member) => Object.entries(member.additive));
     const slice: Slice = {
@@ -48,7 +47,7 @@ export function controlsOf(slices: readonly Slice[]): Control[] {
       datePeriod,
       utcOffset,
       weekStartsOn,
-      parameters: parametersOf(members[0]),
+      parameters: parametersOf(first),
       headers,
       maxUrlBytes: Math.min(...members.map(({ maxUrlBytes = MAX_URL_BYTES }) => maxUrlBytes)),
       refresh: 'nightly',

@@ -38,6 +38,8 @@ export const textDimensions = [
 
 export const dimensions = [...dateDimensions, ...textDimensions] as const;
 
+export const isDimension = (name: string): boolean => dimensions.some((known) => known === name);
+
 export function isDateDimension(name: string): name is DateDimension {
   return dateDimensions.some((known) => known === name);
 }
@@ -54,9 +56,16 @@ export const dimensionFilters = [
   'not_ends_with',
 ] as const;
 
-/** Each takes one number. */
+/** Each takes one number, and applies to the grouped rows. */
 export const metricFilters = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const;
 
-/** Such a filter applies to the grouped rows. */
-export const filtersMetric = (parameter: string): boolean =>
-  metricFilters.some((suffix) => parameter.endsWith(`__${suffix}`));
+/** Splits `<name>__<suffix>`. Returns null for another form or an unknown suffix. */
+export function parseFilterKey(key: string) {
+  const split = key.lastIndexOf('__');
+  const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
+  const ofText = dimensionFilters.find((filter) => filter === suffix);
+  const ofNumber = metricFilters.find((filter) => filter === suffix);
+  if (split < 1) return null;
+  if (ofText !== undefined) return { name, kind: 'dimension', suffix: ofText } as const;
+  return ofNumber === undefined ? null : ({ name, kind: 'metric', suffix: ofNumber } as const);
+}

@@ -1,12 +1,9 @@
 /** Numbers as people read them: sizes, durations, counts. Pure; never for machines. */
 
 const MS_PER_SECOND = 1000;
-const SECONDS_PER_MINUTE = 60;
-const MINUTES_PER_HOUR = 60;
-const MINUTES_PER_DAY = 24 * MINUTES_PER_HOUR;
+const MINUTES_PER_DAY = 24 * 60;
 /** From this amount or percentage on, decimals are noise. */
 const BIG = 1000;
-const SMALL_AMOUNT_DIGITS = 3;
 
 const sizes = { GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
 const durations = {
@@ -27,14 +24,13 @@ export function elapsedText(ms: number): string {
   if (ms < MS_PER_SECOND) return `${Math.round(ms)} ms`;
   const seconds = ms / MS_PER_SECOND;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < SECONDS_PER_MINUTE) return `${Math.floor(seconds)} s`;
-  const minutes = Math.floor(seconds / SECONDS_PER_MINUTE);
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
   const twoDigits = (count: number) => String(Math.floor(count)).padStart(2, '0');
-  if (minutes < MINUTES_PER_HOUR)
-    return `${minutes} min ${twoDigits(seconds % SECONDS_PER_MINUTE)} s`;
+  if (minutes < 60) return `${minutes} min ${twoDigits(seconds % 60)} s`;
   if (minutes >= 2 * MINUTES_PER_DAY)
     return countText(Math.floor(minutes / MINUTES_PER_DAY), 'day');
-  return `${Math.floor(minutes / MINUTES_PER_HOUR)} h ${twoDigits(minutes % MINUTES_PER_HOUR)} min`;
+  return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`;
 }
 
 /** A stated duration in the largest unit that divides it: `90 minutes`, `3 days`. */
@@ -67,7 +63,7 @@ export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): 
   const size = Math.abs(amount);
   const digits =
     size !== 0 && size < 1
-      ? { maximumSignificantDigits: SMALL_AMOUNT_DIGITS }
+      ? { maximumSignificantDigits: 3 }
       : { maximumFractionDigits: size < BIG ? 2 : 0 };
   const key = JSON.stringify([sign, digits]);
   const signDisplay = sign === 'signed' ? 'exceptZero' : 'auto';

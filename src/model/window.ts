@@ -1,7 +1,7 @@
 /** Windows: immutable values that state what is requested, in one part or several, what is replaced and what is recorded. */
 
 import { type Day, type DayInterval, lastDay, meet } from './calendar.ts';
-import { filtersMetric } from './dimension.ts';
+import { parseFilterKey } from './dimension.ts';
 import { addsUpCertainly } from './metric.ts';
 import type { Period } from './period.ts';
 import { MAX_URL_BYTES, type Slice } from './slice.ts';
@@ -322,7 +322,7 @@ export const isDivided = (window: Pick<Window, 'slice' | 'parts'>, part: Part): 
   partId(wholeOf(window, part)) !== partId(part);
 
 export const isFiltered = ({ slice }: Pick<Window, 'slice'>): boolean =>
-  Object.keys(slice.parameters).some(filtersMetric);
+  Object.keys(slice.parameters).some((name) => parseFilterKey(name)?.kind === 'metric');
 
 /** At least 1 row, and 1 if only the catalog has the value. */
 export interface KnownValue {

@@ -163,23 +163,14 @@ const statedLink = z
     click_url: z.string().nullish(),
     impression_url: z.string().nullish(),
   })
-  .transform(
-    ({
-      has_subtrackers: hasSubtrackers,
-      partner_id: partnerId,
-      cost_data_enabled: costDataEnabled,
-      click_url: clickUrl,
-      impression_url: impressionUrl,
-      ...same
-    }): StatedLink => ({
-      ...same,
-      hasSubtrackers,
-      partnerId,
-      costDataEnabled,
-      clickUrl,
-      impressionUrl,
-    }),
-  );
+  .transform((wire): StatedLink => ({
+    ...wire,
+    hasSubtrackers: wire.has_subtrackers,
+    partnerId: wire.partner_id,
+    costDataEnabled: wire.cost_data_enabled,
+    clickUrl: wire.click_url,
+    impressionUrl: wire.impression_url,
+  }));
 
 /** The `cursor` of v2 is the position of the page itself and names no next one. */
 const listPaging = z.object({ next: z.unknown(), cursors: z.unknown() }).partial().nullish();

@@ -6,21 +6,15 @@ import { gzip } from 'node:zlib';
 
 export type JsonDocument = Readonly<Record<string, unknown>>;
 
-export type AnswerBody =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'document'; readonly document: JsonDocument }
-  | { readonly kind: 'bytes'; readonly bytes: Buffer };
-
 export interface SimulatedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AnswerBody;
+  /** Null for none. */
+  readonly body: JsonDocument | Buffer | null;
 }
 
 /** The simulator shares its machine with its client. */
 export const GZIP_LEVEL = 1;
-
-type ErrorForm = 'error_code' | 'error' | 'error_message';
 
 const codesByStatus: Readonly<Record<number, string>> = {
   400: 'request_error',
@@ -28,24 +22,9 @@ const codesByStatus: Readonly<Record<number, string>> = {
   403: 'auth_error',
 };
 
-const errorDocuments: Readonly<
-  Record<ErrorForm, (status: number, message: string) => JsonDocument>
-> = {
-  error_code: (status, message) => ({
-    error_code: codesByStatus[status] ?? 'service_error',
-    error_desc: message,
-    error_desc_details: null,
-  }),
-  error: (_, message) => ({ error: message }),
-  error_message: (_, message) => ({ error: { message } }),
-};
-
 export function documentAnswer(document: JsonDocument, status = 200): SimulatedAnswer {
-  return {
-    status,
-    headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: { kind: 'document', document },
-  };
+  const headers = { 'content-type': 'application/json; charset=utf-8' };
+  return { status, headers, body: document };
 }
 
 export function bytesAnswer(
@@ -53,24 +32,32 @@ export function bytesAnswer(
   contentType: string,
   status = 200,
 ): SimulatedAnswer {
-  return {
-    status,
-    headers: { 'content-type': contentType },
-    body: { kind: 'bytes', bytes: Buffer.from(bytes) },
+  return { status, headers: { 'content-type': contentType }, body: Buffer.from(bytes) };
+}
+
+export const bareAnswer = (status: number): SimulatedAnswer => ({
+  status,
+  headers: {},
+  body: null,
+});
+
+export function errorAnswer(
+  status: number,
+  form: 'error_code' | 'error' | 'error_message',
+  message: string,
+): SimulatedAnswer {
+  const code = codesByStatus[status] ?? 'service_error';
+  const documents = {
+    error_code: { error_code: code, error_desc: message, error_desc_details: null },
+    error: { error: message },
+    error_message: { error: { message } },
   };
+  return documentAnswer(documents[form], status);
 }
 
-export function bareAnswer(status: number): SimulatedAnswer {
-  return { status, headers: {}, body: { kind: 'none' } };
-}
-
-export function errorAnswer(status: number, form: ErrorForm, message: string): SimulatedAnswer {
-  return documentAnswer(errorDocuments[form](status, message), status);
-}
-
-export function plainBytes(body: AnswerBody): Buffer {
-  if (body.kind === 'bytes') return body.bytes;
-  return Buffer.from(body.kind === 'none' ? '' : JSON.stringify(body.document));
+export function plainBytes(body: SimulatedAnswer['body']): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(body === null ? '' : JSON.stringify(body));
 }
 
 export async function send(
@@ -79,19 +66,12 @@ export async function send(
   answer: SimulatedAnswer,
 ): Promise<void> {
   const { status, headers, body } = answer;
-  if (body.kind === 'none') {
-    response
-      .writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' })
-      .end();
-    return;
-  }
   const plain = plainBytes(body);
-  const isCompressed = acceptsGzip(request);
+  const isCompressed = body !== null && acceptsGzip(request);
   const bytes = isCompressed ? await promisify(gzip)(plain, { level: GZIP_LEVEL }) : plain;
   const encoding = isCompressed ? { 'content-encoding': 'gzip' } : {};
-  response
-    .writeHead(status, { ...headers, ...encoding, 'content-length': String(bytes.length) })
-    .end(bytes);
+  const length = status === 204 ? {} : { 'content-length': String(bytes.length) };
+  response.writeHead(status, { ...headers, ...encoding, ...length }).end(bytes);
 }
 
 export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>

@@ -16,8 +16,9 @@ import {
   pagingV2,
 } from './lists.ts';
 import type { Route } from './routes.ts';
-import { MAX_LEVEL } from './world/entities.ts';
-import type { World, WorldLink } from './world/world.ts';
+import { MAX_LEVEL } from '../model/link.ts';
+import type { WorldLink } from './world/entities.ts';
+import type { World } from './world/world.ts';
 
 export interface RequestBody {
   readonly contentType: string;

@@ -27,7 +27,8 @@ import {
   type Route,
   routeOf,
 } from './routes.ts';
-import { createWorld, RequestRefused, type World, type WorldOptions } from './world/world.ts';
+import { RequestRefused } from './world/parameters.ts';
+import { createWorld, type World, type WorldOptions } from './world/world.ts';
 
 export interface SimulatorSettings extends Credentials {
   /** 0 for any free port. */

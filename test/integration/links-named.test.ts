@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import type { WorldLink } from '../../src/simulator/world/world.ts';
+import type { WorldLink } from '../../src/simulator/world/entities.ts';
 import { readStatus } from '../../src/report/status/status.ts';
 import { statusText } from '../../src/report/terminal/status-text.ts';
 import { query } from '../support/contents.ts';

@@ -11,29 +11,24 @@ const MICROS_PER_MS = 1000n;
 const decoder = new TextDecoder();
 const dayForm = String.raw`[1-9]\d{3}-\d\d-\d\d`;
 
-/** The form of the labels, and the first instant of one. A week's form also captures its last day. */
-const forms: Record<
-  DateDimension,
-  { readonly form: RegExp; readonly first: (match: readonly string[]) => string }
-> = {
-  hour: { form: /^([1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d)$/, first: ([, hour = '']) => hour },
-  day: { form: new RegExp(`^(${dayForm})$`), first: ([, day = '']) => `${day}T00:00:00` },
-  week: {
-    form: new RegExp(`^(${dayForm}) - (${dayForm})$`),
-    first: ([, day = '']) => `${day}T00:00:00`,
-  },
-  month: { form: /^([1-9]\d{3}-\d\d)$/, first: ([, month = '']) => `${month}-01T00:00:00` },
-  quarter: {
-    form: /^Q([1-4]) ([1-9]\d{3})$/,
-    first: ([, quarter = '', year = '']) =>
-      `${year}-${String(Number(quarter) * 3 - 2).padStart(2, '0')}-01T00:00:00`,
-  },
-  year: { form: /^([1-9]\d{3})$/, first: ([, year = '']) => `${year}-01-01T00:00:00` },
+/** The form of the labels, and the first day or instant of one. A week's form also captures its last day. */
+const forms: Record<DateDimension, readonly [RegExp, (match: readonly string[]) => string]> = {
+  hour: [/^([1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d)$/, ([, hour = '']) => hour],
+  day: [new RegExp(`^(${dayForm})$`), ([, day = '']) => day],
+  week: [new RegExp(`^(${dayForm}) - (${dayForm})$`), ([, day = '']) => day],
+  month: [/^([1-9]\d{3}-\d\d)$/, ([, month = '']) => `${month}-01`],
+  quarter: [
+    /^Q([1-4]) ([1-9]\d{3})$/,
+    ([, quarter, year = '']) => `${year}-${String(Number(quarter) * 3 - 2).padStart(2, '0')}-01`,
+  ],
+  year: [/^([1-9]\d{3})$/, ([, year = '']) => `${year}-01-01`],
 };
 
+/** Of a day, its first one. */
 function instantOf(text: string): number | null {
-  const ms = Date.parse(`${text}Z`);
-  return !Number.isNaN(ms) && new Date(ms).toISOString() === `${text}.000Z` ? ms : null;
+  const whole = text.includes('T') ? text : `${text}T00:00:00`;
+  const ms = Date.parse(`${whole}Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === `${whole}.000Z` ? ms : null;
 }
 
 export class DateColumn extends DictionaryColumn {
@@ -88,12 +83,12 @@ export class DateColumn extends DictionaryColumn {
 function valueOf(written: Uint8Array, kind: DateDimension): Uint8Array | null {
   const text = decoder.decode(written);
   const label = text.startsWith('"') ? String(JSON.parse(text)) : text;
-  const { form, first } = forms[kind];
+  const [form, first] = forms[kind];
   const match = form.exec(label);
   const ms = match === null ? null : instantOf(first(match));
   if (match === null || ms === null) return null;
   const [, , last] = match;
-  if (kind === 'week' && instantOf(`${last}T00:00:00`) === null) return null;
+  if (kind === 'week' && instantOf(last ?? '') === null) return null;
   const value =
     kind === 'hour' ? BigInt64Array.of(BigInt(ms) * MICROS_PER_MS) : Int32Array.of(ms / MS_PER_DAY);
   return new Uint8Array(value.buffer);

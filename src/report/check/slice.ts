@@ -2,7 +2,7 @@
 
 import { nearest } from '../../config/nearest.ts';
 import { itemsOf, type SettingPath } from '../../config/config-problems.ts';
-import { documentedValues, leftToService, parseFilterKey } from '../../config/report-settings.ts';
+import { documentedValues, leftToService } from '../../config/report-settings.ts';
 import type { StatedSettings } from '../../config/read-config.ts';
 import { dayAt, MS_PER_DAY } from '../../model/calendar.ts';
 import {
@@ -11,7 +11,7 @@ import {
   dimensionValues,
   metricFilterNames,
 } from '../../model/catalog.ts';
-import { dimensions as documentedDimensions } from '../../model/dimension.ts';
+import { dimensions as documentedDimensions, parseFilterKey } from '../../model/dimension.ts';
 import { isMetricItem, metricsOf } from '../../model/metric.ts';
 import { resolveDatePeriod } from '../../model/period.ts';
 import type { Slice } from '../../model/slice.ts';

@@ -1,6 +1,11 @@
 /** filters-data: what a report may request, from the same tables that reports are computed from. */
 
-import { type CatalogFilter, catalogFilters, catalogSections } from '../../model/catalog.ts';
+import {
+  type CatalogFilter,
+  catalogFilters,
+  catalogSections,
+  metricFilterNames,
+} from '../../model/catalog.ts';
 import { dimensions, isDateDimension } from '../../model/dimension.ts';
 import { countries } from './countries.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
@@ -34,11 +39,6 @@ const itemsOf = ({ metrics }: CatalogSource, isListed: (metric: WorldMetric) => 
     return { id, name, short_name, section, formatting, description };
   });
 
-const listedUnder =
-  (name: MetricFilterName): Lister =>
-  (source) =>
-    itemsOf(source, ({ filter }) => filter === name);
-
 /** Every half hour from -12:00 to +14:00. */
 function utcOffsets(): FilterItem[] {
   return Array.from({ length: 53 }, (_, index) => {
@@ -59,16 +59,20 @@ const dimensionItems = () =>
 
 type Lister = (source: CatalogSource) => readonly FilterItem[];
 
-const listers: Readonly<Record<CatalogFilter, Lister>> = {
+const isOfMetrics = (filter: CatalogFilter): filter is MetricFilterName =>
+  filter !== 'etl_metrics' && metricFilterNames.some((name) => name === filter);
+
+type ParameterFilter = CatalogFilter & keyof typeof parameterValues;
+
+const isOfParameter = (filter: CatalogFilter): filter is ParameterFilter =>
+  Object.hasOwn(parameterValues, filter);
+
+const listers: Readonly<
+  Record<Exclude<CatalogFilter, MetricFilterName | ParameterFilter>, Lister>
+> = {
   apps: ({ apps }) => apps.map((app) => choice(app.token, app.name)),
   apps_network: ({ apps }) =>
     apps.map((app) => choice(`${app.storeType}:${app.storeId}`, app.name)),
-  overview_metrics: listedUnder('overview_metrics'),
-  skad_metrics: listedUnder('skad_metrics'),
-  cohort_maturity: () => choices(parameterValues.cohort_maturity),
-  cohort_metrics: listedUnder('cohort_metrics'),
-  event_metrics: listedUnder('event_metrics'),
-  cost_metrics: listedUnder('cost_metrics'),
   etl_metrics: (source) =>
     itemsOf(source, ({ additive, filter }) => additive && filter === 'overview_metrics'),
   dimensions: dimensionItems,
@@ -80,21 +84,20 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
     choice('-300', 'Organic'),
     ...partners.map((partner) => choice(String(partner.id), partner.display_name)),
   ],
-  ad_revenue_sources: () => choices(parameterValues.ad_revenue_sources),
-  iap_revenue_mode: () => choices(parameterValues.iap_revenue_mode),
-  attribution_type: () => choices(parameterValues.attribution_type),
-  attribution_source: () => choices(parameterValues.attribution_source),
   attribution_status: () => choices(['installed', 'reattributed', 'rejected']),
-  ad_spend_mode: () => choices(parameterValues.ad_spend_mode),
   utc_offset: utcOffsets,
   attributes: () => choices(['tracker', 'fingerprint_attribution', 'match_type']),
   index: dimensionItems,
-  period_over_period: () => choices(parameterValues.period_over_period),
   cohort_metric_names: () => choices(cohortFamilies),
   full_cohort_periods: () => choices(cohortPeriods.map((period) => period.id)),
   store_type: (source) => seen(source, 'store_type'),
   skad_time_adjustment: () => choices(['0', '24', '36', '48', '60', '72']),
 };
+
+function listOf(filter: CatalogFilter, source: CatalogSource): readonly FilterItem[] {
+  if (isOfMetrics(filter)) return itemsOf(source, (metric) => metric.filter === filter);
+  return isOfParameter(filter) ? choices(parameterValues[filter]) : listers[filter](source);
+}
 
 export function listFilterItems(
   query: URLSearchParams,
@@ -113,7 +116,7 @@ export function listFilterItems(
     if (filter === undefined) throw invalid('required_filters', 'is not valid');
     // Part of an id or a name, ignoring case.
     const part = (query.get(`${filter}__contains`) ?? '').toLowerCase();
-    const items = listers[filter](source).filter(
+    const items = listOf(filter, source).filter(
       (item) =>
         (section === null || sectionOf(item) === section) &&
         (item.id.toLowerCase().includes(part) || item.name.toLowerCase().includes(part)),

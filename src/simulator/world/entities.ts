@@ -1,5 +1,6 @@
 /** The partners, apps and links of a world, and their names. */
 
+import { MAX_LEVEL } from '../../model/link.ts';
 import { choose, hashText, mix } from './hash.ts';
 
 export interface Names {
@@ -76,8 +77,6 @@ export interface WorldLink {
 /** Of an app's links, up to `MAX_NETWORKS`. */
 const NETWORK_SHARE = 0.2;
 const MAX_NETWORKS = 40;
-/** service-interface: Link, `level`. */
-export const MAX_LEVEL = 4;
 const ODD_EVERY = 3;
 const UNATTACHED_EVERY = 7;
 const ARCHIVED_EVERY = 11;

@@ -3,7 +3,12 @@
 import * as z from 'zod';
 
 import { addDays, parseDay, parseUtcOffset } from '../../model/calendar.ts';
-import { dimensionFilters, dimensions, metricFilters } from '../../model/dimension.ts';
+import {
+  type dimensionFilters,
+  isDimension,
+  type metricFilters,
+  parseFilterKey,
+} from '../../model/dimension.ts';
 import { MS_PER_HOUR } from './hash.ts';
 import type { Moment } from './measures.ts';
 import { inUnits, type WorldMetric, type WorldMetrics } from './metric.ts';
@@ -72,8 +77,6 @@ export interface ReportQuery extends Omit<Parameters, 'metrics' | 'sort'> {
   readonly moment: Moment;
   readonly sort: readonly { readonly name: string; readonly descending: boolean }[];
 }
-
-const isDimension = (name: string) => dimensions.some((known) => known === name);
 
 export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
   const parsed = parameters.safeParse(Object.fromEntries(query));
@@ -164,20 +167,17 @@ function parseFilters(
   const byDimension: DimensionFilter[] = [];
   const byMetric: MetricFilter[] = [];
   for (const [parameter, value] of query) {
-    const [, name = '', suffix] = /^(.+)__(.+?)$/s.exec(parameter) ?? [];
-    const ofText = dimensionFilters.find((known) => known === suffix);
-    const ofNumber = metricFilters.find((known) => known === suffix);
-    if (ofText !== undefined) {
-      if (!isDimension(name)) throw unsupported('dimension', name, parameter);
-      byDimension.push({
-        dimension: name,
-        accepts: (text) => text !== null && textTests[ofText](text, value),
-      });
-    } else if (ofNumber !== undefined) {
-      const metric = knownMetric(metrics, name, parameter);
+    const filter = parseFilterKey(parameter);
+    if (filter?.kind === 'dimension') {
+      const { name: dimension, suffix } = filter;
+      if (!isDimension(dimension)) throw unsupported('dimension', dimension, parameter);
+      const accepts = (text: string | null) => text !== null && textTests[suffix](text, value);
+      byDimension.push({ dimension, accepts });
+    } else if (filter !== null) {
+      const metric = knownMetric(metrics, filter.name, parameter);
       if (!/^[+-]?\d+(\.\d+)?$/.test(value)) throw invalid(parameter, 'is not a number');
       const accepts = (found: number | null) =>
-        found !== null && comparisons[ofNumber](inUnits(metric, found), Number(value));
+        found !== null && comparisons[filter.suffix](inUnits(metric, found), Number(value));
       byMetric.push({ metric, accepts });
     }
   }

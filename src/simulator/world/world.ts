@@ -22,9 +22,6 @@ import { metrics as serviceMetrics } from './metrics.ts';
 import { parseQuery } from './query.ts';
 import { createReport, type Report, type Wording } from './report.ts';
 
-export { RequestRefused } from './parameters.ts';
-export type { FilterItem, Report, WorldApp, WorldLink, WorldPartner };
-
 export interface WorldOptions extends Wording {
   readonly seed: number;
   readonly apps: number;

@@ -1,10 +1,6 @@
 /** What a test may write into an answer, and an answer's bytes. */
 
-import {
-  type SimulatedAnswer,
-  type AnswerBody,
-  plainBytes,
-} from '../../../src/simulator/answer.ts';
+import { type SimulatedAnswer, plainBytes } from '../../../src/simulator/answer.ts';
 
 export { isRecord } from '../../../src/model/canonical-json.ts';
 export { documentAnswer, type JsonDocument } from '../../../src/simulator/answer.ts';
@@ -18,17 +14,15 @@ export function bareNumber(text: string): string {
 }
 
 /** All of a body's bytes, bare numbers unquoted. */
-export function bodyBytes(body: AnswerBody): Buffer {
+export function bodyBytes(body: SimulatedAnswer['body']): Buffer {
   const bytes = plainBytes(body);
-  if (body.kind !== 'document' || !bytes.includes('\\u0000number:')) return bytes;
+  if (Buffer.isBuffer(body) || !bytes.includes('\\u0000number:')) return bytes;
   return Buffer.from(bytes.toString().replaceAll(bareNumberInJson, '$1'));
 }
 
 /** The same answer as the bytes it is sent as. */
 export function asBytes(answer: SimulatedAnswer): SimulatedAnswer {
-  return answer.body.kind === 'none'
-    ? answer
-    : { ...answer, body: { kind: 'bytes', bytes: bodyBytes(answer.body) } };
+  return answer.body === null ? answer : { ...answer, body: bodyBytes(answer.body) };
 }
 
 export function isList(value: unknown): value is readonly unknown[] {

@@ -166,14 +166,14 @@ export function spoiltAnswer(answer: SimulatedAnswer, fault: AnswerFault): Simul
   const { body } = answer;
   switch (fault.kind) {
     case 'report':
-      if (body.kind !== 'document') break;
-      return { ...answer, body: { kind: 'document', document: fault.mutate(body.document) } };
+      if (body === null || Buffer.isBuffer(body)) break;
+      return { ...answer, body: fault.mutate(body) };
     case 'too_heavy':
-      if (body.kind !== 'document' || rowsOf(body.document).length <= fault.maxRows) break;
+      if (body === null || Buffer.isBuffer(body) || rowsOf(body).length <= fault.maxRows) break;
       return gatewayTimeout();
     case 'garbled':
-      if (body.kind === 'none') break;
-      return { ...answer, body: { kind: 'bytes', bytes: byteEdits[fault.edit](bodyBytes(body)) } };
+      if (body === null) break;
+      return { ...answer, body: byteEdits[fault.edit](bodyBytes(body)) };
     case 'date_skew':
       return withHeaders(answer, { date: new Date(Date.now() + fault.ms).toUTCString() });
   }

@@ -1,7 +1,7 @@
 /** The links of a simulator, with what their owners do to them between two crawls. */
 
 import type { LinkStore as PlainLinkStore } from '../../../src/simulator/lists.ts';
-import type { WorldLink } from '../../../src/simulator/world/world.ts';
+import type { WorldLink } from '../../../src/simulator/world/entities.ts';
 
 /** A link to add, with the sub-links below it. */
 export interface LinkTree {

@@ -106,16 +106,16 @@ export function quirkyAnswer(
   const { body } = answer;
   if (answer.status === 204 && quirks.emptied !== null)
     return documentAnswer({ rows: [], totals: {} });
-  if (answer.status !== 200 || body.kind !== 'document') return answer;
+  if (answer.status !== 200 || body === null || Buffer.isBuffer(body)) return answer;
   const { rounding, cap, pages, maxRows } = quirks;
-  if (rowsOf(body.document).length > (maxRows ?? Infinity)) return gatewayTimeout();
-  let document: JsonDocument = body.document;
+  if (rowsOf(body).length > (maxRows ?? Infinity)) return gatewayTimeout();
+  let document: JsonDocument = body;
   if (rounding !== null)
     document = withTotals(document, (total) => Number(total.toFixed(rounding)));
   if (cap !== null) document = { ...document, rows: rowsOf(document).slice(0, cap) };
   if (pages !== null) document = pageOfReport(document, pages, place);
   if (pages?.totals === 'page') document = withTotalsOfRows(document, isAdditive);
-  return { ...answer, body: { kind: 'document', document } };
+  return { ...answer, body: document };
 }
 
 /** The totals of additive metrics as the sums of the rows, exact to a millionth; those of others as they were. */

@@ -105,7 +105,7 @@ export async function startSimulator(options: SomeOf<SimulatorOptions> = {}): Pr
     const answer = asBytes(faults.filter(isOfAnswer).reduce(spoiltAnswer, first));
     const fault = faults.find(isWire);
     noteStatus(answer.status);
-    if (fault === undefined || answer.body.kind === 'none') return send(request, response, answer);
+    if (fault === undefined || answer.body === null) return send(request, response, answer);
     return deliverWithFault(response, answer, {
       gzip: acceptsGzip(request),
       fault,

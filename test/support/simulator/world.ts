@@ -5,6 +5,7 @@ import { daysIn } from '../plain-values.ts';
 import { allRevenue, cost, installs, sessions } from '../../../src/simulator/world/measures.ts';
 import {
   counted,
+  type FilterItem,
   type WorldMetric,
   metricsOf,
   money,
@@ -13,7 +14,6 @@ import {
 } from '../../../src/simulator/world/metric.ts';
 import {
   createWorld as createPlainWorld,
-  type FilterItem,
   type World as PlainWorld,
   type WorldOptions as PlainOptions,
 } from '../../../src/simulator/world/world.ts';
@@ -21,11 +21,9 @@ import { metrics } from '../../../src/simulator/world/metrics.ts';
 import { awkwardNames } from './names.ts';
 import { noQuirks, type Quirks, type StrangeMetric } from './quirks.ts';
 
-export {
-  type FilterItem,
-  type Report,
-  RequestRefused,
-} from '../../../src/simulator/world/world.ts';
+export type { FilterItem } from '../../../src/simulator/world/metric.ts';
+export { RequestRefused } from '../../../src/simulator/world/parameters.ts';
+export type { Report } from '../../../src/simulator/world/report.ts';
 
 export interface WorldOptions extends PlainOptions {
   /** How the world disagrees with what its caller expects; all off by default. */
