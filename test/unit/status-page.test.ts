@@ -396,5 +396,5 @@ test('a cube is drawn as a line for each month of cohorts, dashed from where it 
   );
   const change = { curves: [{ cohort: 'all_revenue_total', points }] };
   const cube = sampleSlice({ name: 'curve', days: 3, metrics: [], change });
-  expect(statusPage(sampleReport([cube]))).toMatch(/<path\s[^>]*class="line-2 dashed"/);
+  expect(statusPage(sampleReport([cube]))).toMatch(/<path\s[^>]*class="series-2 dashed"/);
 });

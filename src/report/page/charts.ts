@@ -11,29 +11,26 @@ export interface Line {
   readonly isDashed?: boolean;
 }
 
-/** `place` counts all periods from 0. `text` is shown beside the pointer. */
-export type PeriodBar = MoneyPeriod & { readonly place: number; readonly text: string };
-
 export function lineChart(title: string, lines: readonly Line[]): Markup {
   const points = lines.flatMap((line) => line.points);
   const xs = points.map(([x]) => x);
   const [first, last] = [Math.min(...xs), Math.max(...xs)];
   const [bottom, top, ticks] = scaleOf(points.map(([, y]) => y));
   const shareOf = (x: number): number => (last === first ? 0.5 : (x - first) / (last - first));
-  const path = ({ points: of }: Line): string =>
-    of
-      .map(([x, y], at) => {
-        const [left, down] = [100 * shareOf(x), 100 * (1 - (y - bottom) / (top - bottom))];
-        return `${at === 0 ? 'M' : 'L'}${Number(left.toFixed(2))} ${Number(down.toFixed(2))}`;
-      })
-      .join('');
+  const path = ({ points: of }: Line): string => {
+    const places = of.map(([x, y]) => {
+      const [left, down] = [100 * shareOf(x), 100 * (1 - (y - bottom) / (top - bottom))];
+      return `${Number(left.toFixed(2))} ${Number(down.toFixed(2))}`;
+    });
+    return `M${places.join('L')}`;
+  };
   const drawn = lines
     .filter((line) => line.points.length > 1)
     .map(
       (line) =>
         html`<path
           d="${path(line)}"
-          class="line-${line.colour} ${line.isDashed === true ? 'dashed' : 'solid'}"
+          class="series-${line.colour} ${line.isDashed === true ? 'dashed' : 'solid'}"
         /> `,
     );
   const inside = ticksOf(first, last, 2 * MAX_LABELS).filter(
@@ -47,27 +44,28 @@ export function lineChart(title: string, lines: readonly Line[]): Markup {
   );
 }
 
-/** Draws gaps for periods without a value. */
+/** Draws gaps for periods without a value. `place` counts all periods from 0. `text` is shown beside the pointer. */
 export function barChart(
   title: string,
   names: readonly string[],
-  bars: readonly PeriodBar[],
+  bars: readonly (MoneyPeriod & { readonly place: number; readonly text: string })[],
 ): Markup {
   const [bottom, top, ticks] = scaleOf(
     bars.flatMap(({ value, projected, low, high }) => [value, projected ?? 0, low ?? 0, high ?? 0]),
   );
   const down = (value: number): number => (top - value) / (top - bottom);
   const room = 1 / names.length;
+  const width = percent(room * BAR_WIDTH);
   const drawn = bars.map(({ place, text, value, is_final: isFinal, projected, low, high }) => {
-    const left = room * (place + (1 - BAR_WIDTH) / 2);
     const [from, to] = [down(Math.max(0, value)), down(Math.min(0, value))];
+    const x = percent(room * (place + (1 - BAR_WIDTH) / 2));
     const expected =
       projected === null || low === null || high === null
         ? ''
         : html`<rect
-              x="${percent(left)}"
+              x="${x}"
               y="${percent(down(projected))}"
-              width="${percent(room * BAR_WIDTH)}"
+              width="${width}"
               height="2"
               class="series-2"
             /><rect
@@ -78,9 +76,9 @@ export function barChart(
               class="series-2"
             />`;
     return html`<rect
-        x="${percent(left)}"
+        x="${x}"
         y="${percent(from)}"
-        width="${percent(room * BAR_WIDTH)}"
+        width="${width}"
         height="${percent(to - from)}"
         class="${isFinal ? 'final' : 'moving'}"
         ><title>${text}</title></rect
@@ -113,21 +111,14 @@ function frame(
   below: readonly Tick[],
   marks: Markup | readonly Markup[],
 ): Markup {
-  const [rules, labels] = [
-    ticks.map(
-      ({ at, label }) =>
-        html`<line x2="100%" y1="${percent(at)}" y2="${percent(at)}" /><text
-            x="-8"
-            y="${percent(at)}"
-            dy="4"
-            >${label}</text
-          >`,
-    ),
-    below.map(
-      ({ at, label }) =>
-        html`<text x="${percent(at)}" y="100%" dy="18" class="below">${label}</text>`,
-    ),
-  ];
+  const rules = ticks.map(({ at, label }) => {
+    const y = percent(at);
+    return html`<line x2="100%" y1="${y}" y2="${y}" /><text x="-8" y="${y}" dy="4">${label}</text>`;
+  });
+  const labels = below.map(
+    ({ at, label }) =>
+      html`<text x="${percent(at)}" y="100%" dy="18" class="below">${label}</text>`,
+  );
   return html`<svg class="chart" role="img" aria-label="${title}">${rules}${marks}${labels}</svg>`;
 }
 
@@ -135,14 +126,11 @@ function frame(
 function scaleOf(values: readonly number[]): [bottom: number, top: number, ticks: Tick[]] {
   const ticks = ticksOf(Math.min(0, ...values), Math.max(0, ...values), MAX_RULES);
   const [bottom = 0, top = 1] = [ticks[0], ticks.at(-1)];
-  return [
-    bottom,
-    top,
-    ticks.map((value) => ({
-      at: (top - value) / (top - bottom),
-      label: value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 }),
-    })),
-  ];
+  const drawn = ticks.map((value) => ({
+    at: (top - value) / (top - bottom),
+    label: value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 }),
+  }));
+  return [bottom, top, drawn];
 }
 
 const MAX_RULES = 4;

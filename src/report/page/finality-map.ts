@@ -66,22 +66,19 @@ function strip(
 ): Markup {
   const { spans, cells } = first;
   let from = 0;
-  const stretches = spans.map((span) => {
-    const days = daysText(span.first_day, span.last_day);
-    const title = `${cellWords[span.state]}, ${days} (${countText(span.periods, 'period')})`;
-    const drawn = html`<rect
-      x="${percent(from / total)}"
-      width="${percent(span.periods / total)}"
+  const labels: string[] = [];
+  const stretches = spans.map(({ state, periods, first_day: start, last_day: last }) => {
+    const [word, days, x] = [cellWords[state], daysText(start, last), percent(from / total)];
+    labels.push(`${word} ${days}`);
+    from += periods;
+    return html`<rect
+      x="${x}"
+      width="${percent(periods / total)}"
       height="100%"
-      class="${classOf(span.state)}"
-      ><title>${title}</title></rect
+      class="${classOf(state)}"
+      ><title>${word}, ${days} (${countText(periods, 'period')})</title></rect
     >`;
-    from += span.periods;
-    return drawn;
   });
-  const label = spans
-    .map((span) => `${cellWords[span.state]} ${daysText(span.first_day, span.last_day)}`)
-    .join('; ');
   const about = ({ metric, kind, horizon_days: days }: MetricStatus, more = ''): Markup => {
     const horizon = days === null ? 'never final' : `final after ${countText(days, 'day')}`;
     return html`${name(metric)} <b>${more}</b> <small>${kind === null ? '' : horizon}</small>`;
@@ -97,7 +94,9 @@ function strip(
         </details>`;
   return html`<tr role="row">
     <th role="rowheader" scope="row">${names}</th>
-    <td role="cell"><svg class="strip" role="img" aria-label="${label}">${stretches}</svg></td>
+    <td role="cell">
+      <svg class="strip" role="img" aria-label="${labels.join('; ')}">${stretches}</svg>
+    </td>
     <td role="cell" class="number">${percentText(cells.final, total)}</td>
   </tr> `;
 }

@@ -59,8 +59,8 @@ li, h3 { overflow-wrap: anywhere; }
 .final { fill: var(--final); } .maturing { fill: var(--maturing); } .open { fill: url(#hatch-open); } .cut { fill: var(--cut); } .empty { fill: var(--empty); }
 .moving { fill: url(#hatch-moving); }
 .rejected { fill: var(--rejected); } .missing { fill: url(#hatch-missing); } .not-loaded { fill: url(#hatch-not-loaded); }
-.series-1 { fill: var(--series-1); } .series-2 { fill: var(--series-2); } .series-3 { fill: var(--series-3); }
-.series-4 { fill: var(--series-4); }
+.series-1 { color: var(--series-1); } .series-2 { color: var(--series-2); } .series-3 { color: var(--series-3); }
+.series-4 { color: var(--series-4); } rect { fill: currentcolor; }
 .ground { fill: var(--ground); } .stroke { fill: var(--gap); } .paper { fill: var(--paper); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; margin: 0 0 8px; padding: 0; font-size: 14px; }
 .legend b { font-weight: 500; color: var(--muted); }
@@ -78,8 +78,7 @@ li, h3 { overflow-wrap: anywhere; }
 .chart svg { width: 100%; height: 100%; }
 .chart line { stroke: var(--line); } .chart text { font-size: 12px; fill: var(--muted); text-anchor: end; }
 .chart .below { text-anchor: middle; }
-.chart path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; } .chart .dashed { stroke-dasharray: 5 4; }
-.line-1 { stroke: var(--series-1); } .line-2 { stroke: var(--series-2); } .line-3 { stroke: var(--series-3); } .line-4 { stroke: var(--series-4); }
+.chart path { fill: none; stroke: currentcolor; stroke-width: 2; vector-effect: non-scaling-stroke; } .chart .dashed { stroke-dasharray: 5 4; }
 .side-by-side figure { display: flex; flex-direction: column; margin-bottom: 0; }
 .side-by-side .chart { margin-top: auto; }
 .side-by-side figure:only-child { grid-column: 1 / -1; }

@@ -2,28 +2,33 @@
 
 import { createHash } from 'node:crypto';
 
-import type { StatusReport } from '../status/status-report.ts';
 import { version } from '../../config/version.ts';
-import { minuteText, percentText } from '../../model/measure.ts';
+import { countText, groupedText, minuteText, percentText } from '../../model/measure.ts';
+import type { Health, SliceStatus, StatusReport } from '../status/status-report.ts';
+import { newsText } from '../terminal/news-text.ts';
 import {
+  agreementOf,
+  agreementText,
+  backtestTable,
   crawlsText,
-  warningsTable,
+  dictionaryTable,
+  horizonsTable,
+  maturationTable,
+  movedTable,
+  restatedTable,
   runsTable,
+  sliceFacts,
   slicesTable,
   sourceText,
+  unknownMaturation,
+  warningsTable,
 } from '../terminal/status-facts.ts';
+import type { Table } from '../terminal/table.ts';
 import { percent } from './charts.ts';
-import { html, Markup, name } from './html.ts';
+import { finalityMap } from './finality-map.ts';
+import { html, Markup, name, nothing } from './html.ts';
 import { pageStyle } from './page-style.ts';
-import {
-  auditSection,
-  factTable,
-  figures,
-  healthBanner,
-  moneySection,
-  newsSection,
-  sliceSection,
-} from './sections.ts';
+import { curveCharts, maturationChart, moneyCharts, moneyTable } from './slice-charts.ts';
 
 /** Allows only the page's own style sheet, by its hash. */
 const policy = [
@@ -38,6 +43,7 @@ const MAX_LAID_OUT = 10;
 
 export function statusPage(report: StatusReport): string {
   const { slices, runs } = report;
+  const news = newsText(report);
   const overview = (row: number, column: number): Markup | null => {
     const slice = slices[row];
     if (slice === undefined || column > 1) return null;
@@ -60,7 +66,7 @@ export function statusPage(report: StatusReport): string {
         <meta name="color-scheme" content="light dark" />
         <meta name="referrer" content="no-referrer" />
         <title>ripen status, ${minuteText(report.as_of)}</title>
-        ${style}
+        ${new Markup(`<style>${pageStyle}</style>`)}
       </head>
       <body>
         ${patterns}
@@ -71,7 +77,13 @@ export function statusPage(report: StatusReport): string {
               ${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}
             </p>
           </header>
-          ${healthBanner(report.health)} ${figures(report)} ${newsSection(report)}
+          ${healthBanner(report.health)} ${figures(slices)}
+          <section aria-labelledby="news">
+            <h2 id="news">${news.title}</h2>
+            <ul>
+              ${news.lines.map((line) => html`<li>${line}</li> `)}
+            </ul>
+          </section>
           ${auditSection(runs)} ${lead === undefined ? '' : moneySection(lead, ` of ${lead.name}`)}
           ${factTable(slicesTable(report), 'overview', overview)}
           ${slices.map((slice) => sliceSection(slice, report.as_of, slice === lead))}
@@ -83,9 +95,6 @@ export function statusPage(report: StatusReport): string {
       </body>
     </html>`.text.concat('\n');
 }
-
-/** Inserted unchanged, as the hash covers every character between the tags. */
-const style = new Markup(`<style>${pageStyle}</style>`);
 
 /** So that cells that need attention or are not over yet stand out without colour too. */
 const hatch = (state: string, size: number, ground: string, stripe: string, width = size / 2) =>
@@ -113,3 +122,169 @@ const patterns = html`<svg class="unseen" aria-hidden="true">
     </pattern>
   </defs>
 </svg>`;
+
+/** More findings or restatements hide what follows; they open on a click. */
+const MAX_LISTED = 5;
+/** A page of 120 slices has to open in a second; `--json` has all. */
+const MAX_ROWS = 40;
+
+/** A sign beside the colour, for people who cannot distinguish colours. */
+const healthSigns = { well: '✓', watch: '!', failed: '✕' };
+
+function figures(slices: StatusReport['slices']): Markup {
+  const figure = (value: string, meaning: string): Markup =>
+    html`<div>
+      <dt>${meaning}</dt>
+      <dd>${value}</dd>
+    </div> `;
+  const sumOf = (count: (slice: SliceStatus) => number): number =>
+    slices.reduce((sum, slice) => sum + count(slice), 0);
+  let agreement = figure('–', 'not known yet: no control totals to compare with the service');
+  const control = agreementOf(slices);
+  if (control !== null) {
+    const { totals, moved, read_at: readAt } = control;
+    const others = slices.filter((slice) => slice.control === null).length;
+    const without = others === 0 ? '' : `; ${countText(others, 'slice')} without control totals`;
+    agreement = figure(
+      `${groupedText(totals - moved)} of ${groupedText(totals)}`,
+      `totals agree with the service, ${minuteText(readAt)}${without}`,
+    );
+  }
+  const cells = sumOf((slice) => slice.cells.expected);
+  const final = sumOf((slice) => slice.cells.final);
+  const newest = slices.flatMap((slice) => slice.newest_period ?? []).toSorted();
+  const metrics = sumOf((slice) => slice.metrics.length);
+  const restated = sumOf((slice) => slice.restated.length);
+  return html`<dl class="figures">
+    ${agreement} ${figure(percentText(final, cells), `of ${countText(cells, 'value')} final`)}
+    ${figure(newest.at(-1) ?? '–', 'newest period with rows')}
+    ${figure(groupedText(restated), `of ${countText(metrics, 'metric')} restated in 7 days`)}
+  </dl>`;
+}
+
+function auditSection([newest]: StatusReport['runs']): Markup {
+  if (newest === undefined || newest.audits.length === 0) return nothing;
+  return html`<section aria-labelledby="audits">
+    <h2 id="audits">Audits</h2>
+    ${newest.audits.map(({ name: audit, on_fail: onFail, rows, first, reason }) => {
+      const isHeld = newest.failures.some(
+        (failure) => failure.code === 'AUDIT_HELD' && failure.resolved !== true,
+      );
+      const held = isHeld ? 'holds the night back' : 'held the night back, published later';
+      const end = rows === 0 ? 'waits' : onFail === 'hold' ? held : 'warns';
+      const columns = [...new Set(first.flatMap((row) => Object.keys(row)))];
+      return html`<h3>${name(audit)}: ${end}</h3>
+        ${note(reason ?? `${countText(rows ?? 0, 'row')}${(rows ?? 0) > first.length ? `, the first ${first.length}:` : ''}`)}
+        ${factTable(
+          {
+            title: `Rows of ${audit}`,
+            columns: columns.map((title) => ({ title })),
+            rows: first.map((row) => columns.map((column) => row[column] ?? '')),
+          },
+          'facts',
+        )}`;
+    })}
+  </section>`;
+}
+
+function healthBanner({ state, headline, findings }: Health): Markup {
+  const items = findings.map(
+    ({ message, hint }) =>
+      html`<li>
+        ${message}${hint === null ? nothing : html`<span class="hint">${hint}</span>`}
+      </li> `,
+  );
+  const others = items.slice(MAX_LISTED);
+  const more = html`<details>
+    <summary>and ${others.length} more</summary>
+    <ul>
+      ${others}
+    </ul>
+  </details>`;
+  const listed = html`<ul>
+    ${items.slice(0, MAX_LISTED)}
+  </ul>`;
+  return html`<div class="health ${state}">
+    <p><span class="sign" aria-hidden="true">${healthSigns[state]}</span>${headline}</p>
+    ${items.length === 0 ? nothing : listed} ${others.length === 0 ? nothing : more}
+  </div> `;
+}
+
+/** `cells` returns other content for a cell, or null to keep it. `kind` is its class. */
+function factTable(
+  { title = '', columns, rows }: Table,
+  kind: string,
+  cells: (row: number, column: number) => Markup | null = () => null,
+): Markup {
+  if (rows.length === 0) return nothing;
+  const classes = columns.map(({ align, shrinks = false }) =>
+    align === 'right' ? 'number' : shrinks ? 'long' : 'word',
+  );
+  // Only facts may be wider than a phone, and a keyboard scrolls only what it can reach. What opens them has their title.
+  const isFacts = kind === 'facts';
+  const reach = isFacts ? html`tabindex="0" role="group" aria-label="${title}"` : nothing;
+  const caption = html`<caption>
+    ${title}
+  </caption>`;
+  return html`<div class="scroll" ${reach}>
+    <table class="${kind}">
+      ${isFacts || title === '' ? nothing : caption}
+      <thead>
+        <tr>
+          ${columns.map((column, at) => html`<th scope="col" class="${classes[at] ?? ''}">${column.title}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ([first = '', ...others], row) =>
+            html`<tr>
+              <th scope="row">${cells(row, 0) ?? name(first)}</th>
+              ${others.map((cell, at) => html`<td class="${classes[at + 1] ?? ''}">${cells(row, at + 1) ?? cell}</td>`)}
+            </tr> `,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function folded(table: Table): Markup {
+  const { title = '', rows } = table;
+  if (rows.length === 0) return nothing;
+  const more = rows.length - MAX_ROWS;
+  return html`<details>
+    <summary>${title}</summary>
+    ${factTable({ ...table, rows: rows.slice(0, MAX_ROWS) }, 'facts')}
+    ${more > 0 ? note(`and ${more} more; see --json`) : nothing}
+  </details>`;
+}
+
+const note = (text: string): Markup => html`<p class="note">${text}</p>`;
+
+/** `moneyIsAbove`: the page shows its money already. */
+function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean): Markup {
+  const isLoaded = slice.newest_fetch_at !== null;
+  return html`<section aria-labelledby="slice-${slice.name}">
+    <h2 id="slice-${slice.name}">${slice.name}</h2>
+    ${sliceFacts(slice, asOf).map(note)} ${moneyIsAbove ? nothing : moneySection(slice, '')}
+    ${finalityMap(slice)} ${isLoaded ? loadedFacts(slice) : nothing}
+    ${folded(dictionaryTable(slice))}
+  </section> `;
+}
+
+function loadedFacts(slice: SliceStatus): Markup {
+  const restated = restatedTable(slice);
+  const more = restated.rows.slice(MAX_LISTED);
+  return html`${agreementText(slice).map(note)}
+    ${factTable({ ...restated, rows: restated.rows.slice(0, MAX_LISTED) }, 'restated')}
+    ${folded({ ...restated, title: `and ${countText(more.length, 'more metric')}`, rows: more })}
+    <div class="side-by-side">${curveCharts(slice)}</div>
+    ${maturationChart(slice)} ${unknownMaturation(slice).map(note)} ${folded(movedTable(slice))}
+    ${folded(maturationTable(slice))} ${folded(horizonsTable(slice))}
+    ${folded(backtestTable(slice))}`;
+}
+
+function moneySection(slice: SliceStatus, of: string): Markup {
+  if (slice.money.length === 0) return nothing;
+  return html`<div class="side-by-side">${moneyCharts(slice, of)}</div>
+    ${folded(moneyTable(slice))}`;
+}

@@ -59,11 +59,8 @@ export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
       const { first_day: day, value, is_final: isFinal } = period;
       const expected = projectionText(period);
       const text = `${day}: ${amountText(value)}, ${isFinal ? 'final' : 'may still change'}`;
-      return {
-        ...period,
-        place: days.indexOf(day),
-        text: expected === '' ? text : `${text}; projected ${expected}`,
-      };
+      const more = expected === '' ? '' : `; projected ${expected}`;
+      return { ...period, place: days.indexOf(day), text: `${text}${more}` };
     });
     const labels = days.map((day) => (grain === 'day' ? day.slice(5) : day));
     return figure(title, entries, barChart(title, labels, bars));
@@ -101,12 +98,14 @@ export function curveCharts({ curves }: SliceStatus): Markup[] {
   return curves.map(({ cohort, points }) => {
     const months = alike(points, ({ month }) => month);
     const lines = months.flatMap((ofMonth, index): Line[] => {
-      const open = ofMonth.findIndex((point) => !point.is_final);
-      const drawn = ofMonth.map(({ age_days: age, value }) => [age, value] as const);
-      if (open === -1) return [{ colour: index + 1, points: drawn }];
+      const final = ofMonth.findIndex((point) => !point.is_final);
+      const points = ofMonth.map(({ age_days: age, value }) => [age, value] as const);
+      const colour = index + 1;
+      if (final === -1) return [{ colour, points }];
+      const open = points.slice(Math.max(0, final - 1));
       return [
-        { colour: index + 1, points: drawn.slice(0, open) },
-        { colour: index + 1, points: drawn.slice(Math.max(0, open - 1)), isDashed: true },
+        { colour, points: points.slice(0, final) },
+        { colour, points: open, isDashed: true },
       ];
     });
     const title = `${cohort} by age in days, a line for each month; dashed where it is not final`;
@@ -122,17 +121,15 @@ export function curveCharts({ curves }: SliceStatus): Markup[] {
 export function maturationChart({ maturation }: SliceStatus): Markup {
   if (maturation.length === 0) return nothing;
   const oldest = Math.max(...maturation.map(({ age_days: age }) => age));
-  const curves = alike(maturation, ({ metric }) => metric).map((known) => ({
-    metric: known[0].metric,
-    points: known.map(
+  const curves = alike(maturation, ({ metric }) => metric).map((known) => {
+    const points = known.map(
       ({ age_days: age, share_median: share }) => [age, Math.round(1000 * share) / 10] as const,
-    ),
-  }));
-  type Points = Line['points'];
-  const missing = (points: Points): number =>
-    points.reduce((sum, [, percent]) => sum + 100 - percent, 0);
+    );
+    const missing = points.reduce((sum, [, percent]) => sum + 100 - percent, 0);
+    return { metric: known[0].metric, points, missing };
+  });
   const slowest = alike(
-    curves.toSorted((one, other) => missing(other.points) - missing(one.points)),
+    curves.toSorted((one, other) => other.missing - one.missing),
     ({ points }) => points.join(),
   ).slice(0, MAX_LINES);
   const lines = slowest.map(([{ points }], index): Line => {
