@@ -47,7 +47,8 @@ const form = requestedForm(process.argv.slice(2));
 const shell: Shell = {
   environment: process.env,
   directory: process.cwd(),
-  umask: usersUmask,
+  // Reading and writing, as far as the user's umask allows.
+  mode: 0o666 & ~usersUmask,
   signal: stopping.signal,
   isTerminal: process.stderr.isTTY && process.env['TERM'] !== 'dumb',
   columns: () => process.stderr.columns ?? USUAL_COLUMNS,

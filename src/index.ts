@@ -183,8 +183,8 @@ export const replay = verb(
     const resolved = withDefaults(config, options);
     const order = { ...options, command: 'replay', asOf: resolved.asOf } as const;
     const summary = await pipeline.sync(config, order, fromArchive(config), resolved);
-    const known = { config, report: null, runId: summary.run_id };
-    return { ...summary, failures: await explained(summary.failures, known) };
+    const failures = await explained(summary.failures, config, null, summary.run_id);
+    return { ...summary, failures };
   },
 );
 

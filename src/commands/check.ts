@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { failuresAmong, findingsText } from '../report/check/finding.ts';
 import { check as findingsOf, exitCodeOf, init as writeFirst, resolvedConfig } from '../index.ts';
-import { namedMode, type Shell } from '../report/terminal/shell.ts';
+import type { Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { inProgress, placeOf } from './verb.ts';
 import type { Arguments } from './words.ts';
@@ -25,7 +25,7 @@ export async function check(args: Arguments<'check'>, shell: Shell): Promise<Com
 
 export async function init(args: Arguments<'init'>, shell: Shell): Promise<CommandOutcome> {
   const { dir, simulator = false, fromAccount = false, baseUrl, reportsUrl } = args;
-  const first = { directory: resolve(shell.directory, dir), simulator, mode: namedMode(shell) };
+  const first = { directory: resolve(shell.directory, dir), simulator, mode: shell.mode };
   const { written } = await inProgress(args, shell, async (options) => {
     const account = { ...options, environment: shell.environment, baseUrl, reportsUrl };
     return writeFirst(fromAccount ? { ...first, account } : first);

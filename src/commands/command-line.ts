@@ -4,13 +4,12 @@ import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
 import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
-import type { Shell } from '../report/terminal/shell.ts';
+import type { Form, Shell } from '../report/terminal/shell.ts';
 import { type CommandOutcome, present } from './outcome.ts';
 import {
   allOptions,
   type Arguments,
   commandNames,
-  type Form,
   globalOptions,
   groups,
   type OptionTable,

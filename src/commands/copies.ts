@@ -18,7 +18,7 @@ import { Failure } from '../errors.ts';
 import { copyAt } from '../publish/copies.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
 import { countText, elapsedText } from '../model/measure.ts';
-import { namedMode, type Shell } from '../report/terminal/shell.ts';
+import type { Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
@@ -84,7 +84,7 @@ export const exportRows = offline(async (config, options, args: Arguments<'expor
   const chosen = { slice, table, asIs, finalOnly };
   const from = parseOption(dayOf, args.from, '--from');
   const to = parseOption(dayOf, args.to, '--to');
-  const written = { output, format, stream: shell.stdout, mode: namedMode(shell) };
+  const written = { output, format, stream: shell.stdout, mode: shell.mode };
   const exported = await writeRows(config, { ...options, ...chosen, ...written, from, to });
   if (output === '-') return {};
   const text = `${exported.slice}: ${countText(exported.rows, 'row')} written to ${exported.output}`;

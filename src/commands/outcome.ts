@@ -3,8 +3,7 @@
 import { exitCodeOf } from '../errors.ts';
 import { failuresText, type PrintedFailure } from '../report/terminal/failure-text.ts';
 import { JsonLine } from '../report/terminal/printable.ts';
-import type { Shell } from '../report/terminal/shell.ts';
-import type { Form } from './words.ts';
+import type { Form, Shell } from '../report/terminal/shell.ts';
 
 export interface CommandOutcome {
   /** What `--json` prints (default: nothing). */
@@ -18,7 +17,7 @@ export interface CommandOutcome {
 
 export function present(
   { json, text = '', failures = [], exitCode = exitCodeOf(failures) }: CommandOutcome,
-  { log, json: isJson, verbose = false }: Form,
+  { log, json: isJson = false, verbose }: Form,
   shell: Shell,
 ): number {
   if (log === 'text' && failures.length > 0) shell.printError(failuresText(failures, verbose));

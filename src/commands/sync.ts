@@ -10,7 +10,7 @@ import {
 } from '../index.ts';
 import { exitCodes } from '../errors.ts';
 import { openProgress } from '../report/terminal/progress.ts';
-import { namedMode, type Shell } from '../report/terminal/shell.ts';
+import type { Shell } from '../report/terminal/shell.ts';
 import { summaryText } from '../report/terminal/summary-text.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { dayRange, durationOf, parseOption, offline, online, placeOf, withConfig } from './verb.ts';
@@ -19,7 +19,7 @@ import type { Arguments } from './words.ts';
 export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<CommandOutcome> {
   const metricsFile =
     args.metricsFile === undefined ? null : resolve(shell.directory, args.metricsFile);
-  const monitor = { metricsFile, mode: namedMode(shell) };
+  const monitor = { metricsFile, mode: shell.mode };
   let isRead = false;
   try {
     const deadlineMs = parseOption(durationOf, args.deadline, '--deadline');

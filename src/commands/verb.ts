@@ -9,7 +9,7 @@ import { parseDuration } from '../model/duration.ts';
 import { LAST_DAY } from '../model/period.ts';
 import { makeDirectory, writeOutput } from '../publish/places/replacement.ts';
 import { openProgress } from '../report/terminal/progress.ts';
-import { namedMode, type Shell } from '../report/terminal/shell.ts';
+import type { Shell } from '../report/terminal/shell.ts';
 import type { CommandOutcome } from './outcome.ts';
 import type { GlobalArguments } from './words.ts';
 
@@ -74,7 +74,7 @@ export async function writeNamed(
   shell: Shell,
   makesFolder = false,
 ): Promise<void> {
-  const mode = namedMode(shell);
+  const mode = shell.mode;
   try {
     if (makesFolder) await makeDirectory(dirname(path), mode);
     await writeOutput(path, text, mode);

@@ -197,8 +197,6 @@ export const groups: Readonly<
 
 export type GlobalArguments = ArgumentsCamelCase<InferredOptionTypes<typeof globalOptions>>;
 
-export type Form = Pick<GlobalArguments, 'log' | 'json' | 'verbose'>;
-
 /** The value of each option under its name in camelCase. */
 export type Arguments<N extends VerbName> = ArgumentsCamelCase<
   Omit<InferredOptionTypes<typeof globalOptions>, keyof (typeof verbs)[N]['options']> &

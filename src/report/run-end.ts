@@ -52,8 +52,8 @@ export async function reportRunEnd(
       latest.report = await reading.catch(unreadBy(context));
     });
     const { report } = latest;
-    const known = { config, report, runId: summary.run_id };
-    const reported = { ...summary, failures: await explained(summary.failures, known) };
+    const failures = await explained(summary.failures, config, report, summary.run_id);
+    const reported = { ...summary, failures };
     await deliverReport(endOf(context, reported, startedMs), report, context);
     return reported;
   } catch (thrown) {
@@ -91,14 +91,12 @@ async function reportFailedStart(
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
   const unread = metricsFile === null ? (): null => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
-  const { code, facts, cause } = failure;
-  const known = { config, report, runId: null };
-  const [told] = code === 'INTERRUPTED' ? [] : await explained([failedEvent(failure)], known);
-  const hint = told?.hint ?? null;
-  const reported =
-    told === undefined
-      ? failure
-      : new Failure(code, told.message, { facts, cause, ...(hint === null ? {} : { hint }) });
+  let reported = failure;
+  if (failure.code !== 'INTERRUPTED') {
+    const { code, facts, cause } = failure;
+    for (const { message, hint } of await explained([failedEvent(failure)], config, report, null))
+      reported = new Failure(code, message, { facts, cause, ...(hint === null ? {} : { hint }) });
+  }
   await deliverReport(endOf(context, reported, startedMs), report, context);
   return reported;
 }
@@ -164,10 +162,11 @@ async function deliverReport(
       // One that was killed while it published has the status of what it loaded once this run has published.
       (earlier !== undefined && (earlier.status !== 'succeeded' || earlier.finished_at === null)));
   // A run that did not start, was stopped or loaded only a part has failed.
+  const succeeded = summary?.status === 'succeeded';
   const isOutcome: Readonly<Record<RunEnding, boolean>> = {
-    failed: summary?.status !== 'succeeded',
-    succeeded: summary?.status === 'succeeded',
-    recovered: summary?.status === 'succeeded' && hasRecovered,
+    failed: !succeeded,
+    succeeded,
+    recovered: succeeded && hasRecovered,
   };
   const text = scrub(endText(end, report));
   const addresses = config.notify.filter(({ on }) => on.some((outcome) => isOutcome[outcome]));
@@ -175,16 +174,15 @@ async function deliverReport(
     // Most runs notify no address and need no HTTP client.
     const { postText } = await import('../service/notify.ts');
     const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
-    for (const problem of problems) {
+    for (const problem of problems)
       if (problem !== null)
         emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
-    }
   }
   // A slip on the command line is kept only if there are addresses to notify of it.
   const isSlip =
     ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') &&
     config.notify.length === 0;
-  if (isSlip || (summary !== null && summary.status !== 'succeeded')) return;
+  if (isSlip || (summary !== null && !succeeded)) return;
   await keepFailedStart(config.warehouse, failure, endedAt).catch((error: unknown) => {
     const message = `Whether this run started could not be recorded, so \`ripen status\` does not show it: ${textOf(error)}`;
     emit(warningEvent('NOTIFY_FAILED', message));

@@ -98,8 +98,8 @@ describe('a held night', () => {
     expect(await newest()).toEqual(Array(3).fill('2026-04-01'));
     expect(existsSync(`${copies.config.warehouse}.audit`)).toBe(false);
     const config = { ...copies.config, publish: targets };
-    const known = { config, report: await status(config, { asOf: SECOND }), runId: held.run_id };
-    const [told] = await explained(held.failures, known);
+    const before = await status(config, { asOf: SECOND });
+    const [told] = await explained(held.failures, config, before, held.run_id);
     expect(told?.message).toMatch(/ Readers keep the good data of the night of 2026-04-02\.$/);
     const byHand = await publish({ ...config, audits: audit('2026-04-02') });
     expect(byHand.failures.map(({ code }) => code)).toEqual(['AUDIT_HELD']);

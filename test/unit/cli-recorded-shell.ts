@@ -26,7 +26,7 @@ export function recordedShell(
   return {
     environment: {},
     directory: options.directory ?? '/nowhere',
-    umask: 0o022,
+    mode: 0o644,
     signal: new AbortController().signal,
     isTerminal: options.isTerminal ?? false,
     columns: () => 60,

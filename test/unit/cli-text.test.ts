@@ -125,7 +125,7 @@ slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: tod
     const report = sampleReport([], {
       runs: [own, sampleRun({ as_of: '2026-02-13T02:30:00.000Z' })],
     });
-    const [told, ...others] = await explained(failures, { config, report, runId: 'own' });
+    const [told, ...others] = await explained(failures, config, report, 'own');
     expect([others, told?.count]).toEqual([[], 2]);
     expect(told?.message).toMatch(
       /^The disk of \S+ was full: \S+ \S+ are free now, and a run needs 1.0 GB\. Readers keep the good data of the night of 2026-02-13\.$/,

@@ -19,6 +19,7 @@ import { tokenHint } from '../status/token-hint.ts';
 import type { RunStatus, StatusReport } from '../status/status-report.ts';
 import { sizeText } from '../../model/measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';
+import type { Form } from './shell.ts';
 
 export interface PrintedFailure {
   readonly code: FailureCode;
@@ -67,22 +68,12 @@ export function failedResult(failure: Failure | null): JsonLine {
   return new JsonLine({ status: 'failed', failures: [event] });
 }
 
-export function failureLines(
-  failure: Failure,
-  form: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
-  at: Date,
-): string | JsonLine {
+export function failureLines(failure: Failure, form: Form, at: Date): string | JsonLine {
   if (form.log === 'text') return failuresText([failure], form.verbose);
   const { code, facts, cause } = failure;
   const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};
-  return new JsonLine({
-    at: at.toISOString(),
-    level: 'error',
-    run_id: null,
-    ...failedEvent(failure),
-    facts,
-    ...stack,
-  });
+  const event = { at: at.toISOString(), level: 'error', run_id: null, ...failedEvent(failure) };
+  return new JsonLine({ ...event, facts, ...stack });
 }
 
 /** With less free space a run may end in the middle of a copy. */
@@ -91,22 +82,16 @@ export const MIN_FREE_BYTES = 1e9;
 /** `report` is null if it could not be read. */
 export async function explained(
   failures: readonly FailureSummary[],
-  {
-    config,
-    report,
-    runId,
-  }: {
-    readonly config: Config;
-    readonly report: StatusReport | null;
-    readonly runId: string | null;
-  },
+  config: Config,
+  report: StatusReport | null,
+  runId: string | null,
 ): Promise<FailureSummary[]> {
   const remedied: FailureSummary[] = [];
   for (const failure of failures) remedied.push(await withRemedy(failure, config));
+  const { runs = [], slices = [] } = report ?? {};
   // Some copy may not have that night.
   const isUnpublished = (run: RunStatus): boolean =>
     run.failures.some((one) => one.resolved !== true && UNPUBLISHED.has(one.code));
-  const { runs = [], slices = [] } = report ?? {};
   const good = runs.find(
     (run) =>
       !isUnpublished(run) &&

@@ -29,11 +29,7 @@ function wordsOf(kind: NewsItem['kind']): readonly [noun: string, verb: string] 
 /** There are too many every night. */
 const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved']);
 
-export function newsText({ news, slices, runs }: StatusReport): {
-  readonly title: string;
-  readonly lines: readonly string[];
-} {
-  const { since, items } = news;
+export function newsText({ news: { since, items }, slices, runs }: StatusReport) {
   const shown: NewsItem[] = [];
   const more = new Map<NewsItem['kind'], number>();
   let left = SHOWN;
@@ -54,10 +50,7 @@ export function newsText({ news, slices, runs }: StatusReport): {
     return `${countText(number, noun)} ${verb}`;
   });
   const control = agreementOf(slices);
-  const [agreement = 'there are no control totals to compare with'] = agreementText({
-    control,
-    no_control: null,
-  });
+  const [agreement = 'there are no control totals to compare with'] = agreementText({ control });
   // Control totals that the last sync could not read show nothing of its night.
   const { as_of: night = '' } = runs.find(({ command }) => command === 'sync') ?? {};
   const isRead = control !== null && control.read_at.slice(0, SECONDS) >= night.slice(0, SECONDS);
@@ -94,7 +87,7 @@ function itemText({ kind, slice, name, label, periods, before, after, ...of }: N
   if (kind === 'horizon contradicted')
     return `${place}${name ?? ''} moved after its horizon of ${before ?? 0}d in ${many}; its history supports ${after ?? 0}d`;
   if (kind === 'gap filled')
-    return `${place}${time} ${periods === 1 ? 'was' : 'were'} missing and ${periods === 1 ? 'is' : 'are'} loaded now`;
+    return `${place}${time} ${periods === 1 ? 'was missing and is' : 'were missing and are'} loaded now`;
   const [noun, verb] = wordsOf(kind);
   const readable = label === null || label === name ? (name ?? '') : `${label} (${name ?? ''})`;
   if (kind === 'metric kept')

@@ -8,12 +8,12 @@ import { RunRecord } from '../../run/summary.ts';
 import { countText, elapsedText, groupedText } from '../../model/measure.ts';
 import { JsonLine, oneLine, snakeCased } from './printable.ts';
 import { restatedText, sentenceOf } from './sentence.ts';
-import type { Shell } from './shell.ts';
+import type { Form, Shell } from './shell.ts';
 import { textWidth } from './table.ts';
 
 interface Progress {
   readonly emit: Emit;
-  /** Leaves the terminal clean; nothing may be emitted afterwards. */
+  /** Nothing may be emitted afterwards. */
   close(): void;
 }
 
@@ -29,15 +29,7 @@ const STOPPING = 'stopping once the current work has ended; press Ctrl-C again t
 
 /** With `quiet` JSON shows only failures; text prints them after the run. */
 export function openProgress(
-  {
-    log,
-    quiet = false,
-    verbose = false,
-  }: {
-    readonly log: 'text' | 'json';
-    readonly quiet?: boolean | undefined;
-    readonly verbose?: boolean | undefined;
-  },
+  { log, quiet = false, verbose = false }: Form,
   shell: Shell,
 ): Progress {
   const nothing = (): void => {};
@@ -54,7 +46,14 @@ export function openProgress(
   if (quiet) return { emit: nothing, close: nothing };
   if (verbose) return { emit: (event) => say(sentenceOf(event)), close: nothing };
   const nowMs = (): number => shell.now().getTime();
-  const isShown = lineFilter();
+  const shown = new Set<string>();
+  /** A lock wait, and each new warning or slice failure. The run's own failures are printed later. */
+  const isShown = (event: RunEvent): boolean => {
+    if (event.type === 'lock_waiting') return true;
+    if (event.type !== 'warning' && (event.type !== 'failed' || event.slice === null)) return false;
+    const known = shown.size;
+    return shown.add(JSON.stringify([event.code, event.message])).size > known;
+  };
   const tally = new RunProgress(nowMs());
   if (shell.isTerminal) return terminalProgress(shell, tally, isShown);
   const timer = setInterval(() => say(tally.line(nowMs(), LOG_COLUMNS)), REPORT_MS).unref();
@@ -66,18 +65,6 @@ export function openProgress(
       if (finished !== null) say(finished);
     },
     close: () => clearInterval(timer),
-  };
-}
-
-/** The run's own failures are printed later. */
-function lineFilter(): (event: RunEvent) => boolean {
-  const shown = new Set<string>();
-  return (event) => {
-    if (event.type === 'lock_waiting') return true;
-    if (event.type !== 'warning' && (event.type !== 'failed' || event.slice === null)) return false;
-    const known = shown.size;
-    shown.add(JSON.stringify([event.code, event.message]));
-    return shown.size > known;
   };
 }
 
@@ -134,7 +121,7 @@ export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
 }
 
 /** What the run does from an event on; nothing is said while windows are loaded. */
-const steps: Readonly<Partial<Record<EventType, string>>> = {
+const steps: Partial<Record<EventType, string>> = {
   run_started: 'catalog',
   lock_waiting: 'waiting for the warehouse',
   catalog_loaded: 'partners and links',
@@ -145,14 +132,6 @@ const steps: Readonly<Partial<Record<EventType, string>>> = {
   breaker_opened: 'the service keeps failing',
   breaker_closed: '',
 };
-
-function stepFrom(event: RunEvent, before: string): string {
-  if (event.type === 'links_loaded') return `links of ${event.app}`;
-  if (event.type === 'published') return `publishing, ${event.kind} done`;
-  if (event.type === 'spend_settled')
-    return `${groupedText(event.settled)} of ${countText(event.due, 'line')}`;
-  return steps[event.type] ?? before;
-}
 
 const BAR_COLUMNS = 10;
 
@@ -174,8 +153,12 @@ class RunProgress {
       [this.#command, this.#startedMs, this.#inFlight] = [event.command, atMs, 0];
     }
     this.#record.add(event);
-    this.#step = stepFrom(event, this.#step);
     const { type } = event;
+    this.#step = steps[type] ?? this.#step;
+    if (type === 'links_loaded') this.#step = `links of ${event.app}`;
+    if (type === 'published') this.#step = `publishing, ${event.kind} done`;
+    if (type === 'spend_settled')
+      this.#step = `${groupedText(event.settled)} of ${countText(event.due, 'line')}`;
     if (type === 'window_asked') this.#inFlight += 1;
     if (type === 'window_fetched' || type === 'window_missed') this.#inFlight -= 1;
     const isOutcome =
@@ -183,10 +166,8 @@ class RunProgress {
       type === 'windows_regrouped' ||
       type === 'window_loaded' ||
       (type === 'failed' && event.window !== null);
-    const summary = isOutcome
-      ? this.#record.slices.find(({ name }) => name === event.slice)
-      : undefined;
-    if (summary === undefined) return null;
+    const summary = isOutcome && this.#record.slices.find(({ name }) => name === event.slice);
+    if (!summary) return null;
     const { name, windows, rows, restated_periods: restated } = summary;
     const { planned, loaded, failed } = windows;
     if (loaded + failed < planned) return null;

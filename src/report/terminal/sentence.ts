@@ -11,23 +11,15 @@ import {
 import { oneLine } from './printable.ts';
 
 /** One line without a final stop. Outside text is made printable. */
-export function sentenceOf(event: RunEvent): string {
-  return oneLine(sentence(event.type, event));
-}
+export const sentenceOf = (event: RunEvent): string => oneLine(sentence(event.type, event));
 
 const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
   sentences[type](event);
 
 /** `network_daily 2026-01-03:2026-01-09: `, without what is null. */
-const at = ({
-  slice,
-  window = null,
-}: {
-  readonly slice: string | null;
-  readonly window?: string | null;
-}): string => {
-  const words = [slice, window].filter((word) => word !== null);
-  return words.length === 0 ? '' : `${words.join(' ')}: `;
+const at = (of: { readonly slice: string | null; readonly window?: string | null }): string => {
+  const words = [of.slice, of.window].filter((word) => typeof word === 'string').join(' ');
+  return words === '' ? '' : `${words}: `;
 };
 
 const sumOf = (counts: Readonly<Record<string, number>>): number =>

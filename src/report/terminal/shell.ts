@@ -7,7 +7,8 @@ import type { JsonLine } from './printable.ts';
 export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly directory: string;
-  readonly umask: number;
+  /** Permissions of files named on the command line. */
+  readonly mode: number;
   /** Aborted by the first SIGHUP, SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   readonly isTerminal: boolean;
@@ -25,7 +26,9 @@ export interface Shell {
   paint(text: string): void;
 }
 
-/** Reading and writing, as far as the user's umask allows. */
-export function namedMode({ umask }: Pick<Shell, 'umask'>): number {
-  return 0o666 & ~umask;
+export interface Form {
+  readonly log: 'text' | 'json';
+  readonly json?: boolean;
+  readonly quiet?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
 }

@@ -88,20 +88,18 @@ export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['contro
     .flatMap(({ control }) => control ?? [])
     .filter(({ totals }) => totals > 0);
   if (compared.length === 0) return null;
-  const sumOf = (count: 'totals' | 'moved' | 'moved_final'): number =>
-    compared.reduce((sum, control) => sum + control[count], 0);
-  return {
-    read_at: compared.map(({ read_at: at }) => at).toSorted()[0] ?? '',
-    totals: sumOf('totals'),
-    moved: sumOf('moved'),
-    moved_final: sumOf('moved_final'),
-  };
+  return compared.reduce((one, other) => ({
+    read_at: one.read_at < other.read_at ? one.read_at : other.read_at,
+    totals: one.totals + other.totals,
+    moved: one.moved + other.moved,
+    moved_final: one.moved_final + other.moved_final,
+  }));
 }
 
 export function agreementText({
   control,
-  no_control: reason,
-}: Pick<SliceStatus, 'control' | 'no_control'>): string[] {
+  no_control: reason = null,
+}: Pick<SliceStatus, 'control'> & Partial<Pick<SliceStatus, 'no_control'>>): string[] {
   if (control === null)
     return reason === null ? [] : [`no control totals, maturation or projections: ${reason}`];
   const totals = countText(control.totals, 'total');
@@ -158,10 +156,8 @@ const MAX_AGES = 9;
 /** The ages of some rows, ascending; of many an even selection. */
 function shownAges(rows: readonly { readonly age_days: number }[]): number[] {
   const all = [...new Set(rows.map(({ age_days: age }) => age))].sort((a, b) => a - b);
-  const last = Math.min(all.length, MAX_AGES) - 1;
-  return all
-    .slice(0, MAX_AGES)
-    .map((_, at) => all[Math.round((at * (all.length - 1)) / Math.max(1, last))] ?? 0);
+  const step = Math.max(1, (all.length - 1) / (MAX_AGES - 1));
+  return all.slice(0, MAX_AGES).map((_, at) => all[Math.round(at * step)] ?? 0);
 }
 
 export function maturationTable({ maturation }: SliceStatus): Table {
@@ -210,27 +206,25 @@ export function backtestTable({ backtest }: SliceStatus): Table {
       return scores
         .filter(({ age_days: age }) => ages.includes(age))
         .map((score) => {
-          const { median_abs_error: error, median_abs_error_as_is: asIs, coverage } = score;
-          const [projected = '', valued = '', covered = ''] = [error, asIs, coverage].map((share) =>
-            share === null ? '' : percentText(share, 1),
-          );
-          const [age, cohorts] = [String(score.age_days), groupedText(score.cohorts)];
-          return [score.metric, age, cohorts, projected, valued, covered, score.basis];
+          const shares = [score.median_abs_error, score.median_abs_error_as_is, score.coverage];
+          return [
+            score.metric,
+            String(score.age_days),
+            groupedText(score.cohorts),
+            ...shares.map((share) => (share === null ? '' : percentText(share, 1))),
+            score.basis,
+          ];
         });
     }),
   };
 }
 
-export function unknownMaturation({
-  maturation,
-  horizons,
-  no_control: noControl,
-}: SliceStatus): string[] {
-  const known = new Set(maturation.map(({ metric }) => metric));
-  const unknown = horizons
+export function unknownMaturation(slice: SliceStatus): string[] {
+  const known = new Set(slice.maturation.map(({ metric }) => metric));
+  const unknown = slice.horizons
     .filter(({ metric, horizon_days: horizon }) => horizon !== null && !known.has(metric))
     .map(({ metric }) => metric);
-  if (unknown.length === 0 || noControl !== null) return [];
+  if (unknown.length === 0 || slice.no_control !== null) return [];
   return [
     `the maturation of ${namesText(unknown)} is not known yet: it needs ${MIN_PERIODS} final periods that were read at the same age`,
   ];

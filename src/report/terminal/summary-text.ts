@@ -59,7 +59,6 @@ export function summaryText(summary: SyncSummary): string {
 /** `1 new, 14 maturing`, or `nothing due` if there were none. */
 export function reasonsText(reasons: Readonly<Record<string, number>>): string {
   const words = Object.entries(reasons).filter(([, count]) => count > 0);
-  return words.length === 0
-    ? 'nothing due'
-    : words.map(([reason, count]) => `${groupedText(count)} ${reason}`).join(', ');
+  const texts = words.map(([reason, count]) => `${groupedText(count)} ${reason}`);
+  return texts.join(', ') || 'nothing due';
 }
