@@ -153,13 +153,8 @@ export function stoppedExitCode({ reason }: AbortSignal): number {
 /** In the message if a proxy, not the service, refused the credentials. */
 export const PROXY_CREDENTIALS = 'the proxy answered 407';
 
-export const isOfToken = ({
-  code,
-  message,
-}: {
-  readonly code: string;
-  readonly message: string;
-}): boolean => code === 'CREDENTIALS_REFUSED' && !message.includes(PROXY_CREDENTIALS);
+export const isOfToken = (of: { readonly code: string; readonly message: string }): boolean =>
+  of.code === 'CREDENTIALS_REFUSED' && !of.message.includes(PROXY_CREDENTIALS);
 
 /**
  * Makes anything thrown a `Failure`: `INTERRUPTED` if the caller's signal has aborted, `USAGE_INVALID` if DuckDB is not

@@ -17,13 +17,10 @@ import {
   verbs,
 } from './words.ts';
 
-type Act = (shell: Shell) => Promise<number>;
-
 /** `missing` is the help to print if the command is missing. */
 type Requested =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'missing'; readonly text: string }
-  | { readonly kind: 'act'; readonly act: Act };
+  | { readonly kind: 'text' | 'missing'; readonly text: string }
+  | { readonly kind: 'act'; readonly act: (shell: Shell) => Promise<number> };
 
 /** Even of arguments that are refused. */
 export function requestedForm(argv: readonly string[]): Form {
@@ -73,7 +70,7 @@ export async function parseCommandLine(
 
 interface Chosen {
   readonly form: Form;
-  act: Act | null;
+  act: ((shell: Shell) => Promise<number>) | null;
   options: OptionTable;
 }
 
@@ -134,15 +131,10 @@ function parser(version: string, chosen: Chosen, help: 'none' | 'overview' | 'co
 
 const shared = 'For every command:';
 
-interface Command {
-  readonly name: VerbName;
-  readonly declare: (cli: Cli, chosen: Chosen) => void;
-}
-
 function command<N extends VerbName>(
   name: N,
   load: () => Promise<(args: Arguments<N>, shell: Shell) => Promise<CommandOutcome>>,
-): Command {
+) {
   const { describe, example, positional, options } = verbs[name];
   const word = name.split(' ').at(-1) ?? name;
   const usage = positional === undefined ? word : `${word} [${positional}]`;
@@ -163,7 +155,7 @@ function command<N extends VerbName>(
   return { name, declare };
 }
 
-const commands: readonly Command[] = [
+const commands = [
   command('init', async () => (await import('./check.ts')).init),
   command('check', async () => (await import('./check.ts')).check),
   command('plan', async () => (await import('./plan.ts')).plan),
@@ -225,8 +217,8 @@ function usageFailure(message: string, argv: readonly string[]): Failure {
   });
   const suggestion =
     meant.length === 0 ? '' : `Did you mean ${meant.map((name) => `\`${name}\``).join(', ')}? `;
-  const command = argv.find((word) => commandNames.includes(word));
+  const command = argv.filter((word) => commandNames.includes(word)).slice(0, 1);
   return new Failure('USAGE_INVALID', `The command line was refused: ${refused}.`, {
-    hint: `${suggestion}See \`ripen ${command === undefined ? '' : `${command} `}--help\`.`,
+    hint: `${suggestion}See \`${['ripen', ...command, '--help'].join(' ')}\`.`,
   });
 }

@@ -61,14 +61,11 @@ function copiesOutcome(
     const { files_written: written, files_removed: removed, also_written: also } = copy;
     const files = written === 0 ? [] : [`${countText(written, 'file')} written`];
     const done = [...files, ...(removed === 0 ? [] : [`${removed} removed`]), ...also];
-    return `${copy.kind} ${copy.path}: ${done.length === 0 ? 'up to date' : done.join(', ')}`;
+    return `${copy.kind} ${copy.path}: ${done.join(', ') || 'up to date'}`;
   });
+  const failed = failures.map(({ code, message, hint }) => ({ code, message, hint }));
   return {
-    json: {
-      ...fields,
-      published,
-      failures: failures.map(({ code, message, hint }) => ({ code, message, hint })),
-    },
+    json: { ...fields, published, failures: failed },
     text: [...lines, ...copies].join('\n'),
     failures,
   };
@@ -129,7 +126,9 @@ function lossText(loss: Loss, { warehouse, publish }: Config): string {
   const lines = [`This deletes ${nameOf(loss)}: ${countsOf(loss)} from ${warehouse}.`];
   if (loss.answers > 0)
     lines.push(`This also deletes ${countText(loss.answers, 'archived answer')}, each as a whole.`);
-  return [...lines, ...copies, ...(loss.is_configured ? [again(loss)] : [])].join(' ');
+  lines.push(...copies);
+  if (loss.is_configured) lines.push(again(loss));
+  return lines.join(' ');
 }
 
 const nameOf = ({ slice, before }: Loss): string =>

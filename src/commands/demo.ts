@@ -11,7 +11,7 @@ import { statusText } from '../report/terminal/status-text.ts';
 import { reasonsText } from '../report/terminal/summary-text.ts';
 import { columnsOf, indented, tableText, wrapped } from '../report/terminal/table.ts';
 import type { CommandOutcome } from './outcome.ts';
-import { inProgress, wholeNumberOf, writeNamed } from './verb.ts';
+import { inProgress, wholeNumberUpTo, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const USUAL_COLUMNS = 100;
@@ -21,16 +21,15 @@ const MAX_NIGHTS = 366;
 export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<CommandOutcome> {
   if (args.config !== undefined)
     throw new Failure('USAGE_INVALID', 'The tour has its own configuration: leave out --config.');
-  const nights = wholeNumberOf(args.nights, '--nights', MAX_NIGHTS);
+  const nights = wholeNumberUpTo(MAX_NIGHTS)(args.nights, '--nights');
   const isBrief = args.log === 'text' && args.verbose !== true;
   const onNight = (night: SyncSummary): void => {
     if (isBrief && args.quiet !== true) shell.printError(nightText(night));
   };
-  const tour = await inProgress(
-    isBrief ? { ...args, quiet: true } : args,
-    shell,
-    async ({ emit, signal }) =>
-      runTour({ directory: shell.directory, now: shell.now(), nights, onNight, emit, signal }),
+  const options = { directory: shell.directory, now: shell.now(), nights, onNight };
+  const form = isBrief ? { ...args, quiet: true } : args;
+  const tour = await inProgress(form, shell, async ({ emit, signal }) =>
+    runTour({ ...options, emit, signal }),
   );
   const page = join(dirname(tour.config.warehouse), 'status.html');
   await writeNamed(page, await statusPage(tour.status), shell);

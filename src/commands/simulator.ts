@@ -6,7 +6,7 @@ import { exitCodes } from '../errors.ts';
 import { startSimulator } from '../index.ts';
 import type { Shell } from '../report/terminal/shell.ts';
 import { type CommandOutcome, present } from './outcome.ts';
-import { parseOption, instantOf, wholeNumberOf } from './verb.ts';
+import { parseOption, instantOf, wholeNumberUpTo } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const MAX_PORT = 65_535;
@@ -16,12 +16,12 @@ export async function simulator(
   shell: Shell,
 ): Promise<CommandOutcome> {
   const running = await startSimulator({
-    port: wholeNumberOf(args.port, '--port', MAX_PORT),
-    world: { seed: wholeNumberOf(args.seed, '--seed', Number.MAX_SAFE_INTEGER) },
+    port: wholeNumberUpTo(MAX_PORT)(args.port, '--port'),
+    world: { seed: wholeNumberUpTo(Number.MAX_SAFE_INTEGER)(args.seed, '--seed') },
     now: parseOption(instantOf, args.now, '--now'),
   });
-  const { url, credentials } = running;
-  const { token, costCredential } = credentials;
+  const { url } = running;
+  const { token, costCredential } = running.credentials;
   const text = `serving on ${url} until Ctrl-C
 
 service:

@@ -13,12 +13,7 @@ export const status = offline(async (config, options, args: Arguments<'status'>,
   const { slice: slices, html, failOn, maturation, backtest, news } = args;
   const since = parseOption(instantOf, args.since, '--since');
   const output = html === undefined ? undefined : resolve(shell.directory, html);
-  const report = await statusOf(config, {
-    ...options,
-    slices,
-    since,
-    ...(output === undefined ? {} : { output }),
-  });
+  const report = await statusOf(config, { ...options, slices, since, output });
   if (output !== undefined) await writeNamed(output, await statusPage(report), shell);
   const shown = { details: slices !== undefined, maturation, backtest, news };
   const { state, headline } = report.health;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 
 import { Failure, storageFailed } from '../errors.ts';
 import { readConfig, type Circumstances, type Config } from '../index.ts';
-import { addDays, parseDay, parseInstant, type Day, type DayInterval } from '../model/calendar.ts';
+import { addDays, parseDay, parseInstant, type DayInterval } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
 import { LAST_DAY } from '../model/period.ts';
 import { makeDirectory, writeOutput } from '../publish/places/replacement.ts';
@@ -88,8 +88,13 @@ export async function writeNamed(
 const usage = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
-const mustBe = (noun: string, option: string, text: string, form: string): Failure =>
-  usage(`${option} must be ${noun}; got "${text}".`, `Write ${option} ${form}.`);
+const reader =
+  <T>(parse: (text: string) => T | null, noun: string, form: string) =>
+  (text: string, option: string): T => {
+    const value = parse(text);
+    if (value !== null) return value;
+    throw usage(`${option} must be ${noun}; got "${text}".`, `Write ${option} ${form}.`);
+  };
 
 export function parseOption<T>(
   read: (text: string, option: string) => T,
@@ -99,29 +104,23 @@ export function parseOption<T>(
   return text === undefined ? null : read(text, option);
 }
 
-export function instantOf(text: string, option: string): Date {
-  const instant = parseInstant(text);
-  if (instant !== null) return instant;
-  const form = 'as an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00';
-  throw mustBe('an instant with an offset', option, text, form);
-}
-
-export function durationOf(text: string, option: string): number {
-  const ms = parseDuration(text);
-  if (ms !== null) return ms;
-  throw mustBe('a duration', option, text, 'as a number and a unit, s m h d, such as 90m');
-}
-
-export function wholeNumberOf(text: string, option: string, most: number): number {
-  if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
-  throw mustBe(`a whole number from 0 to ${most}`, option, text, 'in digits');
-}
-
-export function dayOf(text: string, option: string): Day {
-  const parsed = parseDay(text);
-  if (parsed !== null) return parsed;
-  throw mustBe('a date', option, text, 'as YYYY-MM-DD');
-}
+export const instantOf = reader(
+  parseInstant,
+  'an instant with an offset',
+  'as an ISO 8601 instant such as 2026-02-14T02:30:00Z or 2026-02-14T02:30:00+01:00',
+);
+export const durationOf = reader(
+  parseDuration,
+  'a duration',
+  'as a number and a unit, s m h d, such as 90m',
+);
+export const dayOf = reader(parseDay, 'a date', 'as YYYY-MM-DD');
+export const wholeNumberUpTo = (most: number) =>
+  reader(
+    (text) => (/^\d+$/.test(text) && Number(text) <= most ? Number(text) : null),
+    `a whole number from 0 to ${most}`,
+    'in digits',
+  );
 
 /** Both days are inclusive. */
 export function dayRange(from: string, to: string): DayInterval {

@@ -10,7 +10,7 @@ export type OptionTable = Readonly<Record<string, Options>>;
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
 const needed = (describe: string) => ({ ...text(describe), demandOption: true }) as const;
 const list = (describe: string) => ({ ...text(describe), array: true }) as const;
-const preset = <D extends string>(value: D, describe: string) =>
+const preset = (value: string, describe: string) =>
   ({ ...text(describe), default: value }) as const;
 const word = (describe: string) => ({ type: 'string', describe }) as const;
 const flag = (describe: string) => ({ type: 'boolean', default: false, describe }) as const;
@@ -182,9 +182,7 @@ export const verbs = {
 
 export type VerbName = keyof typeof verbs;
 
-export const groups: Readonly<
-  Record<string, Pick<(typeof verbs)['demo'], 'describe' | 'example'>>
-> = {
+export const groups: Readonly<Record<string, { describe: string; example: string }>> = {
   links: {
     describe: 'List, create and update the links of an app',
     example: 'links list --app abc123def456',

@@ -42,7 +42,7 @@ export interface SyncOptions
 
 export interface StatusOptions extends Circumstances {
   /** Throws `USAGE_INVALID` for a file of the configuration, the warehouse or a copy. */
-  readonly output?: string;
+  readonly output?: string | undefined;
   /** After it things are news (default: the night before the last). */
   readonly since?: Date | null;
 }

@@ -25,21 +25,22 @@ export interface AccountOptions {
 /** Throws `USAGE_INVALID` for a missing value, and the failures of the service. */
 export async function accountConfigText(options: AccountOptions): Promise<string> {
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
-  const stated = (name: string, variable: string, value = environment[variable] ?? ''): string => {
+  const stated = (
+    variable: string,
+    option?: string,
+    value = environment[variable] ?? '',
+  ): string => {
     if (value !== '') return value;
+    const name = option === undefined ? variable : `${option} or ${variable}`;
     const message = `The account's catalog could not be requested, because ${name} is not set.`;
     throw new Failure('USAGE_INVALID', message, { hint: `Set ${variable} in the environment.` });
   };
   const service = {
-    base_url: stated('--base-url or RIPEN_BASE_URL', 'RIPEN_BASE_URL', options.baseUrl),
-    reports_url: stated(
-      '--reports-url or RIPEN_REPORTS_URL',
-      'RIPEN_REPORTS_URL',
-      options.reportsUrl,
-    ),
+    base_url: stated('RIPEN_BASE_URL', '--base-url', options.baseUrl),
+    reports_url: stated('RIPEN_REPORTS_URL', '--reports-url', options.reportsUrl),
     token: '${RIPEN_TOKEN}',
   };
-  stated('RIPEN_TOKEN', 'RIPEN_TOKEN');
+  stated('RIPEN_TOKEN');
   const source = { file: 'the stated account', directory: '.', environment };
   const config = parseConfig(JSON.stringify({ service }), source);
   const items = await withService(config, { planAt: new Date(), emit }, async (connected) =>
@@ -48,28 +49,19 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   return textOf(items, service);
 }
 
-type Addresses = Readonly<Record<'base_url' | 'reports_url', string>>;
-
 /** Only those that the account lists are used. */
-const usualMetrics = [
-  'installs',
-  'clicks',
-  'impressions',
-  'sessions',
-  'cost',
-  'network_cost',
-] as const;
+const usualMetrics = ['installs', 'clicks', 'impressions', 'sessions', 'cost', 'network_cost'];
 /** Of each line the first that is listed. */
 const usualCohorts = [
   ['all_revenue_total', 'revenue_total', 'revenue'],
   ['cohort_size'],
   ['retained_users', 'retention_rate'],
   ['roas'],
-] as const;
+];
 /** In days. */
-const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
+const usualAges = [0, 1, 3, 7, 14, 30, 90];
 /** Widest first. The first that matches events, but not too many metrics, is used. */
-const eventStars = ['*_events', '*_revenue'] as const;
+const eventStars = ['*_events', '*_revenue'];
 const MAX_EVENTS = MAX_STARRED - 50;
 
 const MAX_NAMES = 3;
@@ -79,7 +71,10 @@ const statedCurrency = z
   .object({ currency: z.string().regex(/^[A-Z]{3}$/) })
   .transform(({ currency }) => currency);
 
-function textOf(items: Catalog, service: Addresses): string {
+function textOf(
+  items: Catalog,
+  service: { readonly base_url: string; readonly reports_url: string },
+): string {
   const listOf = (filter: CatalogFilter): CatalogItem[] =>
     items.filter((item) => item.filter === filter);
   const idsOf = (filter: CatalogFilter): string[] => listOf(filter).map(({ id }) => id);
@@ -95,7 +90,7 @@ function textOf(items: Catalog, service: Addresses): string {
   });
 
   const events = idsOf('event_metrics');
-  const star = starsOf({ metrics: eventStars, dimensions: [...usualMetrics] }, metrics).find(
+  const star = starsOf({ metrics: eventStars, dimensions: usualMetrics }, metrics).find(
     ({ metrics: names }) =>
       names.length <= MAX_EVENTS && names.some((name) => events.includes(name)),
   );
