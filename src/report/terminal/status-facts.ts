@@ -207,13 +207,9 @@ export function backtestTable({ backtest }: SliceStatus): Table {
         .filter(({ age_days: age }) => ages.includes(age))
         .map((score) => {
           const shares = [score.median_abs_error, score.median_abs_error_as_is, score.coverage];
-          return [
-            score.metric,
-            String(score.age_days),
-            groupedText(score.cohorts),
-            ...shares.map((share) => (share === null ? '' : percentText(share, 1))),
-            score.basis,
-          ];
+          const texts = shares.map((share) => (share === null ? '' : percentText(share, 1)));
+          const row = [score.metric, String(score.age_days), groupedText(score.cohorts)];
+          return row.concat(texts, score.basis);
         });
     }),
   };
