@@ -8,6 +8,7 @@ import * as z from 'zod';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { controlName } from '../model/control.ts';
 import type { Metric } from '../model/metric.ts';
+import { declare, type Declaration } from '../warehouse/declarations.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -41,18 +42,44 @@ interface Developing {
   readonly slices: string[];
 }
 
+/** Measures tables if anything they rest on has changed since they were measured, and brings their views up to date. */
 export async function measureTables(
   warehouse: Warehouse,
   tables: readonly Target[],
 ): Promise<void> {
   if (tables.length === 0) return;
+  const developing = developingOf(tables);
+  const state = await warehouse.rows(statement('insight/state'), [], stateRow);
+  await warehouse.transact(async () => {
+    const measurements: Declaration = {
+      name: 'measurements',
+      slice: null,
+      relations: [],
+      inputs: [JSON.stringify([developing, state])],
+      statements: async () => {
+        await replaceMeasurements(warehouse, tables, developing);
+        return [];
+      },
+    };
+    await declare(warehouse, [measurements]);
+    await declareViews(warehouse, tables);
+  });
+}
+
+const stateRow = z.object({ state: z.string() });
+
+async function replaceMeasurements(
+  warehouse: Warehouse,
+  tables: readonly Target[],
+  developing: readonly Developing[],
+): Promise<void> {
   const reads = await readCoverage(warehouse);
   const maturing = new Map<string, z.infer<typeof maturingRow>['periods']>();
   for (const row of await warehouse.rows(statement('insight/maturing'), [], maturingRow))
     maturing.set(`${row.slice} ${row.metric}`, row.periods);
   const rows = new Map<MeasuredTable, object[]>(measuredTables.map((table) => [table, []]));
-  const developing = developingOf(tables).filter(({ control }) => reads.has(control));
-  for (const batch of await inBatches(warehouse, developing)) {
+  const read = developing.filter(({ control }) => reads.has(control));
+  for (const batch of await inBatches(warehouse, read)) {
     const wanted = batch.map(({ control, metric, isHourly, finalSeconds }, number) => ({
       number,
       control,
@@ -96,14 +123,9 @@ export async function measureTables(
     }
   }
   const names = tables.map(({ slice }) => literal(slice.name)).join(', ');
-  await warehouse.transact(async () => {
-    const deletions = measuredTables.map(
-      (table) => `delete from ${table} where slice in (${names})`,
-    );
-    await warehouse.run(asScript(deletions));
-    for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
-    await declareViews(warehouse, tables);
-  });
+  const deletions = measuredTables.map((table) => `delete from ${table} where slice in (${names})`);
+  await warehouse.run(asScript(deletions));
+  for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
 }
 
 /** Returns the metrics of controls, one for each instant from which values are final. Ratios of a day are not sums of hours. */

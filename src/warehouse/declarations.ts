@@ -54,7 +54,7 @@ export async function declare(
   for (let start = 0; start < changed.length; start += MAX_TOGETHER) {
     const chunk = changed.slice(start, start + MAX_TOGETHER);
     const statements = await Promise.all(chunk.map(async (each) => each.statements()));
-    await warehouse.alter(asScript(statements.flat()));
+    if (statements.flat().length > 0) await warehouse.alter(asScript(statements.flat()));
   }
   await insertRows(warehouse, 'ripen_internal.declarations', await rowsOf(changed));
 }

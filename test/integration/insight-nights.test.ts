@@ -25,6 +25,7 @@ import { type Metric, metricsOf } from '../../src/model/metric.ts';
 import { ageOf, endOf, type Period, periodsOf } from '../../src/model/period.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { readStatus } from '../../src/report/status/status.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { count } from '../../src/warehouse/sql.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -358,9 +359,25 @@ test('every maturing cell has a row, and a slice that filters a metric says why 
   });
 }, 120_000);
 
+test('a run that loads and reads nothing measures nothing, the next one does', async () => {
+  const asOf = nightAt(NIGHTS);
+  const measured = async (): Promise<number> => {
+    const opening = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+    return withWarehouse(scenario.config.warehouse, opening, async (warehouse) =>
+      warehouse.run('delete from ripen_internal.maturation'),
+    );
+  };
+  expect((await scenario.night(asOf, controlled)).failures).toEqual([]);
+  expect(await measured()).toBeGreaterThan(0);
+  expect((await scenario.night(asOf, controlled)).service.requests).toBe(0);
+  expect(await measured()).toBe(0);
+  expect((await scenario.night(nightAt(NIGHTS + 1), controlled)).failures).toEqual([]);
+  expect(await measured()).toBeGreaterThan(0);
+}, 120_000);
+
 test('without control totals from a run on that has nothing to load, a slice has no maturation any more, and status says so', async () => {
   expect(MIN_PERIODS).toBe(8);
-  const asOf = nightAt(NIGHTS);
+  const asOf = nightAt(NIGHTS + 2);
   expect((await scenario.night(asOf, controlled)).failures).toEqual([]);
   const { failures, service } = await scenario.night(asOf);
   expect([failures, service.requests]).toEqual([[], 0]);
