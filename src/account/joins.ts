@@ -90,7 +90,6 @@ const [APP, START] = [keyName('app'), keyName('start')];
 const levelsOf = ({ columns }: StoredSlice): Level[] =>
   levels.filter(({ dimension }) => columns.includes(dimension));
 
-/** By quoted name, what decides which link a row `s` belongs to. */
 function keysOf(slice: StoredSlice): Map<string, string> {
   const sliceLevels = levelsOf(slice);
   const keys = new Map([[APP, 's."app_token"']]);

@@ -82,7 +82,6 @@ const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_to
 /** A run that begins earlier than the last must not delay a crawl by a night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-/** Returns the apps that are due for a crawl. */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<string[]> {
   const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
@@ -103,7 +102,6 @@ interface ListedLink {
 
 const storedRow = z.object({ token: z.string(), parent_token: z.string().nullable() });
 
-/** Requests nothing more after a failure. */
 async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
@@ -112,7 +110,6 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
   const read = new Set<string>();
   let requests = 0;
 
-  /** Returns the links whose own lists were not read yet. */
   const readList = async (parent: ListedLink | null): Promise<readonly ListedLink[]> => {
     const children: ListedLink[] = [];
     let pages = 0;

@@ -20,7 +20,6 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
     run.emit(warningEvent('AS_OF_OLDER', message));
     return;
   }
-  // If a partner is listed twice, the later one counts.
   const listed = new Map<string, object>();
   const readList = async (): Promise<void> => {
     for await (const page of service.partners(signal)) {
@@ -72,7 +71,6 @@ export async function completePartners(warehouse: Warehouse, planAt: Date): Prom
     from (select distinct ${read.join(', ')} from ${table} as s where s."_load_id" > ${lastScannedLoad}) as s`;
   });
   await replacePartners(warehouse, planAt, async () => {
-    // The partners under their newest name; an empty name counts as none.
     if (carried.length > 0) {
       await warehouse.run(`insert into ripen_internal.staged_partners
 with carried as (

@@ -32,7 +32,6 @@ export interface SpendRecord {
   readonly line: number;
   /** By column, numbers as text. A line with defects is one column `raw`. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** What is wrong with the form of the line itself. */
   readonly defects: readonly string[];
 }
 
@@ -113,7 +112,6 @@ function reasonsOf(column: SpendColumn, given: unknown, value: string): string[]
   );
 }
 
-/** By column: how a text breaks each rule, or false. */
 const rules: Readonly<Record<SpendColumn, (value: string) => readonly (string | false)[]>> = {
   cost_id: (value) => {
     const [{ least, most }, length] = [COST_ID_CHARACTERS, lengthOf(value)];

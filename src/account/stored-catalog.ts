@@ -26,7 +26,6 @@ const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOC
 interface CatalogRun {
   readonly warehouse: Warehouse;
   readonly runId: string;
-  /** The slices of this run. */
   readonly slices: readonly Slice[];
   /** With all slices. */
   readonly config: { readonly slices: readonly Slice[] };
@@ -102,7 +101,6 @@ export async function storeCatalog(
   const { warehouse, config, runId, emit } = run;
   const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
   const patterns = [...configured].filter(isStar);
-  // The last item counts if a list has an id several times.
   const keyOf = ({ filter, id }: CatalogItem): string => `${filter} ${id}`;
   const items = listing.map((item) => catalogItem.parse(item));
   const next = new Map(items.map((item) => [keyOf(item), item]));

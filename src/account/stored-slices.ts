@@ -60,7 +60,6 @@ export const namesPartners = ({ columns }: StoredSlice): boolean =>
 export const namesLinks = ({ columns }: StoredSlice): boolean =>
   columns.includes('app_token') && columns.includes('network');
 
-/** Returns the newest load whose rows were searched, and the newest of all. */
 export async function readRowScan(warehouse: Warehouse, reader: 'partners' | 'links') {
   const shape = z.object({ searched: count, newest: count });
   const [scan] = await warehouse.rows(statement('links/row_scan'), [reader], shape);

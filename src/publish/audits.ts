@@ -1,6 +1,6 @@
 /**
- * Audits a loaded night before it is published: questions in SQL that must return no row. They are asked of a copy of the
- * warehouse, read-only, without other files or network, within a time limit.
+ * Audits a loaded night before it is published: queries that must return no row, on a copy of the warehouse, read-only, without
+ * other files or network, within a time limit.
  */
 
 import { rm } from 'node:fs/promises';
@@ -19,9 +19,9 @@ import { sliceRelations } from './tables.ts';
 export interface AuditResult {
   readonly name: string;
   readonly on_fail: Audit['onFail'];
-  /** How many it returned; null if it could not be answered, which fails it too. */
+  /** Null if it could not be answered, which fails it too. */
   readonly rows: number | null;
-  /** The first of them, their values as text. */
+  /** The first rows, their values as text. */
   readonly first: readonly Readonly<Record<string, string | null>>[];
   /** Why it could not be answered, or which slice it still waits for. */
   readonly reason: string | null;
@@ -47,17 +47,18 @@ export async function askAudits(
   const copy = `${warehouse.path}.audit`;
   const remove = async (): Promise<void> => {
     try {
-      for (const ending of ['', '.wal']) await rm(`${copy}${ending}`, { force: true });
+      for (const path of [copy, `${copy}.wal`]) await rm(path, { force: true });
     } catch (error) {
       const hint = 'Check free space and permissions of the directory.';
       throw storageFailed(`${copy} could not be removed`, error, { hint });
     }
   };
-  if (audits.length === 0) {
-    // A killed run may have left it before the last audit was removed from the configuration.
-    await remove().catch(() => null);
-    return [];
-  }
+  // A killed run may have left it before the last audit was removed from the configuration.
+  if (audits.length === 0)
+    return remove().then(
+      () => [],
+      () => [],
+    );
   await remove();
   try {
     await warehouse.run('checkpoint');
@@ -117,23 +118,21 @@ async function meaningOf(
   for (const { name, dimensions, metrics, cube } of slices) {
     const isNamed = sliceRelations.some((end) => `${name}${end}` === table);
     const configured = cube === undefined ? [...dimensions, ...metrics] : dimensions;
-    const lacking = sql.toLowerCase().includes(name)
-      ? configured.find((id) => id.toLowerCase() === missing)
-      : undefined;
-    if (!isNamed && lacking === undefined) continue;
+    const lacking = configured.find((id) => id.toLowerCase() === missing);
+    const isLacking = lacking !== undefined && sql.toLowerCase().includes(name);
+    if (!isNamed && !isLacking) continue;
     const columns = await night.rows(statement('publish/live_columns'), [name], columnRow);
     const isLoaded = columns.length > 0;
     if (isNamed && !isLoaded) return { rows: 0, reason: `slice ${name} is not loaded yet` };
-    if (lacking !== undefined && isLoaded && !columns.includes(lacking.toLowerCase()))
+    if (isLacking && isLoaded && !columns.includes(lacking.toLowerCase()))
       return { rows: 0, reason: `slice ${name} has no column ${lacking} yet` };
   }
   // DuckDB's words, with the line and column in the audit's own text; both count from 1.
   const words = (text.split('\n\nLINE ')[0] ?? text).replaceAll(/\s*\n\s*/g, ' ');
-  const place = /LINE (\d+): ([^\n]*)\n( *)\^/.exec(text);
-  if (place === null) return { rows: null, reason: words };
-  const [, line = '', shown = '', indent = ''] = place;
+  const [, line, shown = '', indent = ''] = /LINE (\d+): ([^\n]*)\n( *)\^/.exec(text) ?? [];
+  if (line === undefined) return { rows: null, reason: words };
+  // Of a long line that is shown in part, the column is unknown.
   const position = indent.length - `LINE ${line}: `.length + 1;
-  // A long line is shown in part, so that its mark says nothing of the column.
   const inLine = shown.startsWith('...') ? '' : `, column ${position}`;
   return { rows: null, reason: `${words} (line ${Number(line) - LINES_BEFORE}${inLine})` };
 }
@@ -151,18 +150,17 @@ export function auditText({ name, rows, first, reason }: AuditResult): string {
 
 /**
  * Asks all audits, and warns of those that failed and hold nothing. Returns those that failed or wait, and the failures that hold
- * the night back. Throws as `askAudits` does, but only warns of a full disk if no audit can hold a night back.
+ * the night back. If no audit can, a full disk is only a warning.
  */
 export async function auditNight(
   config: Pick<Config, 'audits' | 'slices'>,
   warehouse: Warehouse,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<{ readonly audits: readonly AuditResult[]; readonly held: readonly Failure[] }> {
-  const isHoldable = config.audits.some(({ onFail }) => onFail === 'hold');
   const results = await askAudits(config, warehouse, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     const isOfDisk = error instanceof Failure && error.code === 'STORAGE_FAILED';
-    if (isHoldable || !isOfDisk) throw error;
+    if (!isOfDisk || config.audits.some(({ onFail }) => onFail === 'hold')) throw error;
     emit(warningEvent('AUDIT_FAILED', `The audits could not be asked: ${error.message}`));
     return [];
   });
@@ -171,18 +169,17 @@ export async function auditNight(
     const message = auditText(audit);
     if (audit.on_fail === 'warn') emit(warningEvent('AUDIT_FAILED', message));
     else {
-      const details = {
-        facts: { audit: audit.name, rows: audit.rows },
-        hint: 'Nothing was published. Correct the data or the audit, then run `ripen publish`.',
-      };
-      held.push(new Failure('AUDIT_HELD', message, details));
+      const facts = { audit: audit.name, rows: audit.rows };
+      const hint =
+        'Nothing was published. Correct the data or the audit, then run `ripen publish`.';
+      held.push(new Failure('AUDIT_HELD', message, { facts, hint }));
     }
   }
   const audits = results.filter((result) => isFailedAudit(result) || result.reason !== null);
   return { audits, held };
 }
 
-/** Prepares each audit against a warehouse that nothing writes to. Returns those that could not be asked, or wait for a slice. */
+/** Prepares each audit against a warehouse that nothing writes to. Returns those that are wrong or wait for a slice. */
 export async function auditProblems(
   { audits, slices }: Pick<Config, 'audits' | 'slices'>,
   path: string,

@@ -57,7 +57,6 @@ export function blockUnit(
   return timesOff > MAX_TIMES_OFF || timesOff < 1 / MAX_TIMES_OFF ? best : current;
 }
 
-/** Returns the block of a period that begins on this day. */
 export function blockAt(start: Day, unit: Bucket, grain: Bucket): Block {
   // Weeks may begin on any day. Weeks of days begin on Monday, as DuckDB truncates dates.
   const days = bucketOf(start, unit, unit === grain ? weekdayOf(start) : MONDAY);

@@ -27,7 +27,6 @@ import { eachAtOnce, type LakeStore } from './places/store.ts';
 import { relationsIn } from '../warehouse/relations.ts';
 import { castCell, type LakeTable } from './tables.ts';
 
-/** What identifies the rows of a block. */
 export interface BlockContent {
   /** Equal for equal rows, in any order. Begins with their number. */
   readonly content: string;
@@ -50,7 +49,6 @@ export interface PlannedBlock extends BlockContent {
 }
 
 export interface TablePlan<F> {
-  /** Null for an undivided table. */
   readonly unit: Bucket | null;
   readonly write: readonly PlannedBlock[];
   /** Stored blocks whose rows are unchanged; their stamp may be new. */
@@ -96,7 +94,6 @@ export class Contents {
   /** By view, a stamp of what it is computed from. */
   readonly #views = new Map<string, string>();
   readonly #computed = new Set<string>();
-  /** The rows of each slice's table. */
   readonly #counts = new Map<string, number>();
   /** Null for a block without rows. */
   readonly #summaries = new Map<string, Pick<PlannedBlock, 'content' | 'sums'> | null>();
@@ -208,7 +205,6 @@ ${block.condition === null ? '' : `where ${block.condition}`}
     return relation;
   }
 
-  /** Compares the blocks of these periods with the stored ones, and reads those whose stamp differs. */
   async #compare<F>(
     table: LakeTable,
     stored: { readonly unit: Bucket | null; readonly blocks: ReadonlyMap<string, StoredBlock<F>> },

@@ -56,7 +56,6 @@ export async function assertOwnCopies(
   throwAll(failures);
 }
 
-/** Throws the first of these failures with the messages of all. */
 export function throwAll([first, ...others]: readonly Failure[]): void {
   if (first === undefined) return;
   if (others.length === 0) throw first;

@@ -18,8 +18,8 @@ export interface CopyReport {
   readonly also_written: readonly string[];
 }
 
-/** Every copy states which publish of a warehouse it is of. */
-export interface PublishNumber {
+/** Which publish of a warehouse a copy is of. */
+interface PublishNumber {
   readonly number: number;
   readonly atMs: number;
 }
@@ -28,7 +28,6 @@ export interface Publisher {
   readonly path: string;
   /** Null if the warehouse does not exist yet. */
   readonly id: string | null;
-  /** So far, in order. */
   readonly publishes: readonly PublishNumber[];
 }
 
@@ -51,12 +50,10 @@ export interface Publishing {
   readonly signal: AbortSignal;
 }
 
-/** A table or view as its readers see it. */
 export interface DescribedTable extends Omit<Relation, 'isTable'> {
   readonly rows?: string;
 }
 
-/** Tables that engines read in place. */
 export interface Lake {
   /** An absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
@@ -71,10 +68,7 @@ export interface Copy {
   readonly form: 'file' | 'folder' | 'bucket';
   /** How long older versions stay readable. */
   readonly keepMs: number;
-  /**
-   * Returns what the copy states of itself, or null if nothing is there. Throws `WAREHOUSE_FOREIGN`, `USAGE_INVALID` and
-   * `STORAGE_FAILED` for what must not be replaced.
-   */
+  /** Returns what the copy states of itself, or null if nothing is there. Throws for what must not be replaced. */
   owner(publisher: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
   publish(publishing: Publishing): Promise<CopyReport>;
   /** Returns what readers find in it: tables of a lake, and tables and views of a DuckDB file by schema. */

@@ -1,6 +1,6 @@
 /**
- * Exports a slice to a file, which is whole or not there, or to a stream. Rows are sorted by all columns but numbers and have
- * no `_load_id`, so that warehouses with the same content give the same bytes.
+ * Exports a slice to a file or a stream. Rows are sorted by all columns but numbers and have no `_load_id`, so that warehouses
+ * with the same content give the same bytes.
  */
 
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -18,12 +18,13 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { grainOf, plainType } from './tables.ts';
 import { codeOf, outputAt, replaceShared } from './places/replacement.ts';
 
-const formats = new Map([
-  ['parquet', 'format parquet, compression zstd'],
-  ['csv', 'format csv, header true'],
-  ['ndjson', 'format json'],
-] as const);
-type ExportFormat = 'parquet' | 'csv' | 'ndjson';
+const formats = {
+  parquet: 'format parquet, compression zstd',
+  csv: 'format csv, header true',
+  ndjson: 'format json',
+} as const;
+const formatNames = ['parquet', 'csv', 'ndjson'] as const;
+type ExportFormat = (typeof formatNames)[number];
 
 export interface ExportOptions {
   readonly slice?: string | undefined;
@@ -35,7 +36,6 @@ export interface ExportOptions {
   /** A path, or `-` for `stream`. */
   readonly output: string;
   readonly stream?: Writable;
-  /** Default: that of the output's extension. */
   readonly format?: ExportFormat | null;
   readonly finalOnly?: boolean;
   /** Keeps CSV texts as they are, for joins (default: formulas of spreadsheets get an apostrophe in front). */
@@ -56,8 +56,8 @@ const unusable = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
 /**
- * Returns the table and the format (default: from the extension, which may precede `.gz`). Throws `USAGE_INVALID` if there is
- * no table, stream or known format, or the last day is before the first.
+ * Returns the table and the format (default: from the extension, which may precede `.gz`). Throws `USAGE_INVALID` if a table, a
+ * stream or the format is missing, or the last day is before the first.
  */
 export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 'format'> {
   const { slice = '', table = slice, output, stream, from = null, to = null } = options;
@@ -74,11 +74,10 @@ export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 
   // Parquet is already compressed.
   const [, extension] = /\.(parquet\.gz|[a-z]+)(?:\.gz)?$/i.exec(output) ?? [];
   const named = options.format ?? extension?.toLowerCase();
-  const names = [...formats.keys()];
-  const format = names.find((name) => name === named);
+  const format = formatNames.find((name) => name === named);
   if (format === undefined) {
     const message = `The export to ${output} had an unknown format: ${named ?? 'no extension'} is none.`;
-    const hint = `Use --format ${names.join(', --format ')}, or end the name of --output in one of them.`;
+    const hint = `Use --format ${formatNames.join(', --format ')}, or end the name of --output in one of them.`;
     throw unusable(message, hint);
   }
   return { slice: table, format };
@@ -113,12 +112,10 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
     });
   signal.throwIfAborted();
   return warehouse.interruptibly(signal, async () => {
-    const isStandard = output === '-';
-    const { path, isStream } = isStandard
-      ? { path: output, isStream: true }
-      : await outputAt(resolve(output));
-    if (!isStream) {
-      const rows = await replaceShared(path, mode, async (unfinished) => {
+    const given = output === '-' ? stream : undefined;
+    const place = given === undefined ? await outputAt(resolve(output)) : null;
+    if (place?.isStream === false) {
+      const rows = await replaceShared(place.path, mode, async (unfinished) => {
         const written = await write(unfinished);
         signal.throwIfAborted();
         return written;
@@ -131,8 +128,8 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
     return inTemporaryFolder(async (folder) => {
       const file = join(folder, 'rows');
       const rows = await write(file);
-      const sink = isStandard && stream !== undefined ? stream : createWriteStream(path);
-      const end = sink !== stream;
+      const sink = given ?? createWriteStream(place?.path ?? output);
+      const end = given === undefined;
       await pipeline(createReadStream(file), sink, { end, signal }).catch((error: unknown) => {
         signal.throwIfAborted();
         const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
@@ -160,7 +157,6 @@ function exportStatement(
     const column = `s.${identifier(name)}`;
     const value = format === 'ndjson' ? column : `cast(${column} as ${plain})`;
     if (format !== 'csv' || asIs || plain !== 'VARCHAR') return `${value} as ${identifier(name)}`;
-    // An apostrophe makes a formula a text.
     const isFormula = `regexp_matches(${value}, ${literal(FORMULA_STARTS.source)})`;
     const isNumber = `regexp_full_match(${value}, ${literal(PLAIN_NUMBER.source)})`;
     return `case when ${isFormula} and not ${isNumber} then '''' || ${value} else ${value} end as ${identifier(name)}`;
@@ -183,5 +179,5 @@ select
 from main.${identifier(relation)} as s
 where ${conditions.join(' and ')}
 order by ${[...sorted.map(({ name }) => `s.${identifier(name)}`), '1'].join(', ')}
-) to ${literal(path)} (${formats.get(format)}${isCompressed ? ', compression gzip' : ''})`;
+) to ${literal(path)} (${formats[format]}${isCompressed ? ', compression gzip' : ''})`;
 }

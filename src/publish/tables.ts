@@ -5,12 +5,15 @@ import * as z from 'zod';
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType, publishedNumber } from '../model/column-type.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
-import type { RelationColumn } from '../warehouse/relations.ts';
+import {
+  columnsNow,
+  type Relation,
+  type RelationColumn,
+  relationsIn,
+} from '../warehouse/relations.ts';
 import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** Published beside the slices if they exist. */
 export const dimensionTables: readonly string[] = [
   ...catalogTables,
   'links',
@@ -19,7 +22,7 @@ export const dimensionTables: readonly string[] = [
   'partners_history',
 ].toSorted();
 
-/** The table that says which cells are final; no slice can have this name. */
+/** Says which cells are final. No slice can have this name. */
 export const FINALITY = 'ripen_finality';
 
 /** The ledger's tables for engines, with the date that divides each into files. */
@@ -38,7 +41,7 @@ export const ledgerRelations = [
   'runs',
 ].toSorted();
 
-/** Endings of the relations of a slice. Tools without the warehouse's views read those of `beside` as tables. */
+/** Tools without the warehouse's views read those of `beside` as tables. */
 const beside = ['_maturation', '_projected'];
 export const sliceRelations = ['', '_final', '_cohorts', '_links', ...beside];
 
@@ -52,7 +55,7 @@ export interface LakeTable extends Relation {
   readonly isCube: boolean;
   /** The warehouse's view `_cohorts` of a slice, with the slice's column of each metric and age. */
   readonly cohorts:
-    | (Pick<Relation, 'comment' | 'columns'> & { readonly cells: readonly CohortCell[] })
+    | (Pick<Relation, 'comment' | 'columns'> & { readonly cells: z.infer<typeof cohortCell>[] })
     | null;
   /** The relation, or a query in brackets, that has its rows. */
   readonly source: string;
@@ -60,7 +63,6 @@ export interface LakeTable extends Relation {
   readonly isOfSlice: boolean;
 }
 
-/** Fields of an undivided table that is not a slice's. */
 export const undivided = {
   isTable: true,
   comment: null,
@@ -79,8 +81,6 @@ const cohortCell = z.object({
   cohort_metric: z.string(),
   age_days: z.number(),
 });
-
-type CohortCell = z.infer<typeof cohortCell>;
 
 /** Returns the slices of a ledger, also those no longer configured, and whether each is a cube. */
 export async function slicesIn(
@@ -115,17 +115,12 @@ export async function lakeTables(
     if (relation === undefined) return null;
     const columns = (await columnsNow(warehouse, schema, relation))
       .filter((column) => column.name !== changing)
-      .map((column) => ({
-        name: column.name,
-        type: plainType(column.type),
-        comment: column.comment,
-      }));
+      .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
     return { ...undivided, ...relation, columns, source: `${schema}.${identifier(name)}` };
   };
-  const views = [...slices.keys()].flatMap((slice) =>
-    ['_cohorts', ...(relations ? beside : [])].map((ending) => `${slice}${ending}`),
-  );
-  // Awaited together, they are described together: each view alone takes a statement.
+  const endings = ['_cohorts', ...(relations ? beside : [])];
+  const views = [...slices.keys()].flatMap((slice) => endings.map((ending) => slice + ending));
+  // Awaited together, they are described by one statement.
   await Promise.all(views.map(async (name) => tableOf('main', name)));
   for (const [slice, isCube] of slices) {
     const table = await tableOf('main', slice);
@@ -144,7 +139,7 @@ export async function lakeTables(
     if (table !== null) tables.push(table);
   }
   for (const slice of relations ? slices.keys() : []) {
-    for (const name of beside.map((ending) => `${slice}${ending}`)) {
+    for (const name of beside.map((ending) => slice + ending)) {
       const table = slices.has(name) ? null : await tableOf('main', name);
       const grain = grainOf(table?.columns ?? []);
       if (table !== null) tables.push({ ...table, grain, dividedBy: grain });
@@ -168,7 +163,7 @@ export async function lakeTables(
   return tables;
 }
 
-/** Returns the finest date dimension of a table. The live table keeps its own while a new meaning is built. */
+/** Returns the finest date dimension of a table. */
 export function grainOf(columns: readonly Pick<RelationColumn, 'name'>[]): DateDimension | null {
   return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
 }
@@ -182,5 +177,5 @@ export function plainType(type: string): string {
 export const castCell = ({ name, type }: RelationColumn): string =>
   `cast(${identifier(name)} as ${type})`;
 
-/** Returns a path as SQL text. DuckDB takes some characters as wildcards, and only brackets escape them. */
+/** Returns a path as SQL text. Only brackets escape DuckDB's wildcards. */
 export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));

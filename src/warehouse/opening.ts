@@ -183,7 +183,6 @@ async function tryOpen(file: string, mode: Mode, isConfined: boolean): Promise<A
   }
 }
 
-/** Applies the missing migrations in one transaction. In `read` mode, none may be missing. */
 async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
   const { path } = warehouse;
   const supported = migrations();

@@ -45,7 +45,6 @@ const readDescribed = cachedRead(
   'relations',
 );
 
-/** By name, in order. */
 export async function relationsIn(
   warehouse: Warehouse,
   schema: string,

@@ -23,7 +23,6 @@ export const dayLiteral = (grain: DateDimension, start: Day): string =>
 /** Statements may end in a comment. Run together, they take two thirds of the time (measured). */
 export const asScript = (statements: readonly string[]): string => statements.join('\n;\n');
 
-/** A fixed statement with its parameters as literals. */
 export function bound(name: string, parameters: readonly Bindable[]): string {
   const body = statement(name).replace(/^(?:--.*\n)*/, '');
   return body.replaceAll(/\$(\d+)/g, (_, at: string) => {
@@ -172,7 +171,6 @@ export function exactSum(column: string, type: ColumnType): string {
     : `sum(${column})`;
 }
 
-/** Formats an exact sum with all its digits. */
 export function sumText(sum: string, type: ColumnType): string {
   if (!isSummedWide(type)) return `${sum}::varchar`;
   // A wide sum counts the smallest units.

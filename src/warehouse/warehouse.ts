@@ -219,7 +219,6 @@ const repeatable: ReadonlySet<StatementType> = new Set([
 export function statementsOn(
   connection: DuckDBConnection,
 ): (sql: string, parameters: readonly Bindable[]) => Promise<DuckDBMaterializedResult> {
-  /** Those that are not running, the last one run at the end. */
   const kept = new Map<string, DuckDBPreparedStatement>();
   const release = (sql: string): void => {
     kept.get(sql)?.destroySync();

@@ -15,9 +15,19 @@ import { jsonOf, literal } from '../../warehouse/sql.ts';
 import type { Database } from '../places/database.ts';
 import { draftText, type LakeStore, type StoredFile } from '../places/store.ts';
 import type { CopyOrigin, Publishing, TargetOf } from '../copy.ts';
-import { actionsIn, checkpointPath, commitPath, garbled, HINT, logFiles } from './delta-log.ts';
-import { OWNER, PROGRAM, replay } from './delta-log.ts';
-import type { Action, DeltaTable } from './delta-log.ts';
+import {
+  type Action,
+  actionsIn,
+  checkpointPath,
+  commitPath,
+  type DeltaTable,
+  garbled,
+  HINT,
+  logFiles,
+  OWNER,
+  PROGRAM,
+  replay,
+} from './delta-log.ts';
 
 /** Versions per checkpoint: 400 nights cost a reader 809 requests without checkpoints, 18 with them (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -28,7 +38,6 @@ export interface StoredTable {
   readonly version: number;
   /** Null if there is none yet, or its log is damaged. */
   readonly table: DeltaTable | null;
-  /** What is wrong with the log. */
   readonly damage: Failure | null;
   /** Whether readers find the checkpoint that the log names. */
   readonly hasHint: boolean;
@@ -38,7 +47,6 @@ export interface StoredTable {
 
 type StoredFiles = ReadonlyMap<string, StoredFile>;
 
-/** Returns what a table states of its warehouse, or null if it states nothing. */
 export function originIn({ table }: StoredTable): CopyOrigin | null {
   const warehouse = table?.metaData.configuration[OWNER] ?? null;
   const { version: number, lastUpdated: atMs } = table?.txns.get(PROGRAM) ?? {};
@@ -77,9 +85,9 @@ export async function readTable(
   const stored = { name, version, storedFiles, hasHint: true };
   if (version < 0) return { ...stored, table: null, damage: null };
   // Removed files would count as present if a commit were read in part.
-  const assertWhole = (path: string, bytes: number | null): void => {
+  const assertWhole = (path: string, bytes: number): void => {
     const listed = storedFiles.get(path)?.bytes ?? null;
-    if (bytes !== null && bytes === listed) return;
+    if (bytes === listed) return;
     const message = `The store listed ${name}/${path} and did not have it whole.`;
     throw new Failure('STORAGE_FAILED', message, {
       facts: { target: store.root, path: `${name}/${path}`, bytes: listed },
@@ -94,17 +102,18 @@ export async function readTable(
     assertWhole(path, (await stat(file)).size);
     const sql = `select to_json(c)::varchar as action from read_parquet(${literal(file)}) as c`;
     const rows = await database.rows(sql, [], actionRow).catch((error: unknown) => {
-      // An error of the disk or of memory says nothing about the file's content.
-      if (/^(IO|FATAL|Out of Memory) Error/.test(textOf(error))) throw error;
-      return [{ action: textOf(error) }];
+      // An error of the disk or of memory, a failure in a warehouse, says nothing about the file's content.
+      const text = textOf(error);
+      if (error instanceof Failure || /^(IO|FATAL|Out of Memory) Error/.test(text)) throw error;
+      return [{ action: text }];
     });
     contents.push({ path, text: rows.map(({ action }) => action).join('\n') });
   }
   for (const commit of after) {
     const path = commitPath(commit);
-    const text = await store.read(`${name}/${path}`);
-    assertWhole(path, text === null ? null : Buffer.byteLength(text));
-    contents.push({ path, text: text ?? '' });
+    const text = (await store.read(`${name}/${path}`)) ?? '';
+    assertWhole(path, Buffer.byteLength(text));
+    contents.push({ path, text });
   }
   const place = `${store.root}/${name}`;
   try {
@@ -123,7 +132,6 @@ export async function readTable(
   }
 }
 
-/** One publish, which gives every table the same version. */
 export interface PublishContext extends Publishing {
   readonly store: LakeStore;
   readonly target: TargetOf<'delta'>;

@@ -21,19 +21,31 @@ import { eachAtOnce, type LakeStore } from '../places/store.ts';
 import { fileText, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
 import type { Copy, CopyReport, DescribedTable, Publishing, TargetOf } from '../copy.ts';
 import { type EngineLake, engineText, queryWords, sliceViews } from '../words/engine-text.ts';
-import { commitVersion, listTables, originIn, readTable } from './delta-commit.ts';
-import type { PublishContext, StoredTable } from './delta-commit.ts';
 import {
+  commitVersion,
+  listTables,
+  originIn,
+  type PublishContext,
+  readTable,
+  type StoredTable,
+} from './delta-commit.ts';
+import {
+  type Action,
+  type Add,
   blockIn,
+  checkpointPath,
   columnsIn,
+  commitPath,
+  type DeltaTable,
   fileStatistics,
   formOf,
+  HINT,
   isInstant,
+  LOG,
+  logFiles,
   tagsOf,
   unreadableNames,
-} from './delta-form.ts';
-import { checkpointPath, commitPath, HINT, LOG, logFiles } from './delta-log.ts';
-import type { Action, Add, DeltaTable } from './delta-log.ts';
+} from './delta-log.ts';
 import { MANIFEST, otherKind } from './parquet.ts';
 
 export function deltaCopy(target: TargetOf<'delta'>): Copy {
@@ -142,7 +154,6 @@ async function publishTables(
   };
 }
 
-/** Writes the changed files of a table. Returns the actions that bring it up to the warehouse, and counts of files. */
 async function changesOf(context: PublishContext, table: LakeTable, stored: StoredTable) {
   const { contents, nowMs } = context;
   const { name } = table;
@@ -174,10 +185,8 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
   });
   const metaData = form.metaDataFor(plan.unit);
   const isSame = JSON.stringify(metaData) === JSON.stringify(stored.table?.metaData);
-  const replaced = new Set(plan.write.map((block) => block.name));
   const kept = new Set(plan.keep.map(({ file }) => file));
   const surplus = storedFiles.filter((file) => !kept.has(file));
-  const removed = surplus.filter((add) => !replaced.has(blockIn(add)?.name ?? ''));
   const actions: Action[] = [
     ...(form.protocol === null ? [] : [{ protocol: form.protocol }]),
     ...(isSame ? [] : [{ metaData }]),
@@ -185,11 +194,10 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
   // Of a table divided anew, no file counts as removed.
-  return {
-    actions,
-    written: written.length,
-    removed: plan.unit === form.unit ? removed.length : 0,
-  };
+  const replaced = new Set(plan.write.map((block) => block.name));
+  const isRemoved = (add: Add): boolean => !replaced.has(blockIn(add)?.name ?? '');
+  const removed = plan.unit === form.unit ? surplus.filter(isRemoved).length : 0;
+  return { actions, written: written.length, removed };
 }
 
 const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
@@ -223,9 +231,9 @@ async function sweep(
     (storedFiles.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
   const active = new Set([...table.files.keys()].map(decodeURIComponent));
   const removedMs = new Map(
-    [...table.tombstones].map(([path, { deletionTimestamp }]) => [
-      decodeURIComponent(path),
-      deletionTimestamp ?? 0,
+    [...table.tombstones.values()].map((file) => [
+      decodeURIComponent(file.path),
+      file.deletionTimestamp ?? 0,
     ]),
   );
   const surplus = [...storedFiles.keys()].filter((path) => {
@@ -243,13 +251,10 @@ async function sweep(
   const firstKept = Math.min(Infinity, ...keptVersions);
   const begin = checkpoints.findLast((version) => version < firstKept) ?? 0;
   const isLeaving = !isPublished && firstKept === Infinity;
-  const behind = versions.filter(({ version }) => isLeaving || version < begin);
-  // Newest first: if this is stopped midway, the older files are still a table, which is emptied again.
-  const oldLog = behind
-    .map(({ path }) => path)
-    .toSorted()
-    .toReversed();
-  for (const path of [...surplus, ...(isLeaving ? [HINT] : []), ...oldLog])
+  const oldLog = versions.filter(({ version }) => isLeaving || version < begin);
+  const logPaths = oldLog.map(({ path }) => path).toSorted();
+  // The log newest first: if this is stopped midway, the older files are still a table, which is emptied again.
+  for (const path of [...surplus, ...(isLeaving ? [HINT] : []), ...logPaths.toReversed()])
     await store.remove(`${name}/${path}`);
 }
 

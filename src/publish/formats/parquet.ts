@@ -23,7 +23,6 @@ import type { Copy, CopyReport, Publishing, TargetOf } from '../copy.ts';
 export const MANIFEST = '_manifest.json';
 
 const lakeFile = z.object({
-  /** Relative to the lake, with `/`. */
   path: z.string(),
   rows: z.number(),
   /** A zod record would drop `__proto__`. */
@@ -32,7 +31,6 @@ const lakeFile = z.object({
   unit: z.enum(buckets).nullable(),
   content: z.string(),
   stamp: z.string(),
-  /** The store's etag of the file as written. */
   etag: z.string().nullable(),
 });
 
@@ -46,11 +44,9 @@ const manifestShape = jsonOf(
   }),
 );
 
-/** Returns null for a missing or damaged manifest. */
 const readManifest = async (store: LakeStore) =>
   manifestShape.safeParse(await store.read(MANIFEST)).data ?? null;
 
-/** A key in the footer of each file. */
 const OWNER = 'ripen_warehouse';
 const ownerRow = z.object({ owner: z.string() });
 
@@ -131,9 +127,8 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
   const surplus = [...storedFiles.keys()].filter((path) => {
     const [folder = ''] = path.split('/');
     if (path.endsWith(UNFINISHED)) return tables.has(folder) || path.startsWith(MANIFEST);
-    const isOwn =
-      entries.has(path) || unlisted.has(path) || (tables.has(folder) && BLOCK_FILE.test(path));
-    return isOwn && !wanted.has(path);
+    const isListed = entries.has(path) || unlisted.has(path);
+    return !wanted.has(path) && (isListed || (tables.has(folder) && BLOCK_FILE.test(path)));
   });
   signal.throwIfAborted();
   for (const path of surplus) await store.remove(path);

@@ -1,6 +1,6 @@
 /**
- * Publishes a copy of the whole warehouse. It is built beside the target, compared with the warehouse and renamed over the
- * target. A reader that has the old file open keeps it. A killed run leaves the old snapshot and one unfinished file.
+ * Publishes a copy of the whole warehouse, built beside the target, compared with the warehouse and renamed over the target. A
+ * reader that has the old file open keeps it.
  */
 
 import { execFile } from 'node:child_process';

@@ -10,8 +10,12 @@ import * as z from 'zod';
 import { Failure, textOf } from '../../errors.ts';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { jsonOf, statement } from '../../warehouse/sql.ts';
-import { isUnknownToEngine, rowsIn, statementsOn } from '../../warehouse/warehouse.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
+import {
+  isUnknownToEngine,
+  rowsIn,
+  statementsOn,
+  type Warehouse,
+} from '../../warehouse/warehouse.ts';
 import { dimensionTables, slicesIn } from '../tables.ts';
 import type { CopyOrigin, Publisher } from '../copy.ts';
 import { ifThere } from './replacement.ts';
@@ -55,7 +59,6 @@ const publisherRow = z.object({
 export const tablesOf = async (database: Database): Promise<z.infer<typeof tableRow>[]> =>
   database.rows(statement('publish/tables'), [], tableRow);
 
-/** Reads which warehouse a database is, or is a copy of, and its publishes. */
 export async function publisherOf(database: Database, path: string): Promise<Publisher> {
   const reading = database.rows(statement('publish/publisher'), [], publisherRow);
   const [publisher = { id: null, publishes: [] }] = await reading.catch((error: unknown) => {
@@ -69,9 +72,9 @@ export async function publisherOf(database: Database, path: string): Promise<Pub
 const KEPT_OUT = 'IO Error: Cannot open file';
 
 /**
- * Returns which publish a database is a copy of. One that another session has locked is read from a temporary copy. Throws
- * `WAREHOUSE_FOREIGN` if the file is not a database, or has tables that are not ripen's or a write-ahead log, which DuckDB would
- * replay into its replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
+ * Returns which publish a database is a copy of. One that is locked is read from a temporary copy. Throws `WAREHOUSE_FOREIGN` if
+ * the file is not a database, or has tables that are not ripen's or a write-ahead log, which DuckDB would replay into its
+ * replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
  */
 export async function readOrigin(path: string, publisher: Publisher): Promise<CopyOrigin | null> {
   const file = ifThere(() => statSync(path));
@@ -108,7 +111,6 @@ export async function readOrigin(path: string, publisher: Publisher): Promise<Co
   throw notOwn(path, `it held ${foreign.length} tables that are not ripen's, such as ${first}`);
 }
 
-/** Reads what a database states of itself, and its tables that ripen did not make. */
 async function ownershipOf(
   database: Database,
 ): Promise<{ readonly origin: CopyOrigin | null; readonly foreign: readonly string[] }> {

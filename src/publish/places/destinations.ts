@@ -80,12 +80,13 @@ export async function assertWritable(destinations: Destinations): Promise<void> 
 function misnamed({ what, path, form, written: [place = path] }: Destination): Failure[] {
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
   const folder = place.split('/').find((step) => /^[^=]+=/.test(step));
+  const isFile = form === 'file';
   const wrong: string[] = [];
-  if (form === 'file' && path.includes('?'))
+  if (isFile && path.includes('?'))
     wrong.push('contains a ?, after which DuckDB looks for no file');
-  if (form === 'file' && /^ripen(_internal)?$/i.test(name))
+  if (isFile && /^ripen(_internal)?$/i.test(name))
     wrong.push(`makes ${name} the name of the database, which is that of a schema in it`);
-  if (form !== 'file' && folder !== undefined)
+  if (!isFile && folder !== undefined)
     wrong.push(`holds the folder ${folder}, which engines take for a column of every table`);
   return wrong.map((words) => {
     const message = `The ${what} ${path} could not be read by its users: its path ${words}.`;
@@ -94,7 +95,6 @@ function misnamed({ what, path, form, written: [place = path] }: Destination): F
   });
 }
 
-/** Returns a failure if one of two places equals, or is inside, what is written for the other. */
 function overlap(one: Destination, other: Destination): Failure[] {
   const pairs = one.written.flatMap((path) =>
     other.written.flatMap((around) => [[path, around] as const, [around, path] as const]),
@@ -110,7 +110,6 @@ function overlap(one: Destination, other: Destination): Failure[] {
 const isWithin = (path: string, around: string): boolean =>
   path === around || path.startsWith(join(around, '/'));
 
-/** Returns failures for a link, a folder that takes no files, or anything but a file at the path of a file. */
 async function whyNotWritable({ what, path, form }: Destination): Promise<Failure[]> {
   if (form === 'bucket') return [];
   const stats = await lstat(path).catch(() => null);

@@ -1,7 +1,7 @@
 /**
- * Replaces files so that readers, a crash and the next run only ever see whole ones. A file is built under an unfinished name
- * beside its target, made durable, then renamed. The next run removes what a killed run left, as the name derives from the
- * target. Outputs that a user names and drafts of tables have unique names, as several processes may write to one target.
+ * Replaces files so that only whole ones are ever seen: one is built under an unfinished name beside its target, made durable,
+ * then renamed. The name derives from the target, so that the next run removes what a killed run left. Outputs that a user names
+ * and drafts of tables have unique names, as several processes may write to one target.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -15,7 +15,6 @@ import { makeDirectories, makeDurable } from '../../warehouse/directories.ts';
 /** Must not end in `.parquet`: engines match such names, even hidden ones (measured). */
 export const UNFINISHED = '.ripen-unfinished';
 
-/** Makes an unfinished file durable and readable as configured. */
 export async function makeReady(unfinished: string, mode: number): Promise<void> {
   chmodSync(unfinished, mode);
   await makeDurable(unfinished);
@@ -27,7 +26,6 @@ export async function putInPlace(target: string, mode: number, unfinished: strin
   await makeDurable(dirname(target));
 }
 
-/** Lets `build` write a file, then renames it to the target. */
 export async function replaceFile<T>(
   target: string,
   mode: number,
@@ -85,7 +83,6 @@ export function codeOf(error: unknown): string | null {
     : null;
 }
 
-/** Returns null if a look at the file system fails with `ENOENT`. */
 export function ifThere<T>(look: () => T): T | null {
   try {
     return look();
@@ -95,11 +92,10 @@ export function ifThere<T>(look: () => T): T | null {
   }
 }
 
-/** Makes a directory and its missing parents, which all who may read files of this mode may enter. */
+/** Makes a directory and its missing parents. Who may read files of this mode may enter them. */
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
   const first = makeDirectories(path);
   if (first === null) return;
-  // Reading a file needs search permission on its directory; the owner needs all permissions.
   const mode = 0o700 | fileMode | ((fileMode & 0o444) >> 2);
   for (let made = resolve(path); made.length >= first.length; made = dirname(made))
     chmodSync(made, mode);

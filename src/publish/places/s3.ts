@@ -18,9 +18,9 @@ import { isLoopback } from '../../config/setting-kinds.ts';
 import { Failure, type FailureCode } from '../../errors.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
-/** Enough to hide the store's latency. Each has a stream open or up to `MAX_HELD_BYTES` in memory. */
+/** Enough to hide the store's latency. */
 const UPLOADS_AT_ONCE = 8;
-/** Larger files are streamed, and the SDK does not retry a stream. Up to 8 smaller files are in memory at once. */
+/** Larger files are streamed, which the SDK does not retry. Smaller ones are in memory, up to `UPLOADS_AT_ONCE`. */
 const MAX_HELD_BYTES = 32 * 1024 ** 2;
 /** The region to sign for at stores without regions of their own (MinIO, Ceph, R2). */
 const USUAL_REGION = 'us-east-1';
@@ -167,7 +167,6 @@ async function connectedClient(
     new Client({
       ...clientSettings,
       forcePathStyle: pathStyle,
-      // The SDK takes the rest from the environment.
       ...(endpoint === null ? {} : { endpoint }),
       ...(region === null ? {} : { region }),
     });

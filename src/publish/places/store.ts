@@ -1,7 +1,4 @@
-/**
- * A store of tables, on disk or in an object store. Paths are relative to the target, with `/`. A placed file appears whole.
- * `placeNew` never replaces other content, which makes a Delta commit atomic.
- */
+/** A store of tables, on disk or in a bucket. Paths are relative to the target, with `/`. A placed file appears whole. */
 
 import { writeFileSync } from 'node:fs';
 
@@ -17,7 +14,7 @@ export interface LakeStore {
   /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly atOnce: number;
-  /** Returns every file below a folder by its path, and all files for the empty text. */
+  /** Every file below a folder (the empty text: the root) by its path. */
   list(folder: string): Promise<ReadonlyMap<string, StoredFile>>;
   read(path: string): Promise<string | null>;
   /** A local path where DuckDB finds the content of a file. */
@@ -25,7 +22,7 @@ export interface LakeStore {
   /** A local path to write the next content of a file to. */
   draft(path: string): Promise<string>;
   place(path: string): Promise<StoredFile>;
-  /** Puts a file's draft in its place. Returns false and changes nothing if other content is there. */
+  /** Returns false and changes nothing if other content is there, which makes a Delta commit atomic. */
   placeNew(path: string): Promise<boolean>;
   /** Removes a file if it exists, and the folders above it that are then empty. */
   remove(path: string): Promise<void>;

@@ -15,10 +15,10 @@ export async function describedLakes(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<EngineLake[]> {
-  if (!engines.includes(engine))
-    throw new Failure('USAGE_INVALID', `The engine ${engine} is not known.`, {
-      hint: `Name one of ${engines.join(', ')}.`,
-    });
+  if (!engines.includes(engine)) {
+    const hint = `Name one of ${engines.join(', ')}.`;
+    throw new Failure('USAGE_INVALID', `The engine ${engine} is not known.`, { hint });
+  }
   const schemas = new Set<string>();
   const lakes: EngineLake[] = [];
   const refusals: string[] = [];
@@ -75,9 +75,8 @@ export interface AccountLakes extends Pick<Config, 'name' | 'file' | 'warehouse'
 const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the account' };
 
 /**
- * Returns statements for the lakes of an account; for those of several, statements for the Delta tables of each, and for union
- * views with a column `account`. Throws `USAGE_INVALID` if one of several has no name or no Delta tables, or shares its name,
- * warehouse or place with another.
+ * Returns statements for the lakes of one account, or for the Delta tables of several and union views with a column `account`.
+ * Throws `USAGE_INVALID` if one of several has no name or no Delta tables, or shares its name, warehouse or place with another.
  */
 export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): string {
   if (configured.length < 2)
@@ -137,7 +136,6 @@ export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): s
   return `${[...ofAccounts, heading.join('\n'), lake, ...views].join('\n\n')}\n`;
 }
 
-/** What must be equal in every account for a slice to have a union view. */
 const shapeOf = (table: LakeTable | undefined): string =>
   JSON.stringify(
     [table?.columns, table?.cohorts?.columns].map((columns) =>

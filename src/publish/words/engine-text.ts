@@ -13,20 +13,12 @@ import type { DescribedTable, Lake } from '../copy.ts';
 import type { Engine } from './engines.ts';
 
 export interface EngineLake extends Lake {
-  /** The schema, or database, for the tables. */
   readonly schema: string;
 }
 
-type Escape = (text: string) => string;
-
-const doubling =
-  (quote: string): Escape =>
-  (text) =>
-    text.replaceAll(quote, quote + quote);
-const backslashing =
-  (quote: string): Escape =>
-  (text) =>
-    text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`).replaceAll('\n', '\\n');
+const doubling = (quote: string) => (text: string) => text.replaceAll(quote, quote + quote);
+const backslashing = (quote: string) => (text: string) =>
+  text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`).replaceAll('\n', '\\n');
 
 /** The quote of names, and how names and texts are escaped. */
 const ansi = { quote: '"', name: doubling('"'), text: doubling("'") };
@@ -121,11 +113,11 @@ export function engineText(
     host: text(endpoint?.host ?? ''),
     ssl: String(endpoint?.protocol === 'https:'),
   };
-  const lists: Readonly<Record<string, readonly Values[]>> = {
+  const lists: Record<string, readonly Values[]> = {
     column: shown,
     commented: shown.filter((column) => column.comment !== ''),
   };
-  const conditions: Readonly<Record<string, boolean>> = {
+  const conditions: Record<string, boolean> = {
     [files]: true,
     night: night !== null,
     newest: night === null,
@@ -159,7 +151,6 @@ function httpAddress({ bucket, prefix, region, pathStyle, endpoint }: ObjectStor
   return steps.filter((step) => step !== '').join('/');
 }
 
-/** Views of a slice, in SQL that all engines share. */
 export function sliceViews(table: LakeTable, words: QueryWords): DescribedTable[] {
   const { name, columns, metrics, cohorts, isCube } = table;
   if (metrics.length === 0) return [];
@@ -174,11 +165,9 @@ export function sliceViews(table: LakeTable, words: QueryWords): DescribedTable[
 const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
   `from ${from(FINALITY)} where ${column('slice')} = ${text(name)}`;
 
-/** The condition that a row `s` is in the period of a row `f` of finality. */
 const samePeriod = (grain: string, { column }: QueryWords): string =>
   `f.${column('period')} = cast(s.${column(grain)} as date)`;
 
-/** Returns the query of final values. A cube has a row for each metric, and a slice without a date is one period. */
 function finalRows(
   { name, columns, metrics, grain, isCube }: LakeTable,
   words: QueryWords,
@@ -226,7 +215,7 @@ function cohortRows(
     const cell = `s.${column(metric)}`;
     return `when ${text(metric)} then ${value === undefined ? cell : `cast(${cell} as ${type(value.type)})`}`;
   });
-  const computed: Readonly<Record<string, string>> = {
+  const computed: Values = {
     metric: 'c.metric',
     age_days: 'c.age_days',
     value: `case c.id ${values.join(' ')} end`,

@@ -147,7 +147,6 @@ join ripen.periods as p
 where ${isFinal('h.seconds', 's.metric')}`;
 }
 
-/** The join of a row `s` with its period `p`. */
 function periodJoin({ slice: { name, grain }, fingerprint }: Target): string {
   const ofTable = `p.slice = ${literal(name)} and p.fingerprint = ${literal(fingerprint)}`;
   if (grain === null) return ofTable;

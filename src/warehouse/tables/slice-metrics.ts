@@ -127,7 +127,6 @@ export async function loadedMetrics(
   return new Set((await readRecorded(warehouse, slice)).map(({ metric }) => metric));
 }
 
-/** Returns the metrics that had no documented form when they were last recorded. */
 export async function recordedUnknown(
   warehouse: Warehouse,
   slice: string,
@@ -138,7 +137,6 @@ export async function recordedUnknown(
 
 const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
 
-/** Reads which assumed metrics of a slice were seen to add up. */
 export const readAdditivity = cachedReads(
   async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
     const names = [JSON.stringify(slices)];
@@ -149,7 +147,6 @@ export const readAdditivity = cachedReads(
   },
 );
 
-/** Records whether an answer's rows of assumed metrics added up. */
 export async function saveAdditivity(
   warehouse: Warehouse,
   target: Target,
@@ -176,7 +173,6 @@ export async function saveAdditivity(
 export const refusedText = (metric: string): string =>
   `The service lists ${metric}, and refuses reports with it. Only a pattern of the slice stands for it, so that it is left out.`;
 
-/** How long a metric that was refused is left out. */
 const REFUSED_DAYS = 30;
 
 const refusedRow = z.object({
@@ -187,7 +183,6 @@ const refusedRow = z.object({
 
 const listedRow = z.object({ id: z.string() }).transform(({ id }) => id);
 
-/** Returns the metrics of the catalog last seen. */
 export async function listedMetrics(warehouse: Warehouse): Promise<string[]> {
   const filters = [JSON.stringify(metricFilterNames)];
   return warehouse.rows(statement('status/listed_metrics'), filters, listedRow);

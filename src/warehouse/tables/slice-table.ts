@@ -192,7 +192,6 @@ async function rebuildTable(
 
 const loadedMetric = z.object({ metric: z.string() });
 
-/** Removes the rows of metrics that a cube no longer has. */
 async function removeMetrics(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Target,

@@ -29,7 +29,6 @@ export interface Target {
 
 export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 
-/** A slice's columns, in configured order. */
 export interface Columns {
   readonly dimensions: readonly string[];
   /** Each with the type of its column. In a cube, metrics are rows of the table, not columns. */
@@ -47,7 +46,6 @@ export function withMetrics(target: Target, metrics: readonly string[]): Target 
   return { ...target, slice, columns: { ...target.columns, metrics: loaded } };
 }
 
-/** With the changes of a load of some of its metrics. */
 export function withChanges(target: Target, loaded: Target): Target {
   const changed = new Map(loaded.columns.metrics.map((metric) => [metric.id, metric]));
   const metrics = target.columns.metrics.map((metric) => changed.get(metric.id) ?? metric);
