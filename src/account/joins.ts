@@ -133,8 +133,8 @@ left join chosen on chosen.key = k.key and chosen.${START} = s.${START}`;
 const joinedLink = 'coalesce(settled.link, chosen.link)';
 
 /**
- * The CTEs `keyed`, `keys`, `settled` and `chosen`: the link of each combination of labels and ids. Most fit one link at any
- * time. Only for the others does the query look at the periods, of which a large slice has millions.
+ * The CTEs `keyed`, `keys`, `settled` and `chosen`: the link of each combination of labels and ids. Only for those that fit
+ * several links does the query look at the periods, of which a large slice has millions.
  */
 function fittingLinks(slice: StoredSlice): string {
   const sliceLevels = levelsOf(slice);
@@ -258,12 +258,12 @@ ${rowsWithLink(recent)}
 where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')} is not null`;
 }
 
-/** Returns a query for the link versions of one level that fit a key, valid in the slice's UTC offset. */
+/** The link versions of one level that fit a key, valid in the slice's UTC offset. */
 function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
   const above = own.filter((other) => other.level <= level);
   const below = own.filter((other) => other.level > level);
-  // Compares with a few whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`.
-  // Unnests in subqueries: DuckDB before 1.4.2 fails to order a join of the links with lists unnested beside the keys.
+  // Whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`. Unnests in subqueries:
+  // DuckDB before 1.4.2 fails to order a join of the links with lists unnested beside the keys.
   const labels = above.reduce(
     (from, { dimension }) =>
       `(select *, unnest(${fittingName(dimension)}) as ${unnested(dimension)} from ${from})`,

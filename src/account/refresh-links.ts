@@ -19,7 +19,7 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
   'STORAGE_FAILED',
 ]);
 
-/** Crawls the apps whose last crawl is too old. Returns a failure for each app whose links stayed as they were. */
+/** Crawls the apps whose last crawl is too old. Returns a failure for each whose links stayed as they were. */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
   return crawlApps(run, await chooseApps(run, links), links.maxLevel);
 }
@@ -187,7 +187,7 @@ function rowOf(appToken: string, { link, parent }: ListedLink) {
 
 const countsRow = z.object({ open: count, missing: count, changed_at: instant });
 
-/** Dates the links to the as-of instant or a newer change. Those that are not listed stay while the list is doubted. */
+/** Dates the links to the as-of instant or a newer change. */
 async function replaceApp(
   { warehouse, planAt, runId, emit }: Refreshing,
   app: string,

@@ -9,8 +9,8 @@ import { doubtAbout, type Refreshing, replaceStaged } from './replace-rows.ts';
 import { namesPartners, readSliceTables, rowIdSql, readRowScan } from './stored-slices.ts';
 
 /**
- * Replaces the partners with the service's list, which is read again if it lacks stored ones. Those that it still lacks stay
- * as not listed, as rows may name them, or unchanged while the list is doubted.
+ * Replaces the partners with the service's list. Those that it lacks, even read again, stay as not listed, as rows may name
+ * them, or unchanged while the list is doubted.
  */
 export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, service, planAt, clock, signal } = run;

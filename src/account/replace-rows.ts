@@ -27,8 +27,8 @@ export async function storedRows(warehouse: Warehouse, of: 'links' | 'partners')
 const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
- * Returns why stored links of an app, or partners, that a list lacks must stay: if it lost more than half, until one of a later
- * night lacks as many. Runs inside the caller's transaction.
+ * Returns why stored links of an app, or partners, that a list lacks must stay: if more than half are missing, until a list of
+ * a later night lacks as many. Runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,
@@ -54,8 +54,8 @@ export async function doubtAbout(
 }
 
 /**
- * Replaces the stored links of an app, or partners, with the staged rows. Only what differs gets a new version, and what is
- * missing is closed. Returns how many were staged. Runs inside the caller's transaction.
+ * Replaces the stored links of an app, or partners. What differs gets a new version, and what is missing is closed. Returns how
+ * many were staged. Runs inside the caller's transaction.
  */
 export async function replaceStaged(
   warehouse: Warehouse,

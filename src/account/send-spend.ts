@@ -1,7 +1,7 @@
 /**
- * Sends the lines of a file, each Cost ID at most once. The service has no idempotency key and cannot report what it accepted.
- * So a Cost ID is durably recorded before its call, and its outcome before the next lines are sent. An accepted one is never
- * sent again, from any file. A line whose outcome a crash or a lost connection hid is unknown, at most one batch of them.
+ * Sends the lines of a file, each Cost ID at most once: the service has no idempotency key and cannot report what it accepted.
+ * A Cost ID is durably recorded before its call, and its outcome before the next lines are sent. At most one batch of lines is
+ * unknown after a crash or a lost connection.
  */
 
 import { rm, writeFile } from 'node:fs/promises';
@@ -61,8 +61,8 @@ const PRIVATE = 0o600;
 const MAX_UNKNOWN = 20;
 
 /**
- * Sends the lines that keep every rule. Resolves even if lines are rejected or the sending is stopped. Throws `USAGE_INVALID`
- * and `SPEND_REJECTED` before anything is sent, and `STORAGE_FAILED`.
+ * Resolves even if lines are rejected or the sending is stopped. Throws `USAGE_INVALID` and `SPEND_REJECTED` before anything is
+ * sent, and `STORAGE_FAILED`.
  */
 export async function sendSpend(
   request: SpendRequest,
@@ -165,7 +165,7 @@ async function judgeLines(
   return { ...counts, invalid, due };
 }
 
-/** Returns by line why lines with one Cost ID are rejected: all different ones, and all but the first of equal ones. */
+/** Returns by line why a repeated Cost ID is rejected: all different lines, and all but the first of equal ones. */
 function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
   const identified = lines.filter(({ values }) => values.cost_id !== '');
   const reasons = new Map<number, string[]>();
@@ -221,10 +221,7 @@ interface SpendContext {
   readonly signal: AbortSignal;
 }
 
-/**
- * Sends the due lines, a few at once. Never throws: `failure` is what stopped it. That may be a refused credential, a service or
- * disk that is down, the caller's signal, a batch without any certain answer, or one all forbidden before any was accepted.
- */
+/** Sends a few lines at once. Never throws: `failure` is what stopped it, such as the caller's signal. */
 async function submitLines(
   file: string,
   due: readonly DueLine[],
@@ -260,7 +257,7 @@ async function submitLines(
       const before = progress();
       for (const { line, outcome, status, reason } of done) {
         if (outcome === 'unsent') continue;
-        // A line that was sent without a record of its outcome is in doubt: the ledger will never state more.
+        // A line that was sent without a record of its outcome is in doubt.
         if (notRecorded !== null || outcome === 'unknown') counts.unknown += 1;
         else if (outcome === 'accepted') counts.accepted += 1;
         else rejected.push({ ...line, reasons: [`the service: ${status} ${reason}`] });

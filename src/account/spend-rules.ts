@@ -1,6 +1,6 @@
 /**
- * Reads the lines of spend files, CSV (RFC 4180) or newline-delimited JSON, and judges each. A bad line is rejected alone, under
- * the number an editor shows, and no number becomes a float: csv-parse and DuckDB fail at one or the other.
+ * Reads spend files, CSV (RFC 4180) or newline-delimited JSON, and judges each line. A bad one is rejected alone, and no number
+ * becomes a float: csv-parse and DuckDB fail at one or the other.
  */
 
 import { createHash } from 'node:crypto';

@@ -34,7 +34,9 @@ interface CatalogRun {
   readonly signal: AbortSignal;
 }
 
-/** Returns null if a slice has stars or no table, a metric is missing, or an app may be listed again. */
+/**
+ * Returns null if filters-data must be requested: for stars, a new meaning, a missing metric, or a lost app that may return.
+ */
 export async function sufficientCatalog({
   warehouse,
   slices,
@@ -55,7 +57,7 @@ function isComplete(catalog: Catalog, slices: readonly Slice[]): boolean {
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || items.has(id)));
 }
 
-/** Returns the stored catalog if filters-data fails, unless the failure is decisive or of the storage. */
+/** Returns the stored catalog if filters-data fails in a way that need not stop the run. */
 export async function refreshCatalog(
   run: CatalogRun,
   service: Pick<Service, 'filtersData'>,
@@ -90,8 +92,8 @@ export async function refreshCatalog(
 }
 
 /**
- * Stores a listing. A list that is empty now stays as it was. A configured metric stays in every list that had it, and keeps a
- * formatting or section that the listing leaves blank.
+ * Stores a listing. A list that is empty now stays as it was. A configured metric stays in every list that had it, with the
+ * formatting and section that the listing lacks.
  */
 export async function storeCatalog(
   listing: Catalog,

@@ -36,7 +36,7 @@ export const readSliceTables = cachedRead(async (warehouse): Promise<readonly St
 
 /**
  * Returns an id of a row `s` as SQL: from the slice's column, else as the service attached it. NULL if it attached several
- * (observed: attr_dependency), or if the id is empty or `unknown`.
+ * (observed: attr_dependency), or an empty or `unknown` one.
  */
 export function rowIdSql({ columns }: StoredSlice, id: string): string {
   const attached = 's."attr_dependency"';

@@ -16,7 +16,7 @@ export interface CreatedLink {
 }
 
 /**
- * Creates a network link, or with `parent` a sub-link. Throws `USAGE_INVALID` before anything is sent, and `SOURCE_UNAVAILABLE`
+ * Creates a network link, or a sub-link of `parent`. Throws `USAGE_INVALID` before anything is sent, and `SOURCE_UNAVAILABLE`
  * with `outcome: 'unknown'` if no answer states the outcome.
  */
 export async function createLink(

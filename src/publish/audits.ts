@@ -1,7 +1,4 @@
-/**
- * Audits a loaded night before it is published: queries that must return no row, on a copy of the warehouse, read-only, without
- * other files or network, within a time limit.
- */
+/** Audits a loaded night before it is published, by queries that must return no row. */
 
 import { rm } from 'node:fs/promises';
 
@@ -37,7 +34,7 @@ const answerRow = z.object({
   first: jsonOf(z.array(z.record(z.string(), z.string().nullable()))),
 });
 
-/** Asks all audits. Throws `STORAGE_FAILED` if there is no room for the copy, or the signal's reason. */
+/** Asks a read-only copy of the warehouse. Throws `STORAGE_FAILED` without room for it, or the signal's reason. */
 export async function askAudits(
   { audits, slices }: Pick<Config, 'audits' | 'slices'>,
   warehouse: Warehouse,
@@ -94,7 +91,7 @@ const LINES_BEFORE = 2;
 /** No column has this name. */
 const ROW = '"row,"';
 
-// As text, because JSON has neither NaN nor infinity.
+// As text: JSON has neither NaN nor infinity.
 const countedRows = (
   sql: string,
 ): string => `select count(*) as rows, coalesce(to_json(list(${ROW} order by "number,") filter ("number," <= ${MAX_SHOWN_ROWS})), '[]')::varchar as first
@@ -149,8 +146,8 @@ export function auditText({ name, rows, first, reason }: AuditResult): string {
 }
 
 /**
- * Asks all audits, and warns of those that failed and hold nothing. Returns those that failed or wait, and the failures that hold
- * the night back. If no audit can, a full disk is only a warning.
+ * Warns of audits that failed and hold nothing. Returns those that failed or wait, and the failures that hold the night back.
+ * If no audit can, a full disk is only a warning.
  */
 export async function auditNight(
   config: Pick<Config, 'audits' | 'slices'>,
@@ -179,7 +176,7 @@ export async function auditNight(
   return { audits, held };
 }
 
-/** Prepares each audit against a warehouse that nothing writes to. Returns those that are wrong or wait for a slice. */
+/** Prepares each audit against a warehouse. Returns those that are wrong or wait for a slice. */
 export async function auditProblems(
   { audits, slices }: Pick<Config, 'audits' | 'slices'>,
   path: string,

@@ -1,14 +1,11 @@
-/**
- * Divides the periods of a table into blocks, each of which is one file of a copy. Pure. Few files are read fast, and a night
- * writes small ones fast.
- */
+/** Divides the periods of a table into blocks, each a file of a copy. Few files are read fast, and small ones written fast. */
 
 import { bucketOf, weekdayOf, type Bucket, type Day, type DayInterval } from '../model/calendar.ts';
 
 /** Rows of a block: fewer make more files to open, more are written again for one changed day (docs/internals/benchmarks.md). */
 export const MAX_BLOCK_ROWS = 25_000;
 
-/** A table is divided anew only if its blocks are this many times too large or too small. */
+/** A table is divided anew if its blocks are this many times too large or too small. */
 const MAX_TIMES_OFF = 8;
 
 const MONDAY = 1;
@@ -34,8 +31,8 @@ export interface Block {
 }
 
 /**
- * Returns the longest unit whose blocks have at most `MAX_BLOCK_ROWS` rows in the densest month; one period if that alone has
- * more. Keeps the current unit unless it is far off.
+ * Returns the longest unit whose blocks have at most `MAX_BLOCK_ROWS` rows in the densest month, or one period. Keeps the
+ * current unit unless it is far off.
  */
 export function blockUnit(
   grain: Bucket,

@@ -1,6 +1,6 @@
 /**
- * Finds out which files of a copy differ from the warehouse, and writes those. A file states what its rows were made from, so that
- * only blocks are read which loads touched since. The rows of a view are computed once, for all copies.
+ * Finds out which files of a copy differ from the warehouse, and writes those. A file states what its rows were made from, so
+ * that only blocks are read which loads touched since.
  */
 
 import { createHash } from 'node:crypto';
@@ -86,7 +86,7 @@ const digestOf = (texts: readonly string[]): string =>
 const viewStamp = (stamp: string, blocks: ReadonlyMap<string, unknown>): string =>
   `${blocks.size} ${stamp}`;
 
-/** What the warehouse holds during one publish, read in a session of its own. */
+/** What the warehouse holds during one publish. */
 export class Contents {
   readonly #session: Pick<Warehouse, 'rows' | 'run'>;
   /** By slice, what the ledger says of its periods. */
@@ -127,7 +127,7 @@ export class Contents {
     return contents;
   }
 
-  /** Compares a table with its files, which are of one unit. Throws `DATA_MALFORMED` for rows without a period. */
+  /** Throws `DATA_MALFORMED` for rows without a period. */
   async plan<F>(
     table: LakeTable,
     unit: Bucket | null,
@@ -141,7 +141,7 @@ export class Contents {
     if (stamped !== undefined) {
       const plan = await this.#compare(table, { unit, blocks }, stamped);
       const rows = [...plan.write, ...plan.keep].reduce((sum, block) => sum + rowsIn(block), 0);
-      // A copy has as many rows as the table. If the ledger does not account for all, the table is scanned.
+      // If the ledger does not account for all rows, the table is scanned.
       if (rows === this.#counts.get(tableName)) return plan;
     }
     const stamp = table.isTable ? '' : (this.#views.get(tableName) ?? '');
@@ -162,7 +162,7 @@ export class Contents {
     return this.#compare(table, { unit, blocks }, periods);
   }
 
-  /** Writes blocks as files, one query at a time, and places as many files at once as the store allows. */
+  /** Writes one file at a time, and places as many at once as the store allows. */
   async write(
     table: LakeTable,
     blocks: readonly PlannedBlock[],
@@ -176,7 +176,7 @@ export class Contents {
       for (const block of blocks.slice(start, start + store.atOnce)) {
         signal.throwIfAborted();
         const path = pathOf(block);
-        // In the order in which loads wrote the rows.
+        // In the order of the loads.
         const sql = `copy (
 select
     ${cells.join(',\n    ')}
@@ -195,7 +195,7 @@ ${block.condition === null ? '' : `where ${block.condition}`}
     return written;
   }
 
-  /** Returns the relation with a table's rows. Computes those of a view at its first use. */
+  /** Computes the rows of a view at its first use, for all copies. */
   async #sourceOf({ name, source, isTable }: LakeTable): Promise<string> {
     if (isTable) return source;
     const relation = `temp.${identifier(`published ${name}`)}`;
@@ -269,10 +269,10 @@ ${block.condition === null ? '' : `where ${block.condition}`}
     return { unit, write, keep };
   }
 
-  /** Reads content and exact sums of the blocks that meet one of the conditions, or of all if there is none. */
+  /** Reads the blocks that meet one of the conditions, or all if there is none. */
   async #summarize(table: LakeTable, unit: Bucket | null, conditions: readonly string[]) {
-    // Equal exactly if the rows are, in any order, with duplicates. A NULL adds nothing, as a file without the column. The hash
-    // of a cell includes its column's name, so that a value counts for its column.
+    // Equal exactly if the rows are, in any order, with duplicates. A NULL adds nothing, as a missing column. A cell is hashed
+    // with the name of its column, for which its value counts.
     const cells = table.columns.map((column) => {
       const hashed = `hash(${literal(column.name)}, ${castCell(column)})::hugeint`;
       return `case when ${identifier(column.name)} is null then 0::hugeint else ${hashed} end`;

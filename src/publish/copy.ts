@@ -44,7 +44,7 @@ export interface Publishing {
   readonly publish: PublishNumber;
   /** Whether the copy was of a state that the warehouse no longer has. */
   readonly isLater: boolean;
-  /** The current instant if the service confirms the clock; otherwise nothing is removed for its age. */
+  /** Null if the service does not confirm the clock: then nothing is removed for its age. */
   readonly confirmedNow: Date | null;
   readonly emit: Emit;
   readonly signal: AbortSignal;
@@ -68,10 +68,10 @@ export interface Copy {
   readonly form: 'file' | 'folder' | 'bucket';
   /** How long older versions stay readable. */
   readonly keepMs: number;
-  /** Returns what the copy states of itself, or null if nothing is there. Throws for what must not be replaced. */
+  /** Returns null if nothing is there. Throws for what must not be replaced. */
   owner(publisher: Publisher, signal: AbortSignal): Promise<CopyOrigin | null>;
   publish(publishing: Publishing): Promise<CopyReport>;
-  /** Returns what readers find in it: tables of a lake, and tables and views of a DuckDB file by schema. */
+  /** What readers find: tables of a lake, and tables and views of a DuckDB file by schema. */
   describe(
     warehouse: Warehouse,
     signal: AbortSignal,

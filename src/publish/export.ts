@@ -1,6 +1,6 @@
 /**
- * Exports a slice to a file or a stream. Rows are sorted by all columns but numbers and have no `_load_id`, so that warehouses
- * with the same content give the same bytes.
+ * Exports a slice. Rows are sorted by all columns but numbers and have no `_load_id`, so that equal warehouses give equal
+ * bytes.
  */
 
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -55,10 +55,7 @@ export interface Exported {
 const unusable = (message: string, hint: string): Failure =>
   new Failure('USAGE_INVALID', message, { hint });
 
-/**
- * Returns the table and the format (default: from the extension, which may precede `.gz`). Throws `USAGE_INVALID` if a table, a
- * stream or the format is missing, or the last day is before the first.
- */
+/** Returns the table and the format (default: from the extension, which may precede `.gz`). Throws `USAGE_INVALID`. */
 export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 'format'> {
   const { slice = '', table = slice, output, stream, from = null, to = null } = options;
   if (table === '')
@@ -85,7 +82,7 @@ export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 
 
 /**
  * Exports a live table or final view. A reader may close the stream early. Throws the signal's reason, `STORAGE_FAILED`, or
- * `USAGE_INVALID` as `exportRequest` does, or for a slice that is not loaded or has no dates to choose by.
+ * `USAGE_INVALID` for a bad request or a slice that is not loaded or has no dates to choose by.
  */
 export async function exportSlice(warehouse: Warehouse, options: ExportOptions): Promise<Exported> {
   const { output, from, to, finalOnly = false, mode = 0o644, stream } = options;
@@ -124,7 +121,7 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
       });
       return { slice, output, format, rows };
     }
-    // DuckDB writes only to files, so the rows for a stream are a private temporary file first.
+    // DuckDB writes only to files.
     return inTemporaryFolder(async (folder) => {
       const file = join(folder, 'rows');
       const rows = await write(file);
@@ -165,7 +162,7 @@ function exportStatement(
   const grain = grainOf(columns);
   if (grain !== null) {
     const column = `s.${identifier(grain)}`;
-    // A week, month, quarter or year is written whole if any of its days is requested, as backfill replaces it.
+    // A longer period is written whole if any of its days is requested, as backfill replaces it.
     const isLong = grain !== 'hour' && grain !== 'day';
     const after = isLong ? `${column} + interval 1 ${grain} >` : `${column} >=`;
     if (from !== null) conditions.push(`${after} ${dayLiteral(grain, from)}`);

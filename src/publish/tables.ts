@@ -91,8 +91,8 @@ export async function slicesIn(
 }
 
 /**
- * Returns the slices that have a table, the dimension tables, news and, last, finality. With `relations` also those beside each
- * slice and the ledger's tables for analysts.
+ * Returns the slices that have a table, the dimension tables, news and, last, finality. With `relations` also those of `beside`
+ * and the ledger's.
  */
 export async function lakeTables(
   warehouse: Warehouse,
@@ -105,7 +105,7 @@ export async function lakeTables(
     ripen: await relationsIn(warehouse, 'ripen'),
   };
   const tables: LakeTable[] = [];
-  /** Leaves out the column that every load changes in each row, even if nothing else changed. */
+  /** Leaves out the column that every load changes in each row. */
   const tableOf = async (
     schema: 'main' | 'ripen',
     name: string,
@@ -125,7 +125,7 @@ export async function lakeTables(
   for (const [slice, isCube] of slices) {
     const table = await tableOf('main', slice);
     if (table?.isTable !== true) continue;
-    // Only metrics are numbers. The live table decides: the ledger already lists metrics of a meaning that is being built.
+    // Only metrics are numbers. The ledger already lists metrics of a meaning that is being built.
     const numbers = table.columns.filter(({ type }) => parseColumnType(type) !== null);
     const metrics = numbers.map(({ name }) => name);
     const ofSlice = cells.filter((cell) => cell.slice === slice && metrics.includes(cell.metric));

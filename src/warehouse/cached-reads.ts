@@ -12,8 +12,8 @@ interface Cache<T> {
 const MAX_KEYS = 60;
 
 /**
- * Caches what `readSome` returns until the warehouse changes, or only its relations. Calls that are awaited together are read
- * together. Callers share the values and must not alter them.
+ * Caches values until the warehouse, or only its relations, change. Calls that are awaited together are read together. Callers
+ * must not alter the values.
  */
 export function cachedReads<T>(
   readSome: (warehouse: Warehouse, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,

@@ -1,4 +1,4 @@
-/** Replaces views and comments only if what they are made from has changed, or a view was dropped or replaced. */
+/** Replaces views and comments only if their inputs have changed, or a view was dropped or replaced. */
 
 import { createHash } from 'node:crypto';
 

@@ -37,10 +37,7 @@ const ledgerRow = z.object({
 });
 const viewRow = z.object({ view_name: z.string() });
 
-/**
- * Removes a slice's tables, views and ledger entries, or with `before` the rows and entries of its periods that ended by that
- * day. Runs inside the caller's transaction.
- */
+/** Removes a slice, or with `before` its periods that ended by that day. Runs inside the caller's transaction. */
 export async function deleteSlice(
   warehouse: Warehouse,
   slice: string,

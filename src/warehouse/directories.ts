@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 import { Failure, textOf } from '../errors.ts';
 
 /**
- * Makes a directory and its parents. Returns the highest one made. Throws the file system's error, even in places such as
- * `/proc`, where Node's own recursive `mkdir` never returns.
+ * Makes a directory and its parents. Returns the highest one made. Throws the file system's error even in `/proc`, where Node's
+ * own recursive `mkdir` never returns.
  */
 export function makeDirectories(path: string): string | null {
   const isThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

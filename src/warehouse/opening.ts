@@ -256,14 +256,14 @@ interface OpenFile {
 }
 
 /**
- * The DuckDB files that this process has open, each in one instance: DuckDB does not refuse a second, and what one committed
- * is lost when the other closes. A file is known by device and inode, and by its resolved path, as it may not exist yet.
+ * The files that this process has open, each in one instance: DuckDB does not refuse a second, and loses what one committed
+ * when the other closes. A file is known by device and inode, and by its resolved path, as it may not exist yet.
  */
 const openFiles = new Set<OpenFile>();
 
 /**
- * Opens a file. If this process has it open, readers share the instance, and other callers get the holder. Claims it before the
- * first await: two callers cannot both find it free.
+ * If this process has the file open, readers share the instance, and other callers get the holder. Claims it before the first
+ * await: two callers cannot both find it free.
  */
 async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>): Promise<Claim> {
   const [end, identity] = [endOf(path), identityOf(path)];

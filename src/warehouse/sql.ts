@@ -116,7 +116,7 @@ const MAX_ROWS_AT_ONCE = 5000;
 
 /**
  * Inserts rows by the names of columns into a table that only migrations alter. A column that the first row lacks gets its
- * default, or stays as it is in a row that is replaced. A value of a JSON column is its text.
+ * default, or stays as it is in a replaced row. A JSON value is its text.
  */
 export async function insertRows(
   warehouse: Warehouse,

@@ -1,6 +1,6 @@
 /**
- * The operations on ripen's own DuckDB file. While it is open, this process must not open, read or copy it in any other way:
- * closing a second handle drops the lock.
+ * The operations on ripen's own DuckDB file. While it is open, this process must not open, read or copy it otherwise: closing a
+ * second handle drops the lock.
  */
 
 import {
@@ -23,15 +23,15 @@ export interface Warehouse {
    * inside a transaction begun by `run`, return what they changed. The result must be small.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
-  /** Runs one statement, or a script without parameters. Returns the number of rows the last statement changed. */
+  /** Runs one statement, or a script without parameters. Returns how many rows the last statement changed. */
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** As `run`, for statements that change lasting tables or views. */
   alter(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** Commits what `work` does, or rolls back and rethrows. Within another one it joins that, which fails as a whole. */
   transact<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Runs `work` on a second connection, where a temporary table shadows a permanent one, even in views (measured). `changes`
-   * does not count what it changes if it is `apart`.
+   * Runs `work` on a second connection, where a temporary table shadows a permanent one, even in views (measured). If it is
+   * `apart`, `changes` does not count its changes.
    */
   withSession<T>(work: (session: Warehouse) => Promise<T>, how?: 'apart'): Promise<T>;
   /** Makes `close` reclaim the space of removed rows. Each time, it would take twice as long and enlarge the file (measured). */

@@ -1,7 +1,7 @@
 /**
- * Reads Delta tables from a store and commits their next version. Of two publishers from one base, one wins: a commit is placed
- * only if none is there. A version that does not follow the newest one begins with a checkpoint, so that every table can have
- * the number of the night.
+ * Reads Delta tables and commits their next version. Of two publishers from one base, one wins: a commit is placed only if none
+ * is there. A version that does not follow the newest one begins with a checkpoint, so that every table can have the number of
+ * the night.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -54,7 +54,7 @@ export function originIn({ table }: StoredTable): CopyOrigin | null {
   return warehouse === null ? null : { warehouse, publish };
 }
 
-/** Lists the files of each top folder of a store, or of one of them, relative to that folder. */
+/** Lists files by top folder, relative to it. */
 export async function listTables(
   store: LakeStore,
   folder = '',
@@ -71,7 +71,7 @@ export async function listTables(
 const actionRow = z.object({ action: z.string() });
 const hintShape = jsonOf(z.object({ version: z.number() }));
 
-/** Reads a table's newest version. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on. */
+/** Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on. */
 export async function readTable(
   store: LakeStore,
   database: Database,
@@ -102,7 +102,7 @@ export async function readTable(
     assertWhole(path, (await stat(file)).size);
     const sql = `select to_json(c)::varchar as action from read_parquet(${literal(file)}) as c`;
     const rows = await database.rows(sql, [], actionRow).catch((error: unknown) => {
-      // An error of the disk or of memory, a failure in a warehouse, says nothing about the file's content.
+      // An error of the disk or of memory says nothing about the file's content.
       const text = textOf(error);
       if (error instanceof Failure || /^(IO|FATAL|Out of Memory) Error/.test(text)) throw error;
       return [{ action: text }];
@@ -141,7 +141,7 @@ export interface PublishContext extends Publishing {
   readonly keptSinceMs: number;
 }
 
-/** Commits the next version of a table. Throws `STORAGE_FAILED` if another program committed meanwhile. */
+/** Throws `STORAGE_FAILED` if another program committed meanwhile. */
 export async function commitVersion(
   context: PublishContext,
   { name, version: before, table, hasHint }: StoredTable,
@@ -178,7 +178,7 @@ export async function commitVersion(
     timestamp: nowMs,
     operation: 'WRITE',
     engineInfo: `ripen/${program}`,
-    // Makes this commit unique: if the response is lost, the commit is read back and compared.
+    // If the response is lost, the commit is read back and compared.
     txnId: randomUUID(),
   };
   const path = `${name}/${commitPath(version)}`;

@@ -1,6 +1,6 @@
 /**
- * The log of a Delta table (github.com/delta-io/delta, PROTOCOL.md): version N is the newest checkpoint up to N plus the commits
- * after it. Other engines may commit too; features that are unknown here are refused. And what ripen writes into it.
+ * The log of a Delta table (github.com/delta-io/delta, PROTOCOL.md), and what ripen writes into it. Version N is the newest
+ * checkpoint up to N plus the commits after it. Other engines may commit too; unknown features are refused.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -68,7 +68,7 @@ const protocol = z.object({
   writerFeatures: featureNames,
 });
 
-/** Commits also have `commitInfo`, which changes nothing, and actions for streams and change feeds of other engines. */
+/** Commits also have `commitInfo` and actions for streams and change feeds, which change nothing here. */
 const actionShape = z.object({
   add: add.nullish(),
   remove: remove.nullish(),
@@ -137,7 +137,7 @@ export function garbled(path: string, cause: unknown): Failure {
 const LOCAL_TIMES = 'timestampNtz';
 const COLUMN_MAPPING = 'columnMapping';
 
-/** Other engines list the last two when they upgrade a table; these change nothing for a writer of whole files. */
+/** Other engines list the last two, which change nothing for a writer of whole files. */
 const knownFeatures = new Set([LOCAL_TIMES, COLUMN_MAPPING, 'appendOnly', 'invariants']);
 
 /** Applies actions in order to a table. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN`. */
@@ -184,7 +184,7 @@ export function replay(
   return { protocol: declared, metaData: described, files, tombstones, txns };
 }
 
-/** Returns the protocol that a table must declare, or null if its own is enough. Older engines read tables without features. */
+/** Returns null if the table's own protocol is enough. Older engines read tables without features. */
 function newerProtocol(
   before: Protocol | null,
   { hasLocalTimes, isMapped }: { readonly hasLocalTimes: boolean; readonly isMapped: boolean },
@@ -206,14 +206,14 @@ function newerProtocol(
   };
 }
 
-/** Name and type of every column, the type empty for a former one; the position, from 1, is the column's number in files. */
+/** Name and type of every column (empty for a former one). Its position, from 1, is its number in files. */
 const COLUMNS = 'ripen.columns';
 const UNIT = 'ripen.unit';
 
 /** Characters that some engines refuse in names of Parquet columns. */
 const REFUSED_IN_NAMES = /[ ,;{}()\n\t=]/;
 
-/** The hour is in the slice's own UTC offset; every other TIMESTAMP of the warehouse is an instant in UTC. */
+/** The hour is in the slice's UTC offset. Other TIMESTAMPs are instants in UTC. */
 export const isInstant = ({ name, type }: RelationColumn): boolean =>
   type === 'TIMESTAMP' && name !== 'hour';
 
@@ -322,7 +322,7 @@ const copyRow = z.object({
   ),
 });
 
-/** Returns statistics as JSON: all digits of every number, and only exact bounds. */
+/** Returns JSON with all digits of every number, and only exact bounds. */
 export function fileStatistics(
   columns: readonly RelationColumn[],
   namesInFiles: readonly string[],

@@ -1,8 +1,8 @@
 /**
- * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit. All tables get the same
- * version number, `ripen_finality` last: a version that it has is a complete night of every table, and a killed publish leaves
- * versions that it lacks. Nothing beside the logs is read or trusted. A table whose log is damaged begins anew. Surplus files and
- * emptied tables are deleted after the time for which older versions are kept, by the store's clock.
+ * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit. All get the same version
+ * number, `ripen_finality` last: a version that it has is a complete night of every table. Nothing beside the logs is trusted.
+ * A table whose log is damaged begins anew. Surplus files and emptied tables are deleted after the time for which older
+ * versions are kept, by the store's clock.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -84,10 +84,7 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
   };
 }
 
-/**
- * Commits a night to every table. Empties tables that the warehouse no longer has. Throws `WAREHOUSE_FOREIGN` if a table is not
- * this warehouse's, and `STORAGE_FAILED`.
- */
+/** Empties tables that the warehouse no longer has. Throws `WAREHOUSE_FOREIGN` if a table is not this warehouse's. */
 async function publishTables(
   publishing: Publishing,
   store: LakeStore,
@@ -160,7 +157,7 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
   const form = formOf(table, stored.table, context);
   const storedFiles = [...(stored.table?.files.values() ?? [])];
   const blocks = storedFiles.flatMap((file) => {
-    // A file that another engine wrote, as `OPTIMIZE` does, states nothing of its rows and is written again.
+    // Files of other engines, as of `OPTIMIZE`, state nothing of their rows and are written again.
     const block = blockIn(file);
     const isWhole = stored.storedFiles.get(decodeURIComponent(file.path))?.bytes === file.size;
     return block !== null && form.isAlike && isWhole ? { ...block, file } : [];
@@ -212,14 +209,14 @@ const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
     },
   }));
 
-/** Names that publishing gives to files in a table's folders. Files of other names stay unless the log says they left. */
+/** Files of other names stay unless the log says they left. */
 const OWN_FILE = new RegExp(
   `^(?:ripen-[0-9a-f-]+\\.parquet|(?:${LOG}/)?[^/]+${UNFINISHED.replace('.', '\\.')})$`,
 );
 
 /**
- * Deletes files that were removed up to an instant, files of killed runs, and last the log before the newest checkpoint that is
- * older: every version since then can be read. An unpublished table's log is deleted once it is that old.
+ * Deletes removed files, those of killed runs, and last the log before the newest checkpoint that is old enough: every version
+ * since then can be read. An unpublished table's log is deleted once it is that old.
  */
 async function sweep(
   { store, keptSinceMs }: PublishContext,
@@ -258,7 +255,7 @@ async function sweep(
     await store.remove(`${name}/${path}`);
 }
 
-/** Beside local tables: commented views over their files, always current, never locked by a load. */
+/** Beside local tables: commented views over their files, never locked by a load. */
 const CATALOG = 'catalog.duckdb';
 
 const catalogLake = {
@@ -275,7 +272,7 @@ const catalogViews = (table: LakeTable): DescribedTable[] =>
 
 const digestRow = z.object({ digest: z.string() });
 
-/** Replaces the catalog if its views differ, as they do after most nights. Returns whether they did. */
+/** Replaces the catalog if its views differ. Returns whether they did. */
 async function replaceCatalog(
   root: string,
   tables: readonly { readonly table: LakeTable; readonly now: DeltaTable }[],
@@ -296,7 +293,7 @@ async function replaceCatalog(
   ).catch(() => []);
   if (current?.digest === digest) return false;
   await replaceFile(path, mode, async (unfinished) =>
-    // A target's path may have a `?`, and DuckDB looks for the log of a database in such a path elsewhere (measured).
+    // DuckDB looks elsewhere for the log of a database whose path has a `?` (measured).
     inTemporaryFolder(async (folder) => {
       const built = join(folder, CATALOG);
       await withDatabase(built, 'READ_WRITE', async (database) => {

@@ -1,8 +1,8 @@
 /**
- * Publishes the slices as Parquet files, one per block of periods, and the dimension tables beside them. Only changed files are
- * replaced. Files without rows are removed first, so that no reader meets two versions of a period. Finality is written after the
- * cells it describes, and `_manifest.json` last. A file that differs from its size and etag there, as after a killed publish, is
- * written again. Each file names its warehouse, so that those of a dropped slice are known even if the manifest is lost.
+ * Publishes the slices as Parquet files, one per block of periods, and the dimension tables beside them. Files without rows are
+ * removed first, so that no reader meets two versions of a period. Finality is written after the cells it describes, and
+ * `_manifest.json` last. A file that differs from its size and etag there is written again. Each names its warehouse, so that
+ * those of a dropped slice are known even if the manifest is lost.
  */
 
 import { createHash } from 'node:crypto';
@@ -151,7 +151,7 @@ async function publishFiles(publishing: Publishing, store: LakeStore): Promise<C
     for (const { file, stamp } of keep) ofTable.push({ ...file, stamp });
     files.push(...ofTable.sort((one, other) => (one.path < other.path ? -1 : 1)));
   }
-  // The manifest states every kept file, so equal counts mean the same files. New stamps alone are no reason to write it.
+  // The manifest has every kept file, so that equal counts mean the same files. New stamps alone do not matter.
   const isSame =
     filesWritten === 0 && files.length === entries.size && before?.warehouse === owner && !isLater;
   if (!isSame) {

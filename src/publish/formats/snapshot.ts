@@ -17,7 +17,7 @@ import { makeDirectory, replaceFile } from '../places/replacement.ts';
 import { dimensionTables, ledgerRelations, sliceRelations, slicesIn } from '../tables.ts';
 import type { Copy, DescribedTable, TargetOf } from '../copy.ts';
 
-/** Dies with its parent, whose end closes its stdin: an orphan could disturb the next run. */
+/** Dies with its parent, whose end closes its stdin. */
 const COPY_SCRIPT = `
 const fs = require('node:fs');
 const [from, to] = process.argv.slice(1);

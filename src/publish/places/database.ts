@@ -1,4 +1,4 @@
-/** Opens DuckDB files other than the warehouse, and reads which publish of which warehouse each is a copy of. */
+/** Opens other DuckDB files than the warehouse, and reads which publish of which warehouse each is of. */
 
 import { existsSync, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -72,9 +72,9 @@ export async function publisherOf(database: Database, path: string): Promise<Pub
 const KEPT_OUT = 'IO Error: Cannot open file';
 
 /**
- * Returns which publish a database is a copy of. One that is locked is read from a temporary copy. Throws `WAREHOUSE_FOREIGN` if
- * the file is not a database, or has tables that are not ripen's or a write-ahead log, which DuckDB would replay into its
- * replacement. Throws `USAGE_INVALID` for the warehouse itself, which would lose its lock.
+ * Returns which publish a database is a copy of. Throws `WAREHOUSE_FOREIGN` if the file is not a database, or has tables that
+ * are not ripen's or a write-ahead log, which DuckDB would replay into its replacement, and `USAGE_INVALID` for the warehouse
+ * itself, which would lose its lock.
  */
 export async function readOrigin(path: string, publisher: Publisher): Promise<CopyOrigin | null> {
   const file = ifThere(() => statSync(path));

@@ -1,4 +1,4 @@
-/** Opens the store of a target for as long as it is used. In a directory, files are renamed into place. */
+/** Opens the store of a target. In a directory, files are renamed into place. */
 
 import { randomUUID } from 'node:crypto';
 import { linkSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -20,7 +20,7 @@ import {
 import { openS3Store } from './s3.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
-/** Lends the store of a target to `use`. A bucket's files are drafted beside `warehouse`. Throws as `openS3Store` does. */
+/** A bucket's files are drafted beside `warehouse`. Throws as `openS3Store` does. */
 export async function withStore<T>(
   { path, mode, store }: Pick<TargetOf<'parquet'>, 'path' | 'mode' | 'store'>,
   warehouse: { readonly path: string } | null,
@@ -57,7 +57,7 @@ function openDiskStore(root: string, mode: number): LakeStore {
     async list(folder) {
       const files = new Map<string, StoredFile>();
       const folders = [folder];
-      // Not `recursive`, which follows links from Node 22 on. Thousands of small files: an awaited call each would take ten times
+      // Not `recursive`, which follows links from Node 22 on. With thousands of small files, awaited calls would take ten times
       // the processor time (measured).
       for (const parent of folders) {
         const entries = ifThere(() => readdirSync(join(root, parent), { withFileTypes: true }));

@@ -50,10 +50,7 @@ export async function replaceFile<T>(
 export const replaceShared: typeof replaceFile = async (target, mode, build) =>
   replaceFile(target, mode, build, `${target}.${randomUUID().slice(0, 8)}${UNFINISHED}`);
 
-/**
- * Returns where to write an output that a user named: a pipe or device in place, a file at its path without links. Throws
- * `STORAGE_FAILED` if its folder is missing.
- */
+/** Returns where to write an output that a user named: a file without its links. Throws `STORAGE_FAILED` without its folder. */
 export async function outputAt(
   path: string,
 ): Promise<{ readonly path: string; readonly isStream: boolean }> {

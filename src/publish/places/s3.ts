@@ -1,6 +1,6 @@
 /**
- * Stores tables in an S3-compatible bucket with the AWS SDK, an optional dependency, which finds the credentials and retries. A
- * file is written on this machine first, then uploaded by one PUT. Plain http is refused except on loopback.
+ * Stores tables in an S3-compatible bucket with the AWS SDK, an optional dependency, which finds the credentials and retries.
+ * Plain http is refused except on loopback.
  */
 
 import { createHash } from 'node:crypto';
@@ -43,10 +43,7 @@ const clientSettings = {
   },
 } as const satisfies S3ClientConfig;
 
-/**
- * Opens tables in a bucket. Clears `drafts`, a folder of this machine. Throws `USAGE_INVALID` if the SDK, the credentials or
- * the region are missing. Requests nothing from the store.
- */
+/** Clears `drafts`, a local folder. Requests nothing yet. Throws `USAGE_INVALID` without the SDK, credentials or region. */
 export async function openS3Store(
   root: string,
   { store, drafts }: { readonly store: ObjectStore; readonly drafts: string },
@@ -208,7 +205,7 @@ function refusalOf(error: unknown) {
   return { name: name === 'Error' ? (code ?? name) : name, status, message, tries };
 }
 
-/** Code and hint for an error by its status and name, or by name and message without a status. The first match counts. */
+/** By status and name, or by name and message without a status. The first match counts. */
 const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: string])[] = [
   [/NoSuchBucket/, 'STORAGE_FAILED', 'Make the bucket, or correct its name.'],
   [/Region is missing/, 'USAGE_INVALID', 'Set region beside the target, or AWS_REGION.'],

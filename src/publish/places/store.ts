@@ -34,7 +34,7 @@ export async function draftText(store: LakeStore, path: string, text: string): P
   writeFileSync(await store.draft(path), text);
 }
 
-/** Does work for each item, as many at once as a store allows. All that began ends before a failure is thrown. */
+/** Does work for as many items at once as a store allows. All that began ends before a failure is thrown. */
 export async function eachAtOnce<T, R>(
   { atOnce }: Pick<LakeStore, 'atOnce'>,
   items: readonly T[],

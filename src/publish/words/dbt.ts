@@ -10,7 +10,7 @@ import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { copyAt } from '../copies.ts';
 import { schemaName } from './ddl.ts';
 
-/** Describes the first snapshot, else the first local Delta tables. Throws `USAGE_INVALID` if neither is configured. */
+/** Describes the first snapshot, else the first local Delta tables. Throws `USAGE_INVALID` without either. */
 export async function dbtSourcesYaml(
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,

@@ -8,7 +8,7 @@ import type { LakeTable } from '../tables.ts';
 import { ddlRefusal, type EngineLake, engineText, queryWords, sliceViews } from './engine-text.ts';
 import { engines, type Engine } from './engines.ts';
 
-/** Returns every lake that an engine can read, each with its own schema. Throws `USAGE_INVALID` if there is none. */
+/** Returns every lake that an engine can read, each with its own schema. Throws `USAGE_INVALID` without any. */
 export async function describedLakes(
   engine: Engine,
   { publish }: Pick<Config, 'publish'>,

@@ -1,9 +1,8 @@
 /**
- * Fills in an engine's template in `sql/engines`.
- *
- * Lines such as `-- Delta tables:` divide a template; what is before them is for the lake. `{word}` is a value, escaped for its
- * quotes. A line after `[word]` is repeated for each value of that word, with commas between unless it ends in a semicolon, or
- * stands if the word is a condition that holds. A template without a `[disk]` line is of an engine that cannot read from disk.
+ * Fills in an engine's template in `sql/engines`. Lines such as `-- Delta tables:` divide it; what is before them is for the
+ * lake. `{word}` is a value, escaped for its quotes. A line after `[word]` is repeated for each value of that word, with commas
+ * between unless it ends in a semicolon, or stands if the word is a condition that holds. Without a `[disk]` line, the engine
+ * cannot read from disk.
  */
 
 import type { ObjectStore } from '../../config/config.ts';

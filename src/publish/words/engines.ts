@@ -1,4 +1,4 @@
-/** The engines that ripen writes statements for, in a file of their own so that the command's options load no statements. */
+/** In a file of their own so that the command's options load no statements. */
 
 export const engines = [
   'clickhouse',

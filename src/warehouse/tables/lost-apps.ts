@@ -56,7 +56,7 @@ const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 /** Consecutive nights in which most final totals of a restless metric move. */
 export const RESTLESS_NIGHTS = 3;
 
-/** Returns the totals that moved since they were loaded by more than the values of lost apps, and restless metrics. */
+/** Returns the totals that moved by more than the values of lost apps, and restless metrics. */
 export async function controlEvidence(
   { controlMs }: Pick<Config, 'controlMs'>,
   warehouse: Warehouse,

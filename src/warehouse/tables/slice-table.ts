@@ -1,6 +1,6 @@
 /**
- * Makes a slice's table, adapts it to the configuration, swaps it, and cuts it to what `retain` keeps. If the fingerprint
- * changes, a second table is built in `ripen_internal`, and replaces the live one once it has every period of the coverage.
+ * Makes a slice's table, adapts it to the configuration, swaps it, and cuts it to what `retain` keeps. For a new fingerprint, a
+ * second table is built in `ripen_internal`, and replaces the live one once it has every period of the coverage.
  */
 
 import * as z from 'zod';
@@ -35,8 +35,8 @@ const buildingTable = (slice: string): string =>
   `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
- * Makes or alters the tables so that they have the configured columns in order, none narrower than before. Returns by slice its
- * table, or why it cannot be loaded as configured.
+ * Makes or alters tables. Columns keep their configured order and never narrow. Returns by slice its table, or why it cannot be
+ * loaded as configured.
  */
 export async function prepareTables(
   warehouse: Warehouse,
@@ -220,7 +220,7 @@ async function removeMetrics(
   });
 }
 
-/** Returns why a slice cannot be loaded: its loaded weeks, the name of a view, or periods that would be lost. */
+/** Returns why a slice cannot be loaded as configured. */
 export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Failure | null> {
   const { name, grain, weekStartsOn } = slice;
   const ledger = await readSliceLedger(warehouse, name);
@@ -295,7 +295,7 @@ export async function swapTables(
   });
 }
 
-/** Deletes what `retain` no longer keeps, but for the newest period, on which the coverage depends. Loads stay on record. */
+/** Deletes what `retain` no longer keeps, but for the newest period, on which the coverage depends. */
 export async function deleteOld(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Target,
