@@ -71,7 +71,7 @@ const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
   ['is_matched', 'Whether the row found its link; in a slice without networks, its partner'],
 ];
 
-const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;
+const joinedView = (slice: string) => `main.${identifier(`${slice}_links`)}`;
 
 /** From the network down, with the column of `main.links` and the dimension of the network's id. */
 const levels = ['network', 'campaign', 'adgroup', 'creative'].map((dimension, at) => {
@@ -84,13 +84,13 @@ type Level = (typeof levels)[number];
 const NAMELESS = `('', 'unknown')`;
 
 /** No column of a slice has a comma: the service's lists cannot escape one. */
-const keyName = (name: string): string => identifier(`key,${name}`);
+const keyName = (name: string) => identifier(`key,${name}`);
 const [APP, START] = [keyName('app'), keyName('start')];
 
-const levelsOf = ({ columns }: StoredSlice): Level[] =>
+const levelsOf = ({ columns }: StoredSlice) =>
   levels.filter(({ dimension }) => columns.includes(dimension));
 
-function keysOf(slice: StoredSlice): Map<string, string> {
+function keysOf(slice: StoredSlice) {
   const sliceLevels = levelsOf(slice);
   const keys = new Map([[APP, 's."app_token"']]);
   for (const { dimension } of sliceLevels)
@@ -99,13 +99,12 @@ function keysOf(slice: StoredSlice): Map<string, string> {
   return keys;
 }
 
-const fittingName = (dimension: string): string => keyName(`fitting,${dimension}`);
+const fittingName = (dimension: string) => keyName(`fitting,${dimension}`);
 
 /** With looseness: 0 as reported, 1 with the row's id added or removed, 2 without ` (1)` if it has no id. */
 function fittingLabels({ dimension, id }: Level): string {
   const reported = `d.${keyName(dimension)}`;
-  const label = (sql: string, looseness: number): string =>
-    `{'label': ${sql}, 'looseness': ${looseness}}`;
+  const label = (sql: string, looseness: number) => `{'label': ${sql}, 'looseness': ${looseness}}`;
   if (id === null) return `[${label(reported, 0)}]`;
   const stated = `(' (' || d.${keyName(id)} || ')')`;
   const bare = String.raw`regexp_replace(${reported}, ' \([0-9]+\)$', '')`;
@@ -116,12 +115,12 @@ function fittingLabels({ dimension, id }: Level): string {
         end`;
 }
 
-const sameLabels = (slice: StoredSlice): string =>
+const sameLabels = (slice: StoredSlice) =>
   [...keysOf(slice).keys()]
     .map((name) => `k.${name} is not distinct from s.${name}`)
     .join('\n    and ');
 
-function rowsWithLink(slice: StoredSlice): string {
+function rowsWithLink(slice: StoredSlice) {
   // Columns only: DuckDB would test any other condition on every pair.
   return `from keyed as s
 left join keys as k on
@@ -136,7 +135,7 @@ const joinedLink = 'coalesce(settled.link, chosen.link)';
  * The CTEs `keyed`, `keys`, `settled` and `chosen`: the link of each combination of labels and ids. Only for those that fit
  * several links does the query look at the periods, of which a large slice has millions.
  */
-function fittingLinks(slice: StoredSlice): string {
+function fittingLinks(slice: StoredSlice) {
   const sliceLevels = levelsOf(slice);
   const fits = sliceLevels.map((level) => fitting(level, sliceLevels, slice));
   const keys = keysOf(slice);
@@ -224,10 +223,10 @@ chosen as (
 )`;
 }
 
-function linkedRows(slice: StoredSlice): string {
+function linkedRows(slice: StoredSlice) {
   const columns = slice.columns.map((name) => `s.${identifier(name)}`);
   const hasLinks = namesLinks(slice);
-  const fromLink = (name: string, type: string, as = name): string =>
+  const fromLink = (name: string, type: string, as = name) =>
     hasLinks ? `${joinedLink}.${name} as ${as}` : `null::${type} as ${as}`;
   const ownPartner = namesPartners(slice) ? [rowIdSql(slice, 'partner_id')] : [];
   const partner = [...ownPartner, ...(hasLinks ? [`${joinedLink}.partner_id`] : [])].join(', ');
@@ -271,7 +270,7 @@ function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: Stor
   );
   const joined = above.map(({ dimension, label }) => `v.${label} = k.${unnested(dimension)}.label`);
   const looseness = above.map(({ dimension }) => `k.${unnested(dimension)}.looseness`).join(' + ');
-  const inDays = (column: string): string =>
+  const inDays = (column: string) =>
     aheadSeconds === 0
       ? column
       : `${column} + interval '${aheadSeconds} seconds' as ${column.slice(2)}`;
@@ -299,4 +298,4 @@ function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: Stor
     where ${below.length === 0 ? 'true' : `v.level = c.max_level or (${nothingBelow})`}`;
 }
 
-const unnested = (dimension: string): string => identifier(`of,${dimension}`);
+const unnested = (dimension: string) => identifier(`of,${dimension}`);

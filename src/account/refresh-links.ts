@@ -52,11 +52,7 @@ anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.
   return crawlApps(run, due, links.maxLevel);
 }
 
-async function crawlApps(
-  run: Refreshing,
-  apps: readonly string[],
-  maxLevel: number,
-): Promise<Failure[]> {
+async function crawlApps(run: Refreshing, apps: readonly string[], maxLevel: number) {
   const failures: Failure[] = [];
   for (const app of apps) {
     run.signal.throwIfAborted();
@@ -82,7 +78,7 @@ const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_to
 /** A run that begins earlier than the last must not delay a crawl by a night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<string[]> {
+async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
   const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
   const crawled = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
@@ -138,7 +134,7 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
     return children;
   };
 
-  const readFrom = async (lists: readonly (ListedLink | null)[]): Promise<void> => {
+  const readFrom = async (lists: readonly (ListedLink | null)[]) => {
     for (let next = lists; next.length > 0;) next = (await Promise.all(next.map(readList))).flat();
   };
 
@@ -193,8 +189,8 @@ async function replaceApp(
   app: string,
   maxLevel: number,
   { links, requests }: Awaited<ReturnType<typeof crawlApp>>,
-): Promise<void> {
-  const run = async (name: string, ...parameters: Bindable[]): Promise<number> =>
+) {
+  const run = async (name: string, ...parameters: Bindable[]) =>
     warehouse.run(statement(name), parameters);
   const { rows, removed, doubt } = await warehouse.transact(async () => {
     const listed = links.map((link) => rowOf(app, link));

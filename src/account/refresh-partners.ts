@@ -21,7 +21,7 @@ export async function refreshPartners(run: Refreshing): Promise<void> {
     return;
   }
   const listed = new Map<string, object>();
-  const readList = async (): Promise<void> => {
+  const readList = async () => {
     for await (const page of service.partners(signal)) {
       for (const { id, displayName, supportsCostData } of page) {
         listed.set(id, {
@@ -91,11 +91,7 @@ group by c.partner_id`);
   });
 }
 
-async function replacePartners(
-  warehouse: Warehouse,
-  planAt: Date,
-  stage: () => Promise<void>,
-): Promise<number> {
+async function replacePartners(warehouse: Warehouse, planAt: Date, stage: () => Promise<void>) {
   return warehouse.transact(async () => {
     await stage();
     const changed = await changedAt(warehouse);
@@ -104,7 +100,7 @@ async function replacePartners(
   });
 }
 
-async function changedAt(warehouse: Warehouse): Promise<Date | null> {
+async function changedAt(warehouse: Warehouse) {
   const shape = z.object({ changed_at: instant.nullable() });
   const [newest] = await warehouse.rows(statement('links/partners_changed_at'), [], shape);
   return newest?.changed_at ?? null;

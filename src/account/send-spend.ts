@@ -166,7 +166,7 @@ async function judgeLines(
 }
 
 /** Returns by line why a repeated Cost ID is rejected: all different lines, and all but the first of equal ones. */
-function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
+function copyReasons(lines: readonly JudgedLine[]) {
   const identified = lines.filter(({ values }) => values.cost_id !== '');
   const reasons = new Map<number, string[]>();
   for (const [first, ...others] of alike(identified, ({ values }) => values.cost_id)) {
@@ -181,7 +181,7 @@ function copyReasons(lines: readonly JudgedLine[]): Map<number, string[]> {
 }
 
 /** Writes rejects as JSON lines, or without any removes an earlier file. Throws `STORAGE_FAILED`. */
-async function writeRejects(target: string, rejects: readonly RejectedLine[]): Promise<void> {
+async function writeRejects(target: string, rejects: readonly RejectedLine[]) {
   const lines = rejects.map(({ line, reasons, given }) => {
     // A corrected rejects file has its own line and reasons; they are replaced.
     return `${JSON.stringify(Object.assign({ line, reasons }, given, { line, reasons }))}\n`;
@@ -228,12 +228,12 @@ async function submitLines(
   { warehouse, service, emit, signal }: SpendContext,
 ) {
   const wire = new AbortController();
-  const giveUpLater = (): void => void setTimeout(() => wire.abort(), GRACE_MS).unref();
+  const giveUpLater = () => void setTimeout(() => wire.abort(), GRACE_MS).unref();
   signal.addEventListener('abort', giveUpLater, { once: true });
   const rejected: RejectedLine[] = [];
   const counts = { accepted: 0, unknown: 0 };
-  const settled = (): number => counts.accepted + counts.unknown + rejected.length;
-  const progress = (): number => Math.floor((PROGRESS_EVENTS * settled()) / due.length);
+  const settled = () => counts.accepted + counts.unknown + rejected.length;
+  const progress = () => Math.floor((PROGRESS_EVENTS * settled()) / due.length);
   let failure: Failure | null = null;
   try {
     for (
@@ -306,11 +306,7 @@ interface Submission {
   readonly error: unknown;
 }
 
-async function record(
-  warehouse: Warehouse,
-  rows: readonly object[],
-  done: readonly Submission[],
-): Promise<void> {
+async function record(warehouse: Warehouse, rows: readonly object[], done: readonly Submission[]) {
   const settled = done.map(({ outcome, status, reason }, at) => {
     return { ...rows[at], outcome, status, reason, settled_at: new Date() };
   });

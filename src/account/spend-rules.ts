@@ -96,13 +96,12 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
   return { line, given, values, content, reasons, untimely };
 }
 
-const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
-const textOf = (value: unknown): string =>
-  typeof value === 'string' && !isBlank(value) ? value : '';
+const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
+const textOf = (value: unknown) => (typeof value === 'string' && !isBlank(value) ? value : '');
 /** Counts code points, as services do. */
-const lengthOf = (text: string): number => Array.from(text).length;
+const lengthOf = (text: string) => Array.from(text).length;
 
-function reasonsOf(column: SpendColumn, given: unknown, value: string): string[] {
+function reasonsOf(column: SpendColumn, given: unknown, value: string) {
   if (given === undefined || given === null || isBlank(given))
     return column === 'engaged_at' ? [] : [`${column} was empty`];
   if (typeof given !== 'string') return [`${column} must be text or a number`];
@@ -226,7 +225,7 @@ interface CsvLine {
 }
 
 /** Yields no blank lines. A line break in quotes does not end a line. */
-function* csvLines(text: string): Generator<CsvLine, void> {
+function* csvLines(text: string) {
   let line = 1;
   let started: CsvLine = { line, values: [], defect: null };
   for (const [whole, quoted, closing, bare = '', end] of text.matchAll(CSV_VALUE)) {

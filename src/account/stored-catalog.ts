@@ -52,7 +52,7 @@ export async function sufficientCatalog({
   return isComplete(stored, slices) ? stored : null;
 }
 
-function isComplete(catalog: Catalog, slices: readonly Slice[]): boolean {
+function isComplete(catalog: Catalog, slices: readonly Slice[]) {
   const items = metricItems(catalog);
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || items.has(id)));
 }
@@ -103,7 +103,7 @@ export async function storeCatalog(
   const { warehouse, config, runId, emit } = run;
   const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
   const patterns = [...configured].filter(isStar);
-  const keyOf = ({ filter, id }: CatalogItem): string => `${filter} ${id}`;
+  const keyOf = ({ filter, id }: CatalogItem) => `${filter} ${id}`;
   const items = listing.map((item) => catalogItem.parse(item));
   const next = new Map(items.map((item) => [keyOf(item), item]));
   const filters = new Set(items.map(({ filter }) => filter));

@@ -46,7 +46,7 @@ export function rowIdSql({ columns }: StoredSlice, id: string): string {
             when 'OBJECT' then null
             else (${attached} ->> '$.${id}')
         end`;
-  const named = (sql: string): string => `nullif(nullif(${sql}, ''), 'unknown')`;
+  const named = (sql: string) => `nullif(nullif(${sql}, ''), 'unknown')`;
   return columns.includes(id)
     ? `coalesce(${named(`s.${identifier(id)}`)}, ${named(single)})`
     : named(single);

@@ -42,7 +42,7 @@ export async function askAudits(
   limitMs = LIMIT_MS,
 ): Promise<AuditResult[]> {
   const copy = `${warehouse.path}.audit`;
-  const remove = async (): Promise<void> => {
+  const remove = async () => {
     try {
       for (const path of [copy, `${copy}.wal`]) await rm(path, { force: true });
     } catch (error) {
@@ -94,7 +94,7 @@ const ROW = '"row,"';
 // As text: JSON has neither NaN nor infinity.
 const countedRows = (
   sql: string,
-): string => `select count(*) as rows, coalesce(to_json(list(${ROW} order by "number,") filter ("number," <= ${MAX_SHOWN_ROWS})), '[]')::varchar as first
+) => `select count(*) as rows, coalesce(to_json(list(${ROW} order by "number,") filter ("number," <= ${MAX_SHOWN_ROWS})), '[]')::varchar as first
 from (select ${ROW}, row_number() over () as "number," from (select columns(*)::varchar from (
 ${sql.replace(/[;\s]+$/, '')}
 )) as ${ROW})`;

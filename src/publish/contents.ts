@@ -79,11 +79,10 @@ const summaryRow = z.object({
   sums: z.array(z.string().nullable()),
 });
 
-const digestOf = (texts: readonly string[]): string =>
-  createHash('md5').update(texts.join()).digest('hex');
+const digestOf = (texts: readonly string[]) => createHash('md5').update(texts.join()).digest('hex');
 
 /** Every block of a view has one stamp, which says how many there are. */
-const viewStamp = (stamp: string, blocks: ReadonlyMap<string, unknown>): string =>
+const viewStamp = (stamp: string, blocks: ReadonlyMap<string, unknown>) =>
   `${blocks.size} ${stamp}`;
 
 /** What the warehouse holds during one publish. */
@@ -245,7 +244,7 @@ ${block.condition === null ? '' : `where ${block.condition}`}
       }
       changed.push({ name, stamp, condition });
     }
-    const keyOf = (name: string): string => [tableName, unit, name].join('/');
+    const keyOf = (name: string) => [tableName, unit, name].join('/');
     const unread = changed.filter(({ name }) => !this.#summaries.has(keyOf(name)));
     if (unread.length > 0) {
       // If more than half of the blocks must be read, one pass over all is faster.

@@ -52,8 +52,7 @@ export interface Exported {
   readonly rows: number;
 }
 
-const unusable = (message: string, hint: string): Failure =>
-  new Failure('USAGE_INVALID', message, { hint });
+const unusable = (message: string, hint: string) => new Failure('USAGE_INVALID', message, { hint });
 
 /** Returns the table and the format (default: from the extension, which may precede `.gz`). Throws `USAGE_INVALID`. */
 export function exportRequest(options: ExportOptions): Pick<Exported, 'slice' | 'format'> {
@@ -101,9 +100,9 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
     const message = `The slice ${slice} has no date dimension to choose days by.`;
     throw unusable(message, 'Leave out --from and --to.');
   }
-  const write = async (path: string): Promise<number> =>
+  const write = async (path: string) =>
     warehouse.run(exportStatement(relation, columns, options, { path, format }));
-  const storageFailure = (error: unknown): Failure =>
+  const storageFailure = (error: unknown) =>
     storageFailed(`The export to ${output} failed`, error, {
       hint: 'Check free space and permissions of the directory, or give a stream that takes all that is written to it.',
     });
@@ -148,7 +147,7 @@ function exportStatement(
   columns: readonly RelationColumn[],
   { output, from = null, to = null, asIs = false }: ExportOptions,
   { path, format }: { readonly path: string; readonly format: ExportFormat },
-): string {
+) {
   const cells = columns.map(({ name, type }) => {
     const plain = plainType(type);
     const column = `s.${identifier(name)}`;

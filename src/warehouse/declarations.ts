@@ -68,7 +68,7 @@ export async function declaredHashes(
   return names.map((name) => stored.get(name)?.hash ?? '');
 }
 
-const hashOf = (texts: readonly string[]): string =>
+const hashOf = (texts: readonly string[]) =>
   createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 
 export function commentOn(

@@ -13,7 +13,7 @@ import { Failure, textOf } from '../errors.ts';
  * own recursive `mkdir` never returns.
  */
 export function makeDirectories(path: string): string | null {
-  const isThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const isThere = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isThere()) return null;
   const highest = dirname(path) === path ? null : makeDirectories(dirname(path));
   try {

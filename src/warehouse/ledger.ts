@@ -222,9 +222,7 @@ const MAX_TIMED_LOADS = 500;
 const MIN_TIMED_LOADS = 20;
 
 /** In milliseconds. Null before there are enough timings. */
-export async function readRequestCosts(
-  warehouse: Warehouse,
-): Promise<{ readonly base: number; readonly row: number } | null> {
+export async function readRequestCosts(warehouse: Warehouse) {
   const timed = [MAX_TIMED_LOADS];
   const [costs] = await warehouse.rows(statement('ledger/request_costs'), timed, costsRow);
   const { loads = 0, base_ms: base = null, row_ms: row = null } = costs ?? {};

@@ -50,7 +50,7 @@ const confinedSettings = {
 } as const;
 
 /** Each parsing thread holds a document in memory. More than four would exceed the limit. */
-const engineThreads = (): number => Math.min(4, availableParallelism());
+const engineThreads = () => Math.min(4, availableParallelism());
 
 /** Up to here, two threads take a fifth more processor time than one, and are no faster (measured). */
 const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
@@ -183,7 +183,7 @@ async function tryOpen(file: string, mode: Mode, isConfined: boolean): Promise<A
   }
 }
 
-async function migrate(warehouse: Warehouse, mode: Mode): Promise<void> {
+async function migrate(warehouse: Warehouse, mode: Mode) {
   const { path } = warehouse;
   const supported = migrations();
   // Looking through the tables first would take five times as long.
@@ -241,11 +241,6 @@ export async function withWarehouse<T>(
 /** `holder` keeps the file from being opened. */
 type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
 
-/** `release` may be called again. */
-type Claim =
-  | { readonly instance: DuckDBInstance; readonly release: () => void }
-  | { readonly holder: string };
-
 interface OpenFile {
   readonly end: string;
   readonly mode: Mode;
@@ -265,7 +260,7 @@ const openFiles = new Set<OpenFile>();
  * If this process has the file open, readers share the instance, and other callers get the holder. Claims it before the first
  * await: two callers cannot both find it free.
  */
-async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>): Promise<Claim> {
+async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>) {
   const [end, identity] = [endOf(path), identityOf(path)];
   const others = [...openFiles].filter(
     (other) => other.end === end || isSame(other.identity, identity),
@@ -279,7 +274,7 @@ async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>)
   file.users += 1;
   let instance: DuckDBInstance | null = null;
   let isReleased = false;
-  const release = (): void => {
+  const release = () => {
     if (isReleased) return;
     isReleased = true;
     file.users -= 1;
@@ -302,15 +297,15 @@ async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>)
   }
 }
 
-const isSame = (one: string | null, other: string | null): boolean => one !== null && one === other;
+const isSame = (one: string | null, other: string | null) => one !== null && one === other;
 
-function identityOf(path: string): string | null {
+function identityOf(path: string) {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? null : `${stats.dev} ${stats.ino}`;
 }
 
 /** Follows every link, even if no file exists there yet. */
-function endOf(path: string): string {
+function endOf(path: string) {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);
   return existsSync(folder) ? join(realpathSync(folder), basename(path)) : resolve(path);

@@ -65,7 +65,7 @@ export async function warehouseOn(
   let threadsInUse: number | null = null;
   const none = { isOpen: false, begun: null, failure: null };
   let transaction: { isOpen: boolean; begun: Promise<unknown> | null; failure: unknown } = none;
-  const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
+  const run = async (sql: string, parameters: readonly Bindable[] = []) => {
     let isChange = true;
     try {
       let text = sql;
@@ -86,7 +86,7 @@ export async function warehouseOn(
     }
   };
   /** The engine refuses while another session changes rows. A later commit does it then. */
-  const saveRows = async (): Promise<void> => {
+  const saveRows = async () => {
     const [unsaved] = rowsIn(await connection.run(UNSAVED_SQL));
     if (Number(unsaved?.['bytes']) > MAX_UNSAVED_BYTES) await connection.run('checkpoint');
   };
@@ -150,7 +150,7 @@ export async function warehouseOn(
     },
     changes: (of) => counted[of],
     async interruptibly(signal, work) {
-      const stop = (): void => connection.interrupt();
+      const stop = () => connection.interrupt();
       signal.addEventListener('abort', stop);
       try {
         return await work();
@@ -220,7 +220,7 @@ export function statementsOn(
   connection: DuckDBConnection,
 ): (sql: string, parameters: readonly Bindable[]) => Promise<DuckDBMaterializedResult> {
   const kept = new Map<string, DuckDBPreparedStatement>();
-  const release = (sql: string): void => {
+  const release = (sql: string) => {
     kept.get(sql)?.destroySync();
     kept.delete(sql);
   };

@@ -85,7 +85,7 @@ export async function readTable(
   const stored = { name, version, storedFiles, hasHint: true };
   if (version < 0) return { ...stored, table: null, damage: null };
   // Removed files would count as present if a commit were read in part.
-  const assertWhole = (path: string, bytes: number): void => {
+  const assertWhole = (path: string, bytes: number) => {
     const listed = storedFiles.get(path)?.bytes ?? null;
     if (bytes === listed) return;
     const message = `The store listed ${name}/${path} and did not have it whole.`;
@@ -164,7 +164,7 @@ export async function commitVersion(
   // Needs nothing of the log before it, which may be missing or damaged.
   const begins = version !== before + 1 || (table === null && version > 0) || !hasHint;
   const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
-  const placeNew = async (path: string): Promise<void> => {
+  const placeNew = async (path: string) => {
     if (await store.placeNew(path)) return;
     const taken = `${store.root}/${name}`;
     const message = `Another program committed version ${version} to ${taken} during this publish.`;
@@ -206,7 +206,7 @@ async function draftCheckpoint(
   { store, warehouse, version }: PublishContext,
   name: string,
   actions: readonly Action[],
-): Promise<string> {
+) {
   const path = `${name}/${checkpointPath(version)}`;
   const lines = actions.map((action) => JSON.stringify(action));
   const maxBytes = Math.max(...lines.map((line) => Buffer.byteLength(line))) + 1024;

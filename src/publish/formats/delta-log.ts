@@ -97,7 +97,7 @@ export const PROGRAM = 'ripen';
 export const MODE = 'delta.columnMapping.mode';
 
 export const LOG = '_delta_log';
-const padded = (version: number): string => String(version).padStart(20, '0');
+const padded = (version: number) => String(version).padStart(20, '0');
 export const commitPath = (version: number): string => `${LOG}/${padded(version)}.json`;
 export const checkpointPath = (version: number): string =>
   `${LOG}/${padded(version)}.checkpoint.parquet`;
@@ -217,7 +217,7 @@ const REFUSED_IN_NAMES = /[ ,;{}()\n\t=]/;
 export const isInstant = ({ name, type }: RelationColumn): boolean =>
   type === 'TIMESTAMP' && name !== 'hour';
 
-function deltaType(column: RelationColumn): string {
+function deltaType(column: RelationColumn) {
   if (column.type === 'TIMESTAMP') return isInstant(column) ? 'timestamp' : 'timestamp_ntz';
   if (column.type === 'BIGINT') return 'long';
   return column.type === 'VARCHAR' ? 'string' : column.type.toLowerCase();

@@ -19,7 +19,7 @@ import { withStore } from '../places/disk.ts';
 import { replaceFile, UNFINISHED } from '../places/replacement.ts';
 import { eachAtOnce, type LakeStore } from '../places/store.ts';
 import { fileText, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, CopyReport, DescribedTable, Publishing, TargetOf } from '../copy.ts';
+import type { Copy, Publishing, TargetOf } from '../copy.ts';
 import { type EngineLake, engineText, queryWords, sliceViews } from '../words/engine-text.ts';
 import {
   commitVersion,
@@ -85,11 +85,7 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
 }
 
 /** Empties tables that the warehouse no longer has. Throws `WAREHOUSE_FOREIGN` if a table is not this warehouse's. */
-async function publishTables(
-  publishing: Publishing,
-  store: LakeStore,
-  target: TargetOf<'delta'>,
-): Promise<CopyReport> {
+async function publishTables(publishing: Publishing, store: LakeStore, target: TargetOf<'delta'>) {
   const { warehouse, owner, confirmedNow, emit, signal } = publishing;
   const tables = await lakeTables(warehouse, { relations: true });
   const message = target.columnMapping ? null : unreadableNames(target.path, tables);
@@ -103,7 +99,7 @@ async function publishTables(
   const stored = await eachAtOnce(store, others, async ([name, storedFiles]) =>
     readTable(store, warehouse, name, storedFiles),
   );
-  const isOwn = (table: StoredTable): boolean => originIn(table)?.warehouse === owner;
+  const isOwn = (table: StoredTable) => originIn(table)?.warehouse === owner;
   const removedTables = stored.filter(isOwn);
   for (const { stored: table } of current) {
     const warehouseId = originIn(table)?.warehouse ?? 'another program';
@@ -164,7 +160,7 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
   });
   const plan = await contents.plan(table, form.unit, blocks);
   // A name is never used again.
-  const pathOf = (): string => `${name}/ripen-${randomUUID()}.parquet`;
+  const pathOf = () => `${name}/ripen-${randomUUID()}.parquet`;
   const written = await contents.write(table, plan.write, { ...form, pathOf }, context);
   const namesInFiles = form.columns.map((column) => column.name);
   const added = written.map(({ block, path, copied, stored: { bytes } }) => ({
@@ -192,12 +188,12 @@ async function changesOf(context: PublishContext, table: LakeTable, stored: Stor
   ];
   // Of a table divided anew, no file counts as removed.
   const replaced = new Set(plan.write.map((block) => block.name));
-  const isRemoved = (add: Add): boolean => !replaced.has(blockIn(add)?.name ?? '');
+  const isRemoved = (add: Add) => !replaced.has(blockIn(add)?.name ?? '');
   const removed = plan.unit === form.unit ? surplus.filter(isRemoved).length : 0;
   return { actions, written: written.length, removed };
 }
 
-const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
+const removalsOf = (files: readonly Add[], nowMs: number) =>
   files.map(({ path, partitionValues, size }) => ({
     remove: {
       path,
@@ -222,10 +218,9 @@ async function sweep(
   { store, keptSinceMs }: PublishContext,
   { name, table, storedFiles }: StoredTable,
   isPublished: boolean,
-): Promise<void> {
+) {
   if (table === null) return;
-  const isOld = (path: string): boolean =>
-    (storedFiles.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
+  const isOld = (path: string) => (storedFiles.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
   const active = new Set([...table.files.keys()].map(decodeURIComponent));
   const removedMs = new Map(
     [...table.tombstones.values()].map((file) => [
@@ -267,8 +262,7 @@ const catalogLake = {
   tables: [],
 } as const satisfies EngineLake;
 
-const catalogViews = (table: LakeTable): DescribedTable[] =>
-  sliceViews(table, queryWords('duckdb', catalogLake));
+const catalogViews = (table: LakeTable) => sliceViews(table, queryWords('duckdb', catalogLake));
 
 const digestRow = z.object({ digest: z.string() });
 
@@ -277,7 +271,7 @@ async function replaceCatalog(
   root: string,
   tables: readonly { readonly table: LakeTable; readonly now: DeltaTable }[],
   mode: number,
-): Promise<boolean> {
+) {
   const path = join(root, CATALOG);
   // DuckDB binds every view to its files, so they must be in place.
   const views = [

@@ -17,7 +17,7 @@ import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
 import { jsonOf, literal } from '../../warehouse/sql.ts';
 import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, CopyReport, Publishing, TargetOf } from '../copy.ts';
+import type { Copy, Publishing, TargetOf } from '../copy.ts';
 
 /** Engines skip names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';
@@ -52,7 +52,7 @@ const ownerRow = z.object({ owner: z.string() });
 
 const BLOCK_FILE = /^([^/]+)\/(\d{4}(?:-\d\d){0,2}|data)\.parquet$/;
 
-const pathOf = ({ name, dividedBy }: LakeTable, block: string): string =>
+const pathOf = ({ name, dividedBy }: LakeTable, block: string) =>
   `${name}/${dividedBy === null ? 'data' : block}.parquet`;
 
 export function parquetCopy(target: TargetOf<'parquet'>): Copy {
@@ -86,7 +86,7 @@ export function otherKind(root: string, wanted: string, stored: string): Failure
   });
 }
 
-async function publishFiles(publishing: Publishing, store: LakeStore): Promise<CopyReport> {
+async function publishFiles(publishing: Publishing, store: LakeStore) {
   const { warehouse, contents, owner, publish, isLater, signal } = publishing;
   const before = await readManifest(store);
   const entries = new Map(before?.files.map((file) => [file.path, file]));

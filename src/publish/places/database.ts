@@ -111,9 +111,7 @@ export async function readOrigin(path: string, publisher: Publisher): Promise<Co
   throw notOwn(path, `it held ${foreign.length} tables that are not ripen's, such as ${first}`);
 }
 
-async function ownershipOf(
-  database: Database,
-): Promise<{ readonly origin: CopyOrigin | null; readonly foreign: readonly string[] }> {
+async function ownershipOf(database: Database) {
   const tables = await tablesOf(database);
   const names = tables.map((table) => `${table.schema_name}.${table.table_name}`);
   if (!names.includes('ripen_internal.migrations')) return { origin: null, foreign: names };

@@ -34,7 +34,7 @@ const ofWarehouse = [
 ];
 
 async function destinationsOf({ warehouse, publish }: Destinations): Promise<Destination[]> {
-  const withEndings = async (path: string, endings: readonly string[]): Promise<string[]> => {
+  const withEndings = async (path: string, endings: readonly string[]) => {
     const real = await resolved(path);
     return endings.map((ending) => `${real}${ending}`);
   };
@@ -95,7 +95,7 @@ function misnamed({ what, path, form, written: [place = path] }: Destination): F
   });
 }
 
-function overlap(one: Destination, other: Destination): Failure[] {
+function overlap(one: Destination, other: Destination) {
   const pairs = one.written.flatMap((path) =>
     other.written.flatMap((around) => [[path, around] as const, [around, path] as const]),
   );
@@ -107,7 +107,7 @@ function overlap(one: Destination, other: Destination): Failure[] {
   return [new Failure('USAGE_INVALID', message, { facts: { path, around }, hint })];
 }
 
-const isWithin = (path: string, around: string): boolean =>
+const isWithin = (path: string, around: string) =>
   path === around || path.startsWith(join(around, '/'));
 
 async function whyNotWritable({ what, path, form }: Destination): Promise<Failure[]> {

@@ -46,7 +46,7 @@ function openDiskStore(root: string, mode: number): LakeStore {
   const begun = new Set<string>();
   // Another process may publish to the same path.
   const publisherId = randomUUID();
-  const draftOf = (path: string): string => join(root, `${path}.${publisherId}${UNFINISHED}`);
+  const draftOf = (path: string) => join(root, `${path}.${publisherId}${UNFINISHED}`);
   const storedFile = (path: string): StoredFile => {
     const { size, mtimeMs } = statSync(path);
     return { bytes: size, etag: String(mtimeMs), modifiedMs: Math.ceil(mtimeMs) };

@@ -32,7 +32,7 @@ export async function replaceFile<T>(
   build: (unfinished: string) => Promise<T>,
   unfinished = `${target}${UNFINISHED}`,
 ): Promise<T> {
-  const remove = async (): Promise<void> => {
+  const remove = async () => {
     for (const ending of ['', '.wal', '.tmp'])
       await rm(`${unfinished}${ending}`, { recursive: true, force: true });
   };
@@ -51,9 +51,7 @@ export const replaceShared: typeof replaceFile = async (target, mode, build) =>
   replaceFile(target, mode, build, `${target}.${randomUUID().slice(0, 8)}${UNFINISHED}`);
 
 /** Returns where to write an output that a user named: a file without its links. Throws `STORAGE_FAILED` without its folder. */
-export async function outputAt(
-  path: string,
-): Promise<{ readonly path: string; readonly isStream: boolean }> {
+export async function outputAt(path: string) {
   const stats = ifThere(() => statSync(path));
   if (stats !== null) {
     const isStream = !stats.isFile() && !stats.isDirectory();

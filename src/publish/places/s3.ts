@@ -25,7 +25,7 @@ const MAX_HELD_BYTES = 32 * 1024 ** 2;
 /** The region to sign for at stores without regions of their own (MinIO, Ceph, R2). */
 const USUAL_REGION = 'us-east-1';
 
-const ignore = (): void => {};
+const ignore = () => {};
 
 const clientSettings = {
   // What it logs is also thrown; without a logger it writes to the console.
@@ -57,11 +57,11 @@ export async function openS3Store(
   });
   const client = await connectedClient(sdk.S3Client, store);
   const options = { abortSignal: signal };
-  const removeDrafts = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
+  const removeDrafts = async () => rm(drafts, { recursive: true, force: true });
   await removeDrafts();
-  const keyOf = (path: string): string => (prefix === '' ? path : `${prefix}/${path}`);
-  const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
-  const draft = async (path: string): Promise<string> => {
+  const keyOf = (path: string) => (prefix === '' ? path : `${prefix}/${path}`);
+  const draftOf = (path: string) => join(drafts, path.replaceAll('/', '.'));
+  const draft = async (path: string) => {
     await mkdir(drafts, { recursive: true, mode: 0o700 });
     return draftOf(path);
   };
@@ -159,7 +159,7 @@ const wireAddress = z.object({ protocol: z.string(), hostname: z.string() });
 async function connectedClient(
   Client: typeof S3Client,
   { bucket, endpoint, region: configured, pathStyle }: ObjectStore,
-): Promise<S3Client> {
+) {
   const opened = (region: string | null): S3Client =>
     new Client({
       ...clientSettings,
@@ -225,7 +225,7 @@ const remedies: readonly (readonly [refusal: RegExp, code: FailureCode, hint: st
 const LATER =
   'Run `ripen publish` once the store answers; whole files are in place, it makes the others.';
 
-function storeFailure(what: string, cause: unknown): Failure {
+function storeFailure(what: string, cause: unknown) {
   const { name, status, message, tries } = refusalOf(cause);
   const words = scrub(message).split('\n')[0] ?? '';
   const reason = status === null ? name : `${status} ${name}`;

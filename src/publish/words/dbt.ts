@@ -53,7 +53,7 @@ export async function dbtSourcesYaml(
 }
 
 /** Escapes braces: dbt renders texts with Jinja, where they begin a command. */
-const unrendered = (text: string): string => text.replaceAll('{', '{{ "{" }}');
+const unrendered = (text: string) => text.replaceAll('{', '{{ "{" }}');
 
-const described = (comment: string | null): object =>
+const described = (comment: string | null) =>
   comment === null ? {} : { description: unrendered(comment) };

@@ -81,7 +81,7 @@ const accountColumn = { name: 'account', type: 'VARCHAR', comment: 'Name of the 
 export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): string {
   if (configured.length < 2)
     return configured.flatMap(({ lakes }) => lakes.map((lake) => lakeDdl(engine, lake))).join('\n');
-  const unclear = (reason: string, hint: string): Failure =>
+  const unclear = (reason: string, hint: string) =>
     new Failure('USAGE_INVALID', `The accounts could not be read as one: ${reason}.`, { hint });
   const schemas = new Set<string>();
   const accounts = configured.map(({ name, file, warehouse, lakes }) => {
@@ -136,7 +136,7 @@ export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): s
   return `${[...ofAccounts, heading.join('\n'), lake, ...views].join('\n\n')}\n`;
 }
 
-const shapeOf = (table: LakeTable | undefined): string =>
+const shapeOf = (table: LakeTable | undefined) =>
   JSON.stringify(
     [table?.columns, table?.cohorts?.columns].map((columns) =>
       columns?.map(({ name, type }) => [name, type]),

@@ -37,7 +37,7 @@ const quotings: Readonly<Record<Engine, typeof ansi>> = {
 
 type Part = 'lake' | Lake['files'] | 'tables in views' | 'views' | 'types';
 
-function templateOf(engine: Engine, part: Part): string | null {
+function templateOf(engine: Engine, part: Part) {
   const parts = ['lake', ...statement(`engines/${engine}`).split(/^-- ([\w ]+):\n/m)];
   const at = parts.indexOf(part);
   return at < 0 ? null : (parts[at + 1] ?? null);
@@ -56,7 +56,7 @@ export function ddlRefusal(
   return hasWildcards ? `${engine} takes the * ? { } in ${root} as wildcards` : null;
 }
 
-function typeIn(engine: Engine, type: string): string {
+function typeIn(engine: Engine, type: string) {
   const [name = type, digits = ''] = type.split(/(?=\()/);
   const listed = new RegExp(`^${name} (.+)$`, 'm').exec(templateOf(engine, 'types') ?? '')?.[1];
   return listed?.replace('{digits}', digits) ?? type.toLowerCase();
@@ -68,10 +68,10 @@ type QueryWords = ReturnType<typeof queryWords>;
 export function queryWords(engine: Engine, lake: EngineLake) {
   const { quote, name, text } = quotings[engine];
   return {
-    column: (id: string): string => `${quote}${name(id)}${quote}`,
-    text: (words: string): string => `'${text(words)}'`,
-    type: (name: string): string => typeIn(engine, name),
-    from: (table: string): string =>
+    column: (id: string) => `${quote}${name(id)}${quote}`,
+    text: (words: string) => `'${text(words)}'`,
+    type: (name: string) => typeIn(engine, name),
+    from: (table: string) =>
       engineText(engine, 'tables in views', lake, { ...none, name: table }).replaceAll('\n', ' '),
   };
 }
@@ -137,7 +137,7 @@ export function engineText(
       return `${template.replaceAll(/\{(\w+)\}/g, (whole, key: string) => all[key] ?? whole)}${separator}`;
     });
   });
-  const isNoGap = (line: string, at: number): boolean => line !== '' || filled[at - 1] !== '';
+  const isNoGap = (line: string, at: number) => line !== '' || filled[at - 1] !== '';
   return filled.filter(isNoGap).join('\n').trimEnd();
 }
 
@@ -161,16 +161,13 @@ export function sliceViews(table: LakeTable, words: QueryWords): DescribedTable[
   return [final, long];
 }
 
-const ofSlice = (name: string, { column, from, text }: QueryWords): string =>
+const ofSlice = (name: string, { column, from, text }: QueryWords) =>
   `from ${from(FINALITY)} where ${column('slice')} = ${text(name)}`;
 
-const samePeriod = (grain: string, { column }: QueryWords): string =>
+const samePeriod = (grain: string, { column }: QueryWords) =>
   `f.${column('period')} = cast(s.${column(grain)} as date)`;
 
-function finalRows(
-  { name, columns, metrics, grain, isCube }: LakeTable,
-  words: QueryWords,
-): string {
+function finalRows({ name, columns, metrics, grain, isCube }: LakeTable, words: QueryWords) {
   const { column, from, text } = words;
   const cells = columns.map((each) => {
     const [cell, place] = [`s.${column(each.name)}`, isCube ? -1 : metrics.indexOf(each.name)];
@@ -203,7 +200,7 @@ function cohortRows(
   { name, grain }: LakeTable,
   { columns, cells }: NonNullable<LakeTable['cohorts']>,
   words: QueryWords,
-): string {
+) {
   const { column, from, text, type } = words;
   const value = columns.find((each) => each.name === 'value');
   const ids = cells.map(

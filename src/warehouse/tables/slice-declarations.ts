@@ -55,17 +55,17 @@ function declarationOf(target: Target): Declaration {
   };
 }
 
-const viewName = ({ slice }: Target, ending: 'final' | 'cohorts'): string =>
+const viewName = ({ slice }: Target, ending: 'final' | 'cohorts') =>
   `main.${identifier(`${slice.name}_${ending}`)}`;
 
 /** The condition under which a cell of the period `p` is final, as in `ripen.finality`. */
-const isFinal = (seconds: string, metric: string): string =>
+const isFinal = (seconds: string, metric: string) =>
   `p.trusted_at >= p.ends_at + to_seconds(${seconds}) and not coalesce(list_contains(p.immature, ${metric}), false)`;
 
-const finalSeconds = ({ slice }: Target, horizonMs: number | null): string | null =>
+const finalSeconds = ({ slice }: Target, horizonMs: number | null) =>
   horizonMs === null ? null : String((horizonMs + slice.settleMs) / 1000);
 
-function columnComments(target: Target): Map<string, string> {
+function columnComments(target: Target) {
   const { slice, catalog, columns } = target;
   const comments = new Map<string, string>();
   for (const name of slice.dimensions) {
@@ -118,7 +118,7 @@ function summingText({ id, additive }: Metric): string {
 }
 
 /** Of a cube only the final rows, of any other slice all rows, with NULL in cells that are not final. */
-function finalView(target: Target): string {
+function finalView(target: Target) {
   const { table, columns } = target;
   const isCube = columns.value !== undefined;
   const horizons = new Map(
@@ -165,7 +165,7 @@ const cohortComments: readonly (readonly [string, string])[] = [
 ];
 
 /** Null without cohort metrics, or if a dimension has the name of one of the view's columns. */
-function cohortsView(target: Target): string | null {
+function cohortsView(target: Target) {
   const { slice, table, columns } = target;
   const cells = cohortCells(columns.metrics);
   if (cells.length === 0 || namesCollide(slice.dimensions, cohortComments)) return null;

@@ -10,7 +10,7 @@ import { isCertain, type Metric, type SeenAdditivity } from '../../model/metric.
 import { ageIn, metricsByAge } from '../../model/cube.ts';
 import { tableOf } from '../../model/ledger.ts';
 import type { Slice } from '../../model/slice.ts';
-import { hasStars, type Star, starsOf, withStars } from '../../model/stars.ts';
+import { hasStars, starsOf, withStars } from '../../model/stars.ts';
 import { periodRow, readSliceLedger } from '../ledger.ts';
 import { cachedReads } from '../cached-reads.ts';
 import { insertRows, jsonOf, statement, timestamp } from '../sql.ts';
@@ -27,7 +27,7 @@ export async function recordMetrics(
   );
   const changed = targets.flatMap((target, at) => {
     const [before, now] = [stored[at] ?? [], metricRows(target)];
-    const isSame = (metric: object, position: number): boolean =>
+    const isSame = (metric: object, position: number) =>
       Object.entries(metric).every(([name, value]) => before[position]?.[name] === value);
     return before.length === now.length && now.every(isSame) ? [] : [{ target, before, now }];
   });
@@ -36,7 +36,7 @@ export async function recordMetrics(
   await warehouse.run(statement('ledger/delete_metrics'), [JSON.stringify(names)]);
   const rows = changed.flatMap(({ now }) => now);
   await insertRows(warehouse, 'ripen.slice_metrics', rows);
-  const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
+  const ripeningOf = (metrics: readonly RecordedMetric[]) =>
     metrics
       .map(({ metric, horizon_seconds: horizon, settle_seconds: settle, schedule }) =>
         JSON.stringify([metric, horizon, settle, schedule]),
@@ -194,7 +194,7 @@ export async function starredAt(
   slices: readonly Slice[],
   listed: readonly string[],
   at: Date,
-): Promise<{ readonly slice: Slice; readonly stars: readonly Star[] }[]> {
+) {
   const since = timestamp(new Date(at.getTime() - REFUSED_DAYS * MS_PER_DAY));
   const refused =
     warehouse === null || !slices.some(hasStars)

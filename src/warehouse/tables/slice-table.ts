@@ -7,7 +7,7 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import type { Catalog } from '../../model/catalog.ts';
-import { type Day, lastDay, spanOf, weekdayNames, weekdayOf } from '../../model/calendar.ts';
+import { lastDay, spanOf, weekdayNames, weekdayOf } from '../../model/calendar.ts';
 import { metricsByAge } from '../../model/cube.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
@@ -31,8 +31,7 @@ import {
   type Target,
 } from './target.ts';
 
-const buildingTable = (slice: string): string =>
-  `ripen_internal.${identifier(`building_${slice}`)}`;
+const buildingTable = (slice: string) => `ripen_internal.${identifier(`building_${slice}`)}`;
 
 /**
  * Makes or alters tables. Columns keep their configured order and never narrow. Returns by slice its table, or why it cannot be
@@ -109,11 +108,7 @@ export async function prepareTables(
   return prepared;
 }
 
-async function makeTables(
-  warehouse: Warehouse,
-  targets: readonly Target[],
-  runId: string,
-): Promise<void> {
+async function makeTables(warehouse: Warehouse, targets: readonly Target[], runId: string) {
   // A view of another slice, or of one that is no longer configured, may have this name.
   const statements = targets.flatMap(({ table, columns }) => {
     const list = tableColumns(columns).map(({ name, type }) => `${identifier(name)} ${type}`);
@@ -161,7 +156,7 @@ async function rebuildTable(
   { slice, fingerprint, table, columns }: Target,
   existing: ReadonlyMap<string, string>,
   runId: string,
-): Promise<void> {
+) {
   const wanted = new Map(tableColumns(columns).map(({ name, type }) => [name, type]));
   const selected = [...wanted].map(([name, type]) => {
     const before = existing.get(name) ?? null;
@@ -196,7 +191,7 @@ async function removeMetrics(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns }: Target,
   runId: string,
-): Promise<void> {
+) {
   const key = [slice.name, fingerprint];
   const loaded = await warehouse.rows(statement('load/loaded_metrics'), key, loadedMetric);
   const removed = loaded.map(({ metric }) => metric).filter((id) => !slice.metrics.includes(id));
@@ -253,15 +248,11 @@ export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Fai
 }
 
 /** It may name columns that the table no longer has. The run makes it again at its end. */
-const dropProjected = ({ name }: Slice): string =>
+const dropProjected = ({ name }: Slice) =>
   `drop view if exists main.${identifier(`${name}_projected`)}`;
 
 /** The loads stay, without metrics: if the meaning returns, they say nothing of the values loaded then. */
-async function deleteLedgerEntries(
-  warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
-): Promise<void> {
+async function deleteLedgerEntries(warehouse: Warehouse, slice: string, fingerprint: string) {
   await warehouse.run(statement('load/delete_restatements'), [slice, fingerprint]);
   await warehouse.run(statement('load/delete_metric'), [slice, fingerprint, null]);
   await warehouse.run(statement('load/delete_periods'), [slice, fingerprint, null, null, null]);
@@ -300,7 +291,7 @@ export async function deleteOld(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Target,
   planAt: Date,
-): Promise<{ readonly periods: number; readonly rows: number; readonly before: Day } | null> {
+) {
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
   const kept = firstKeptDay(slice, planAt);
