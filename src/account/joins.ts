@@ -257,7 +257,7 @@ ${rowsWithLink(recent)}
 where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')} is not null`;
 }
 
-/** The link versions of one level that fit a key, valid in the slice's UTC offset. */
+/** Returns a query for the versions of links of one level that fit a key, in the slice's UTC offset. */
 function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
   const above = own.filter((other) => other.level <= level);
   const below = own.filter((other) => other.level > level);

@@ -253,7 +253,17 @@ async function submitLines(
         batch.map(async (line) => submitLine(service, line, wire.signal)),
       );
       failure = judged(done, counts.accepted);
-      const notRecorded = await record(warehouse, rows, done).then(() => null, asFailure);
+      const settledRows = done.map(({ outcome, status, reason }, at) => {
+        return { ...rows[at], outcome, status, reason, settled_at: new Date() };
+      });
+      const unsentRows = settledRows.filter(({ outcome }) => outcome === 'unsent');
+      const recording = warehouse.transact(async () => {
+        if (unsentRows.length > 0)
+          await warehouse.run(statement('spend/delete_unsent'), [JSON.stringify(unsentRows)]);
+        const recorded = settledRows.filter((row) => !unsentRows.includes(row));
+        await insertRows(warehouse, 'ripen.spend', recorded, 'insert or replace');
+      });
+      const notRecorded = await recording.then(() => null, asFailure);
       const before = progress();
       for (const { line, outcome, status, reason } of done) {
         if (outcome === 'unsent') continue;
@@ -304,19 +314,6 @@ interface Submission {
   readonly reason: string | null;
   /** The error that must stop all other lines. */
   readonly error: unknown;
-}
-
-async function record(warehouse: Warehouse, rows: readonly object[], done: readonly Submission[]) {
-  const settled = done.map(({ outcome, status, reason }, at) => {
-    return { ...rows[at], outcome, status, reason, settled_at: new Date() };
-  });
-  const unsent = settled.filter(({ outcome }) => outcome === 'unsent');
-  const recorded = settled.filter(({ outcome }) => outcome !== 'unsent');
-  await warehouse.transact(async () => {
-    if (unsent.length > 0)
-      await warehouse.run(statement('spend/delete_unsent'), [JSON.stringify(unsent)]);
-    await insertRows(warehouse, 'ripen.spend', recorded, 'insert or replace');
-  });
 }
 
 /** Failures after which no line was, or would be, received (`Service.submitSpend`). */

@@ -128,14 +128,15 @@ export async function storeCatalog(
   }
   const catalog = [...next.values()];
   const metrics = [...metricItems(catalog).values()].map((item) => {
-    const { kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, item);
+    const { id, name, shortName, section, formatting, description } = item;
+    const { kind, horizonFrom, horizonMs, additive, type } = metricOf(id, item);
     return {
-      id: item.id,
-      name: item.name,
-      short_name: item.shortName,
-      section: item.section,
-      formatting: item.formatting,
-      description: item.description,
+      id,
+      name,
+      short_name: shortName,
+      section,
+      formatting,
+      description,
       kind,
       horizon_from: horizonFrom,
       horizon_days: horizonMs === null ? null : horizonMs / MS_PER_DAY,

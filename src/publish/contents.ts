@@ -55,13 +55,6 @@ export interface TablePlan<F> {
   readonly keep: readonly StoredBlock<F>[];
 }
 
-interface FileLayout {
-  readonly columns: readonly { readonly name: string; readonly cell: string }[];
-  /** The form of the files, as options of COPY. */
-  readonly options: string;
-  readonly pathOf: (block: PlannedBlock) => string;
-}
-
 export const rowsIn = ({ content }: Pick<BlockContent, 'content'>): number =>
   Number(content.split('-')[0]);
 
@@ -165,8 +158,17 @@ export class Contents {
   async write(
     table: LakeTable,
     blocks: readonly PlannedBlock[],
-    { columns, options, pathOf }: FileLayout,
-    { store, signal }: { readonly store: LakeStore; readonly signal: AbortSignal },
+    // With options of COPY.
+    {
+      columns,
+      options,
+      pathOf,
+    }: {
+      columns: readonly { name: string; cell: string }[];
+      options: string;
+      pathOf: (block: PlannedBlock) => string;
+    },
+    { store, signal }: { store: LakeStore; signal: AbortSignal },
   ) {
     const cells = columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
     const written = [];

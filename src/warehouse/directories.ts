@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { Failure, textOf } from '../errors.ts';
+import { storageFailed } from '../errors.ts';
 
 /**
  * Makes a directory and its parents. Returns the highest one made. Throws the file system's error even in `/proc`, where Node's
@@ -29,11 +29,9 @@ export function makeDirectories(path: string): string | null {
 /** Lends a temporary folder: one beside the warehouse might not be writable. Throws `STORAGE_FAILED`. */
 export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ripen-')).catch((error: unknown) => {
-    const message = `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`;
-    throw new Failure('STORAGE_FAILED', message, {
+    throw storageFailed(`No temporary folder could be made in ${tmpdir()}`, error, {
       facts: { folder: tmpdir() },
       hint: 'Name a folder that this user may write to in the variable TMPDIR, or make room in it.',
-      cause: error,
     });
   });
   try {

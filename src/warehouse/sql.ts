@@ -16,7 +16,7 @@ export const identifier = (name: string): string => `"${name.replaceAll('"', '""
 /** For places where nothing can be bound. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** In the type of the column, to compare that bare. */
+/** Returns the type of the column too, to compare that bare. */
 export const dayLiteral = (grain: DateDimension, start: Day): string =>
   `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(start)}`;
 
@@ -131,7 +131,7 @@ export async function insertRows(
   }
 }
 
-/** The statement of `insertRows`, for a script, or with a parameter in place of the rows. */
+/** Returns the statement of `insertRows`, for a script or with a parameter for the rows. */
 export async function insertion(
   warehouse: Warehouse,
   table: string,
@@ -164,7 +164,7 @@ export async function storedColumnTypes(
   });
 }
 
-/** A sum to be summed further, or compared with others of its type. */
+/** Returns a sum to be summed further, or compared with others of its type. */
 export function exactSum(column: string, type: ColumnType): string {
   return isSummedWide(type)
     ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))`

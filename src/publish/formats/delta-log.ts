@@ -12,7 +12,6 @@ import { buckets, type Bucket } from '../../model/calendar.ts';
 import { publishedNumber } from '../../model/column-type.ts';
 import type { RelationColumn } from '../../warehouse/relations.ts';
 import { identifier } from '../../warehouse/sql.ts';
-import type { BlockContent } from '../contents.ts';
 import type { TargetOf } from '../copy.ts';
 import { castCell, type LakeTable } from '../tables.ts';
 
@@ -296,24 +295,20 @@ export function columnsIn({ configuration }: MetaData): [name: string, type: str
   return listed.parse(JSON.parse(configuration[COLUMNS] ?? '[]'));
 }
 
-const tags = z.object({
-  'ripen.block': z.string(),
-  'ripen.content': z.string(),
-  'ripen.stamp': z.string(),
-});
+const [BLOCK, CONTENT, STAMP] = ['ripen.block', 'ripen.content', 'ripen.stamp'] as const;
+const tags = z
+  .object({ [BLOCK]: z.string(), [CONTENT]: z.string(), [STAMP]: z.string() })
+  .transform((of) => ({ name: of[BLOCK], content: of[CONTENT], stamp: of[STAMP] }));
 
 /** Returns tags by which the next publish need not read the rows of a file. */
-export function tagsOf({ name, content, stamp }: BlockContent & { readonly name: string }) {
-  return { 'ripen.block': name, 'ripen.content': content, 'ripen.stamp': stamp };
-}
+export const tagsOf = ({ name, content, stamp }: z.infer<typeof tags>) => ({
+  [BLOCK]: name,
+  [CONTENT]: content,
+  [STAMP]: stamp,
+});
 
 /** Returns the block of a file, or null if another program wrote it. */
-export function blockIn(add: Add): (BlockContent & { readonly name: string }) | null {
-  const { data } = tags.safeParse(add.tags);
-  if (data === undefined) return null;
-  const { 'ripen.block': name, 'ripen.content': content, 'ripen.stamp': stamp } = data;
-  return { name, content, stamp };
-}
+export const blockIn = (add: Add) => tags.safeParse(add.tags).data ?? null;
 
 const copyRow = z.object({
   count: z.coerce.number(),

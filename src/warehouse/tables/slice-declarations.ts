@@ -26,19 +26,18 @@ export async function describeTables(
 function declarationOf(target: Target): Declaration {
   const { slice, state, table, columns } = target;
   const isLive = state === 'live';
+  const isCube = columns.value !== undefined;
   const comments = columnComments(target);
   const filters = Object.entries(slice.parameters).map(([name, value]) => `${name}=${value}`);
-  const rowKey = [...slice.dimensions, ...(columns.value === undefined ? [] : ['metric'])];
-  const text = `Report slice ${slice.name}: one row per ${rowKey.join(', ')}; ${filters.join('; ')}.`;
+  const key = slice.dimensions.join(', ');
+  const text = `Report slice ${slice.name}: one row per ${key}${isCube ? ', metric' : ''}; ${filters.join('; ')}.`;
   const statements = commentOn('table', table, text, comments);
   if (isLive) {
-    const isCube = columns.value !== undefined;
     const [final, cohorts] = [viewName(target, 'final'), viewName(target, 'cohorts')];
     const shown = isCube ? 'Final rows only.' : 'Cells that are not final are NULL.';
     statements.push(finalView(target), ...commentOn('view', final, `${text} ${shown}`, comments));
     // A cube already has the form of the view `_cohorts` itself.
     const view = isCube ? null : cohortsView(target);
-    const key = slice.dimensions.join(', ');
     const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${key}, metric and age that has a value.`;
     const words = slice.dimensions.map((name) => [name, comments.get(name) ?? name] as const);
     if (view === null) statements.push(`drop view if exists ${cohorts}`);
@@ -95,6 +94,8 @@ function columnComments(target: Target) {
   return comments.set('_load_id', 'The load that stored the row: ripen.loads.load_id.');
 }
 
+const ageDays = ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'] as const;
+
 const cubeComments: readonly (readonly [string, string])[] = [
   ['cohort', 'The metric without its age, as configured; do not sum rows of several'],
   [
@@ -105,7 +106,7 @@ const cubeComments: readonly (readonly [string, string])[] = [
     'age',
     'Age of the cohort as the service writes it, such as d7; do not sum rows of several ages',
   ],
-  ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
+  ageDays,
   ['value', 'The value. NULL values have no row; zeros have one'],
 ];
 
@@ -156,7 +157,7 @@ function periodJoin({ slice: { name, grain }, fingerprint }: Target): string {
 
 const cohortComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric without its age; do not sum rows of several metrics or ages'],
-  ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
+  ageDays,
   [
     'value',
     'The value of the metric; a ratio, where metric names one, must not be summed. Where no decimal holds the values of every metric here, as beside a ratio, the nearest double',

@@ -215,7 +215,6 @@ async function removeMetrics(
   });
 }
 
-/** Returns why a slice cannot be loaded as configured. */
 export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Failure | null> {
   const { name, grain, weekStartsOn } = slice;
   const ledger = await readSliceLedger(warehouse, name);
@@ -295,8 +294,7 @@ export async function deleteOld(
   if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
   const kept = firstKeptDay(slice, planAt);
-  const stored = [...(tableOf(ledger, fingerprint)?.periods.values() ?? [])];
-  const starts = stored.map(({ bucket }) => bucket.start).toSorted();
+  const starts = [...(tableOf(ledger, fingerprint)?.periods.keys() ?? [])].toSorted();
   const [first, newest] = [starts.at(0), starts.at(-1)];
   if (kept === null || first === undefined || newest === undefined) return null;
   const before = newest < kept && coverageOf(slice, [], planAt) !== null ? newest : kept;

@@ -31,9 +31,9 @@ export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 
 export interface Columns {
   readonly dimensions: readonly string[];
-  /** Each with the type of its column. In a cube, metrics are rows of the table, not columns. */
+  /** With the types of their columns. Those of a cube are rows of its table, not columns. */
   readonly metrics: readonly Metric[];
-  /** Of a cube: the type of the column `value`. */
+  /** Of a cube. */
   readonly value?: ColumnType;
 }
 
@@ -67,17 +67,11 @@ export function tableColumns(columns: Columns): { readonly name: string; readonl
     return [...dimensions, ...metrics, key, { name: '_extra', type: 'JSON' }, loadId];
   }
   const value = formatColumnType(columns.value);
-  const types = {
-    cohort: 'VARCHAR',
-    metric: 'VARCHAR',
-    age: 'VARCHAR',
-    age_days: 'INTEGER',
-    value,
-  };
+  const text = 'VARCHAR';
+  const types = { cohort: text, metric: text, age: text, age_days: 'INTEGER', value };
   return [...dimensions, ...cubeColumns.map((name) => ({ name, type: types[name] })), key, loadId];
 }
 
-/** Returns the columns of a slice's table. An existing column keeps its type if that is wider. */
 export function columnsOf(
   slice: Slice,
   metrics: readonly Metric[],
@@ -121,13 +115,13 @@ export function insideDays(grain: DateDimension | null, days: DayInterval): stri
   return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
 }
 
-/** The first day of a row's period as SQL. */
+/** Returns the first day of a row's period as SQL. */
 export function periodOf(grain: DateDimension | null, start: Day): string {
   if (grain === null) return `DATE ${literal(start)}`;
   return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
 }
 
-/** The days of replaced periods, as parameters. */
+/** Returns the days of replaced periods, as parameters. */
 export const ledgerBounds = (
   grain: unknown,
   { start, end }: DayInterval,
