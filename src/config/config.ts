@@ -15,7 +15,6 @@ import type { SliceSettings } from './slice-settings.ts';
 import type { Environment } from './settings-text.ts';
 
 export interface Proxy {
-  /** An origin of http or https. */
   readonly address: string;
   readonly credential: Secret | null;
   /** As NO_PROXY writes them. */

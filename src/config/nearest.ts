@@ -1,6 +1,5 @@
 /** Finds the name that was probably meant, by Damerau-Levenshtein distance. The command line loads it without any schema. */
 
-/** More slips make another word. */
 const CHARACTERS_PER_SLIP = 3;
 
 /** Ignores case. Returns null if all differ by more slips than the length allows. */

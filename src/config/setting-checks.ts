@@ -141,7 +141,6 @@ function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
   }
 }
 
-/** Ignores letter case, as columns and tables do. */
 function refuseRepeats(
   refuse: Refuse,
   items: readonly unknown[],

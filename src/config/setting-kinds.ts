@@ -49,7 +49,6 @@ export const isLoopback = (host: string): boolean =>
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
 
-/** Slashes at its end are removed unless it may have a query. */
 export const webAddress = (mayHaveQuery = false) =>
   z
     .string({ error: AN_ADDRESS })

@@ -52,7 +52,6 @@ const secretHeader = block({
   secret: hidden(plainHeader).describe('A value that is shown nowhere.'),
 }).transform(({ secret }) => new Secret(secret));
 
-/** `plain` is the kind of a value stated as text, secret or not. */
 function headersExcept<T extends z.ZodType>(refused: readonly string[], plain: T) {
   const name = z
     .string()

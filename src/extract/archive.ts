@@ -33,7 +33,6 @@ import { dueReasons } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import { onDisk, receivedAtOf, requestedAtOf, type Spooled } from './spool.ts';
 
-/** Reports are confidential: only the owner may read them. */
 const PRIVATE = { file: 0o600, folder: 0o700 } as const;
 
 /** Fast, as the next request waits. */

@@ -69,7 +69,6 @@ export function unusable(
 
 export const paginationIn = (members: Members): unknown => parsedJson(members.get('pagination'));
 
-/** Returns undefined for what is not JSON. */
 function parsedJson(json = 'null'): unknown {
   try {
     return JSON.parse(json);
@@ -104,7 +103,6 @@ const objectShape = z.record(z.string(), z.unknown());
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s{}[\]",:]+/g;
 
-/** Reads totals by metric, as they are written. */
 function totalsIn(json = 'null'): Map<string, string> {
   const totals = new Map<string, string>();
   if (!objectShape.safeParse(parsedJson(json)).success) return totals;
@@ -185,7 +183,5 @@ export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'ex
 
 /** `only 10,000`, `more than 10000`, `10000 of 25000`. */
 const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
-/** Plain, or in groups of thousands. */
 const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
-/** Dates and percentages. */
 const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;

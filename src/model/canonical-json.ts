@@ -2,7 +2,6 @@
 
 import { formatDecimal, parseDecimal } from './column-type.ts';
 
-/** Neither a list nor null. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

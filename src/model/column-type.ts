@@ -1,6 +1,5 @@
 /** Exact numbers: decimals as the service writes them, never through a float, their column types, and lossless widening. */
 
-/** Before and after the point. */
 interface Digits {
   readonly whole: number;
   readonly fraction: number;
@@ -58,7 +57,6 @@ export function publishedNumber(type: string): string | null {
   return type === 'INTEGER' || parseColumnType(type) !== null ? type : null;
 }
 
-/** Returns null if no exact type has enough digits. */
 export function widen(type: ColumnType, needed: Digits): ColumnType | null {
   if (needed.whole <= type.whole && needed.fraction <= type.fraction) return type;
   // A BIGINT column may already hold values of 19 digits.

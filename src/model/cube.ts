@@ -3,7 +3,6 @@
 import { parseAge } from './metric-forms.ts';
 import type { CubeMetric, Slice } from './slice.ts';
 
-/** In the table's order, after the dimensions. */
 export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as const;
 
 export const AGE_SLOT = '{age}';
@@ -34,7 +33,6 @@ export function agesIn(text: string): string[] | null {
   return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
 }
 
-/** By age in a cube, together in any other slice. */
 export function metricsByAge<T extends { readonly id: string }>(
   slice: Pick<Slice, 'cube'>,
   metrics: readonly T[],

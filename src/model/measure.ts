@@ -91,7 +91,6 @@ export function clockText(instant: string): string {
   return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
 }
 
-/** Returns `2026-02-14 02:30 UTC` of an ISO instant. */
 export function minuteText(instant: string): string {
   return `${clockText(instant)} UTC`;
 }
@@ -101,7 +100,6 @@ export function daysText(first: string, last: string): string {
   return first === last ? first : `${first} … ${last}`;
 }
 
-/** Enough to distinguish runs. */
 export function runText(runId: string): string {
   return runId.split('-')[0] ?? runId;
 }

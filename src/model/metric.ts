@@ -32,7 +32,6 @@ export interface Metric {
   /** How long after a period ends the value may still change. Null is forever. */
   readonly horizonMs: number | null;
   readonly comparableMs: number | null;
-  /** For people. */
   readonly horizonFrom: string;
   readonly cohort: CohortAge | null;
   readonly additive: boolean;

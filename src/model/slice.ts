@@ -24,7 +24,6 @@ export interface DatePeriod {
 /** When a maturing period is fetched again. Numbers are ages in days. */
 export type Refresh = 'nightly' | 'milestones' | readonly number[];
 
-/** Also names a table and a folder. */
 export const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 
 /** The longest address that proxies usually accept. */
@@ -36,7 +35,6 @@ export interface CubeMetric {
   readonly metric: string;
   /** The key it is configured by, without `_{age}` at its end. */
   readonly cohort: string;
-  /** As the service writes it: `d7`. */
   readonly age: string;
   readonly ageDays: number;
 }
@@ -72,13 +70,11 @@ export interface Slice {
   readonly additive: Readonly<Record<string, boolean>>;
   readonly completeness: 'require' | 'warn';
   readonly retainDays: number | null;
-  /** With more rejected rows, a window fails. */
   readonly maxRejects: number;
 }
 
 const ORDERING = 'sort';
 
-/** Also every `__in` and `__not_in`. */
 const listParameters: ReadonlySet<string> = new Set([
   'ad_revenue_sources',
   'attribution_types',

@@ -152,7 +152,6 @@ export function wholeParts(slice: Slice): readonly Part[] {
   ).map((wanted) => ({ [dimension]: { in: wanted, notIn: [] } }));
 }
 
-/** No list is divided. */
 export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
   const batches: string[][] = [];
   let room = 0;
@@ -228,7 +227,6 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compare
   return boxes;
 }
 
-/** Each begins with the shared metric. */
 function metricBatches(
   metrics: readonly string[],
   room: number,
@@ -330,5 +328,4 @@ export interface KnownValue {
   readonly rows: number;
 }
 
-/** By requested text dimension. */
 export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;

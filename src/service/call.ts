@@ -28,7 +28,6 @@ const SUCCESSES_PER_RETRY = 5;
 const MIN_RETRIES = 15;
 
 export interface ChannelSettings {
-  /** Its path is put before every target. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
@@ -53,7 +52,6 @@ export interface Wire {
   readonly life: AbortSignal;
 }
 
-/** Called once per try. */
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
 export class Channel {

@@ -8,7 +8,6 @@ import type { Clock } from './clock.ts';
 export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
 export interface Slot {
-  /** Frees the slot once. `because` names an outage. */
   release(result: CallResult, because?: string): void;
 }
 
@@ -44,7 +43,6 @@ export class Lane {
   #inFlight = 0;
   #peak = 0;
   #isProbeOut = false;
-  /** Counts decreases and pauses. */
   #epoch = 0;
   #outages = 0;
   #failedProbes = 0;

@@ -29,7 +29,6 @@ const DEFAULT_LIMIT = 50;
 
 const START = -1;
 
-/** Or the name of its invalid parameter. */
 export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
   const limitText = query.get('limit') ?? String(DEFAULT_LIMIT);
   if (!/^[1-9]\d{0,8}$/.test(limitText)) return 'limit';

@@ -34,7 +34,6 @@ export interface SimulatorSettings extends Credentials {
   /** 0 for any free port. */
   readonly port: number;
   readonly world: World | Partial<WorldOptions>;
-  /** Default: the real clock. */
   readonly now: Date | null;
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }

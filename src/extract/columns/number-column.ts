@@ -164,7 +164,6 @@ export class NumberColumn extends CellColumn {
     return end;
   }
 
-  /** Returns why the row is rejected. */
   #take(text: string, row: number): string | null {
     const number = parseDecimal(text);
     if (number === null) return 'not a number';

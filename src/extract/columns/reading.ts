@@ -6,7 +6,6 @@ import type { Members } from '../envelope.ts';
 
 export const BODY = 'body,';
 
-/** Keys that were not requested, as one JSON object. */
 export const EXTRA = '_extra';
 
 /** Rows that their columns do not hold, with reasons, as JSON. */
@@ -29,7 +28,6 @@ export interface SliceColumns {
 
 export interface BodyHead {
   readonly rows: number;
-  /** A digest of the first rows. */
   readonly rowsDigest: string;
   readonly members: Members;
   /** Why the body is not one complete report, whose rows are then meaningless. */
@@ -62,7 +60,6 @@ export interface ReadRequest {
   readonly bodies: readonly SavedBytes[];
   /** The path of a file that does not exist: DuckDB remembers files by their names. */
   readonly to: string;
-  /** Texts that no row may contain. */
   readonly secrets?: readonly string[];
 }
 

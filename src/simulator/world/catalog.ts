@@ -39,7 +39,6 @@ const itemsOf = ({ metrics }: CatalogSource, isListed: (metric: WorldMetric) => 
     return { id, name, short_name, section, formatting, description };
   });
 
-/** Every half hour from -12:00 to +14:00. */
 function utcOffsets(): FilterItem[] {
   return Array.from({ length: 53 }, (_, index) => {
     const halfHours = index - 24;
@@ -114,7 +113,6 @@ export function listFilterItems(
   const answer = required.split(',').map((name): [string, readonly FilterItem[]] => {
     const filter = catalogFilters.find((known) => known === name);
     if (filter === undefined) throw invalid('required_filters', 'is not valid');
-    // Part of an id or a name, ignoring case.
     const part = (query.get(`${filter}__contains`) ?? '').toLowerCase();
     const items = listOf(filter, source).filter(
       (item) =>

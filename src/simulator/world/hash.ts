@@ -16,7 +16,6 @@ export function mix(left: number, right: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** Maps a 32-bit integer to [0, 1). */
 export function fraction(hash: number): number {
   return (hash >>> 0) / TWO_TO_32;
 }

@@ -33,7 +33,6 @@ export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 
 export type MetricLine = readonly [id: string, section: string, formula: Formula];
 
-/** The name of an id. */
 export function readable(id: string): string {
   const words = id.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -72,13 +71,11 @@ export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): 
   };
 }
 
-/** Null if the divisor is 0. */
 export function ratio(above: Measure, below: Measure, factor = 1, formatting = 'percent'): Formula {
   const combine: Formula['combine'] = ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor);
   return { formatting, unit: 'number', additive: false, measures: [above, below], combine };
 }
 
-/** In whole units of the currency. */
 export const price = (above: Measure, below: Measure, factor = 1): Formula =>
   ratio(above, below, factor / MICRO, 'money');
 

@@ -194,7 +194,6 @@ function groupAtoms(
   return groups;
 }
 
-/** Returns null if nothing matches. */
 export function createReport(
   query: ReportQuery,
   traffic: Traffic,

@@ -54,7 +54,6 @@ const defaultWorld: WorldOptions = {
 export interface World {
   readonly partners: readonly WorldPartner[];
   readonly apps: readonly WorldApp[];
-  /** Parents before their children. */
   readonly links: readonly WorldLink[];
   /** Null if nothing matches. Throws RequestRefused if the service answers 400. */
   report(query: URLSearchParams, now: Date): Report | null;
