@@ -5,15 +5,13 @@
 
 import { readFileSync } from 'node:fs';
 
-/**
- * From the documentation: how long values change. Null means they never stop. A cohort must also reach its age, and a computed metric waits for its parts.
- */
+/** From the documentation: how long values change. A cohort must also reach its age, and a computed metric waits for its parts. */
 const kindDays = {
   plain: 7,
   cohort: 7,
   spend: 14,
   framework: 42,
-  lifetime: null,
+  lifetime: Infinity,
   computed: 0,
 } as const;
 
@@ -33,10 +31,10 @@ export interface CohortAge {
 interface DocumentedMetric {
   readonly form: string;
   readonly kind: MetricKind;
-  /** After a period's end. Null means for ever. */
-  readonly horizonDays: number | null;
+  /** After a period's end. May be infinite, as `comparableDays`. */
+  readonly horizonDays: number;
   /** Until its total can be compared from night to night. */
-  readonly comparableDays: number | null;
+  readonly comparableDays: number;
   /** The part that becomes final last, or the metric itself. */
   readonly latest: string;
   readonly addsUp: boolean;
@@ -125,16 +123,13 @@ function combinedForms(id: string, list: string | null): DocumentedMetric | null
     .filter((documented) => documented !== null);
   const [first, ...others] = matches;
   if (first === undefined || others.length === 0) return first ?? null;
-  const comparable = matches.map((documented) => documented.comparableDays ?? Infinity);
   return {
     ...latestOf(first, others),
     flow: others.every(({ flow }) => flow === first.flow) ? first.flow : null,
     addsUp: matches.every(({ addsUp }) => addsUp),
-    comparableDays: finite(Math.max(...comparable)),
+    comparableDays: Math.max(...matches.map(({ comparableDays }) => comparableDays)),
   };
 }
-
-const finite = (days: number) => (days === Infinity ? null : days);
 
 /** Also null for a part of no documented form. */
 function inForm(
@@ -149,36 +144,29 @@ function inForm(
   const age =
     parsed === null ? null : { name: filled(form.replace('_{period}', ''), match), ...parsed };
   const days = kindDays[kind];
-  const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   // Until an age is over, its total grows every day.
-  const comparableDays = days === null ? null : (age?.completeDays ?? 0);
-  const metric: DocumentedMetric = {
-    form,
-    kind,
-    horizonDays,
-    comparableDays,
-    latest: id,
-    addsUp,
-    unit,
-    age,
-    flow: null,
-  };
+  const ageDays = age?.completeDays ?? 0;
   const names = filled(computedFrom, match)
     .replace(FACTOR, '')
     .split(/; | \/ /);
   const parts = names.filter((name) => name !== '').map((name) => documentedMetric(name, null));
   const documented = parts.filter((part) => part !== null);
   if (documented.length < parts.length) return null;
-  const { horizonDays: lastDays, latest } = latestOf(metric, documented);
-  const comparable = [metric, ...documented].map((part) => part.comparableDays ?? Infinity);
+  const own = { horizonDays: Math.max(days, ageDays), latest: id };
+  const { horizonDays, latest } = latestOf(own, documented);
+  const comparable = documented.map(({ comparableDays }) => comparableDays);
   const [flow = null, ...others] = new Set(
     kind === 'computed' ? documented.map((part) => part.flow) : [kindFlows[kind]],
   );
   return {
-    ...metric,
-    horizonDays: lastDays,
+    form,
+    kind,
+    horizonDays,
+    comparableDays: Math.max(days === Infinity ? days : ageDays, ...comparable),
     latest,
-    comparableDays: finite(Math.max(...comparable)),
+    addsUp,
+    unit,
+    age,
     flow: isMoney(unit) && addsUp && others.length === 0 ? flow : null,
   };
 }
@@ -210,9 +198,11 @@ export function ratioOf(
   return null;
 }
 
-function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]): DocumentedMetric {
-  const daysOf = ({ horizonDays }: DocumentedMetric) => horizonDays ?? Infinity;
-  return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
+function latestOf<T extends Pick<DocumentedMetric, 'horizonDays'>>(
+  first: T,
+  others: readonly T[],
+): T {
+  return others.reduce((one, other) => (other.horizonDays > one.horizonDays ? other : one), first);
 }
 
 /** Returns null beyond the service's longest age. */

@@ -68,8 +68,7 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   let type = DOUBLE;
   if (additive && formatting === 'integer') type = BIGINT;
   else if (additive && isMoney(unit)) type = MONEY;
-  const milliseconds = (days: number | null | undefined) =>
-    days === null || days === undefined ? null : days * MS_PER_DAY;
+  const milliseconds = (days = Infinity) => (days === Infinity ? null : days * MS_PER_DAY);
   let horizonFrom = 'no documented form: never final unless the slice states a horizon';
   if (documented !== null) {
     const { form, latest } = documented;

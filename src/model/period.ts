@@ -47,27 +47,21 @@ export const LAST_DAY = day('9999-12-30');
 /** An earlier year is mistyped, and would be requested week by week. */
 export const EARLIEST_DAY = day('1970-01-01');
 
-/** Stays within the calendar and leaves out days that have not begun. */
-export function resolveDatePeriod(slice: Dated, planAt: Date): DayInterval | null {
-  const today = dayAt(planAt, slice.utcOffset);
-  const start = resolveBound(slice.datePeriod.first, today, slice.weekStartsOn);
-  const end = datePeriodEnd(slice, planAt);
-  return start < end ? { start, end } : null;
-}
-
-/** Even if a rolling start has passed its end. */
-function datePeriodEnd({ datePeriod, utcOffset, weekStartsOn }: Dated, planAt: Date): Day {
-  const today = dayAt(planAt, utcOffset);
-  return addDays(earliest(resolveBound(datePeriod.last, today, weekStartsOn), today, LAST_DAY), 1);
-}
-
-export function reversedAt(
-  { datePeriod, utcOffset, weekStartsOn }: Dated,
-  planAt: Date,
-): { readonly first: Day; readonly last: Day } | null {
+/** `end` stays within the calendar and leaves out days that have not begun. */
+function boundsAt({ datePeriod, utcOffset, weekStartsOn }: Dated, planAt: Date) {
   const today = dayAt(planAt, utcOffset);
   const first = resolveBound(datePeriod.first, today, weekStartsOn);
   const last = resolveBound(datePeriod.last, today, weekStartsOn);
+  return { first, last, end: addDays(earliest(last, today, LAST_DAY), 1) };
+}
+
+export function resolveDatePeriod(slice: Dated, planAt: Date): DayInterval | null {
+  const { first: start, end } = boundsAt(slice, planAt);
+  return start < end ? { start, end } : null;
+}
+
+export function reversedAt(slice: Dated, planAt: Date) {
+  const { first, last } = boundsAt(slice, planAt);
   return last < first ? { first, last } : null;
 }
 
@@ -122,7 +116,7 @@ export function coverageOf(
   if (first === undefined) return null;
   const { start, end } = spanOf(first, ...others);
   // If the start has passed the end, as `month_start:yesterday` on the first of a month, the days before that end stay covered.
-  const ends = mayPass(slice.datePeriod) ? datePeriodEnd(slice, planAt) : end;
+  const ends = mayPass(slice.datePeriod) ? boundsAt(slice, planAt).end : end;
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   const firstDay = firstKeptDay(slice, planAt) ?? start;
   const days = {

@@ -11,9 +11,10 @@ export interface Positioned<Item> {
   readonly item: Item;
 }
 
+/** Positions between which the page lies. */
 interface PageRequest {
-  readonly after: number | null;
-  readonly before: number | null;
+  readonly after: number;
+  readonly before: number;
   readonly limit: number;
 }
 
@@ -27,14 +28,15 @@ export interface CursorPage<Item> {
 
 const DEFAULT_LIMIT = 50;
 
-const START = -1;
+/** Before every position. */
+export const START = -1;
 
 export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
   const limitText = query.get('limit') ?? String(DEFAULT_LIMIT);
   if (!/^[1-9]\d{0,8}$/.test(limitText)) return 'limit';
-  const after = positionOf(query.get('cursor') ?? query.get('after'));
-  const before = positionOf(query.get('before'));
-  if (after === undefined || before === undefined) return 'cursor';
+  const after = positionOf(query.get('cursor') ?? query.get('after')) ?? START;
+  const before = positionOf(query.get('before')) ?? Infinity;
+  if (Number.isNaN(after + before)) return 'cursor';
   return { after, before, limit: Number(limitText) };
 }
 
@@ -43,11 +45,9 @@ export function pageOf<Item>(
   list: readonly Positioned<Item>[],
   { after, before, limit }: PageRequest,
 ): CursorPage<Item> {
-  const eligible = list.filter(
-    ({ position }) => position > (after ?? START) && position < (before ?? Infinity),
-  );
-  const chosen =
-    before !== null && after === null ? eligible.slice(-limit) : eligible.slice(0, limit);
+  const eligible = list.filter(({ position }) => position > after && position < before);
+  const isBefore = before < Infinity && after === START;
+  const chosen = isBefore ? eligible.slice(-limit) : eligible.slice(0, limit);
   const first = chosen.at(0);
   const last = chosen.at(-1);
   const hasNext = last !== undefined && list.some(({ position }) => position > last.position);
@@ -82,10 +82,10 @@ export function encodeCursor(position: number): string {
   return Buffer.from(`position ${position}`).toString('base64url');
 }
 
-function positionOf(cursor: string | null): number | null | undefined {
+function positionOf(cursor: string | null): number | null {
   if (cursor === null || cursor === '') return null;
   const match = /^position (-?\d+)$/.exec(Buffer.from(cursor, 'base64url').toString());
-  return match === null ? undefined : Number(match[1]);
+  return Number(match?.[1]);
 }
 
 export type LinkStore = ReturnType<typeof createLinkStore>;

@@ -17,6 +17,7 @@ import {
   pageRequestOf,
   pagingV1,
   pagingV2,
+  START,
 } from '../../../src/simulator/lists.ts';
 import type { Day } from '../../../src/model/calendar.ts';
 import type { MetricFilterName } from '../../../src/simulator/world/metric.ts';
@@ -156,7 +157,7 @@ function pageOfReport(
   const number = Number(address.searchParams.get('page') ?? '1');
   const page = pageOf(rows, {
     after: positionAsked(quirk, address, number),
-    before: null,
+    before: Infinity,
     limit: quirk.size,
   });
   const linkTo: LinkTo = (parameter, cursor) => {
@@ -188,14 +189,10 @@ function paginationOf(
 }
 
 /** The row before the page; page numbers count from 1. */
-function positionAsked(
-  { style, size }: PagesQuirk,
-  { searchParams }: URL,
-  number: number,
-): number | null {
+function positionAsked({ style, size }: PagesQuirk, { searchParams }: URL, number: number): number {
   if (style === 'number') return (number - 1) * size - 1;
   const wanted = pageRequestOf(
     new URLSearchParams([...searchParams].filter(([name]) => name !== 'limit')),
   );
-  return typeof wanted === 'string' ? null : wanted.after;
+  return typeof wanted === 'string' ? START : wanted.after;
 }
