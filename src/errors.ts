@@ -198,7 +198,7 @@ const OUT_OF_MEMORY = /out of memory|allocation failed/i;
 const ENGINE_ON_FILES = /^(?:IO|FATAL) Error|(?:Cannot|Could not) [a-z ]*file "|No space left/;
 
 export function isOfStorage(error: unknown): boolean {
-  return (error instanceof Error && 'syscall' in error) || ENGINE_ON_FILES.test(textOf(error));
+  return systemText(error, 'syscall') !== '' || ENGINE_ON_FILES.test(textOf(error));
 }
 
 const TOO_MANY_FILES = /\b(?:EMFILE|ENFILE)\b|Too many open files/;
@@ -226,6 +226,12 @@ export function storageFailed(
     : details.hint;
   const because = isOfFullDisk(cause) ? `${FULL_DISK} (${textOf(cause)})` : textOf(cause);
   return new Failure('STORAGE_FAILED', `${message}: ${because}`, { ...details, hint, cause });
+}
+
+/** Returns a text that Node adds to its errors, or an empty one. */
+export function systemText(thrown: unknown, name: 'code' | 'syscall'): string {
+  const text: unknown = thrown instanceof Error ? Reflect.get(thrown, name) : null;
+  return typeof text === 'string' ? text : '';
 }
 
 /** Never throws, although not every thrown value has a text. */

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 
-import { Failure } from '../errors.ts';
+import { Failure, systemText } from '../errors.ts';
 import { alike } from '../model/alike.ts';
 import { isRecord } from '../model/canonical-json.ts';
 import {
@@ -77,7 +77,7 @@ export async function inspectConfig(options: ConfigOptions): Promise<Inspection>
   const dotEnv = await readFile(join(dirname(file), '.env'), 'utf8').catch(() => '');
   const environment = { ...parseEnv(dotEnv.replace(/^\uFEFF/, '')), ...options.environment };
   const bytes = await readFile(file).catch((cause: unknown) => {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const code = systemText(cause, 'code') || 'unreadable';
     throw new Failure('CONFIG_MISSING', `No configuration could be read; tried ${file} (${code})`, {
       facts: { file, reason: code },
       hint:

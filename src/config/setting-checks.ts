@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
+import { systemText } from '../errors.ts';
 import { isRecord } from '../model/canonical-json.ts';
 import { agesIn, cubeColumns, cubeMetrics } from '../model/cube.ts';
 import { isDateDimension, parseFilterKey } from '../model/dimension.ts';
@@ -172,7 +173,7 @@ export function readTokenFile(
       'names a file that is empty or has more than a token; it must contain only the token',
     );
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';
+    const code = systemText(thrown, 'code') || 'unreadable';
     const where = "relative paths start at the configuration's directory";
     return refused(`names a file that could not be read (${code}); ${where}`);
   }

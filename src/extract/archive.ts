@@ -26,7 +26,7 @@ import { constants, createGunzip, createGzip } from 'node:zlib';
 import * as z from 'zod';
 
 import { secretForms } from '../config/secret.ts';
-import { Failure } from '../errors.ts';
+import { Failure, systemText, textOf } from '../errors.ts';
 import { type Day, lastDay, parseDay } from '../model/calendar.ts';
 import { catalogItem } from '../model/catalog-item.ts';
 import { dueReasons } from '../model/window.ts';
@@ -257,8 +257,8 @@ export async function readArchive(
 
 /** Rethrows any error but the file system's. */
 export function systemMessage(error: unknown): string {
-  if (error instanceof Error && 'syscall' in error) return error.message;
-  throw error;
+  if (systemText(error, 'syscall') === '') throw error;
+  return textOf(error);
 }
 
 /** Deletes entries of a slice, and its folder if nothing is left in it. */

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { type Failure, storageFailed } from '../errors.ts';
+import { type Failure, storageFailed, systemText } from '../errors.ts';
 import { type Box, labelOf, type Window } from '../model/window.ts';
 import type { SavedReport } from '../service/service.ts';
 
@@ -106,7 +106,7 @@ export async function onDisk<T>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    if (systemText(error, 'syscall') === '') throw error;
     throw storageFailed(`The ${place} at ${path} could not be used`, error, {
       facts: { path },
       hint: `Check free space and permissions of the ${place} beside the warehouse.`,

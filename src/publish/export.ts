@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { Failure, storageFailed } from '../errors.ts';
+import { Failure, storageFailed, systemText } from '../errors.ts';
 import { addDays, type Day } from '../model/calendar.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
@@ -116,7 +116,7 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
         signal.throwIfAborted();
         return written;
       }).catch((error: unknown) => {
-        throw error instanceof Error && 'syscall' in error ? storageFailure(error) : error;
+        throw systemText(error, 'syscall') === '' ? error : storageFailure(error);
       });
       return { slice, output, format, rows };
     }
@@ -128,7 +128,7 @@ export async function exportSlice(warehouse: Warehouse, options: ExportOptions):
       const end = given === undefined;
       await pipeline(createReadStream(file), sink, { end, signal }).catch((error: unknown) => {
         signal.throwIfAborted();
-        const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error) ?? '');
+        const isClosed = ['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(codeOf(error));
         if (!isClosed) throw storageFailure(error);
       });
       return { slice, output, format, rows };

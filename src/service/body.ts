@@ -8,7 +8,7 @@ import { parse } from 'lossless-json';
 import { z } from 'zod';
 
 import { secretForms } from '../config/secret.ts';
-import { Failure, storageFailed } from '../errors.ts';
+import { Failure, storageFailed, systemText } from '../errors.ts';
 import { errorWords, firstWords } from './error-words.ts';
 import { type WireAnswer } from './exchange.ts';
 import { Setback } from './setback.ts';
@@ -138,8 +138,7 @@ async function* decoded(
     for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
   } catch (error) {
     // zlib reports an unexpected end if there are no bytes at all.
-    const isEnd = error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
-    if (!isEnd || gunzip.bytesWritten > 0) throw error;
+    if (systemText(error, 'code') !== 'Z_BUF_ERROR' || gunzip.bytesWritten > 0) throw error;
   } finally {
     gunzip.destroy();
   }

@@ -104,7 +104,7 @@ export class Channel {
           : failureOf(doubt, request, kinds);
       });
     for (;;) {
-      const slot = await waited(this.#lane.enter(queued));
+      const release = await waited(this.#lane.enter(queued));
       let setback: Setback;
       tally.requests += 1;
       try {
@@ -114,14 +114,14 @@ export class Channel {
           if (statedNow !== null) tally.skewMs = statedNow - now;
           return read(answer, await judge(request, answer, statedNow ?? now));
         });
-        slot.release('answered');
+        release('answered');
         tally.answered += 1;
         tally.lastSetback = null;
         return value;
       } catch (error) {
         if (!(error instanceof Setback)) {
           // Any other error than a failure says nothing about the service.
-          slot.release(error instanceof Failure ? 'alive' : 'unclear');
+          release(error instanceof Failure ? 'alive' : 'unclear');
           throw error;
         }
         setback = error;
@@ -131,7 +131,7 @@ export class Channel {
         const failure = this.#lastFailure(error, request, kinds);
         // Before the slot passes to another waiting call.
         if (failure?.code === 'CREDENTIALS_REFUSED') refused.abort(failure);
-        slot.release(policies[error.kind].result, error.because);
+        release(policies[error.kind].result, error.because);
         if (failure !== null) throw failure;
       }
       tally.retries += 1;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Proxy } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import { Failure, systemText } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 
 /** A network that takes longer is down. Only an answer may take minutes. */
@@ -66,7 +66,7 @@ function tunnelPool(origin: string | URL, options: Pool.Options, timeoutMs: numb
     connect(connecting, (...outcome) => {
       const [cause] = outcome;
       const isLate = signal.aborted && cause === signal.reason;
-      const isClosed = cause !== null && 'code' in cause && cause.code === 'UND_ERR_SOCKET';
+      const isClosed = systemText(cause, 'code') === 'UND_ERR_SOCKET';
       if (!isLate && !isClosed) return done(...outcome);
       const code = isLate ? 'UND_ERR_CONNECT_TIMEOUT' : 'ECONNRESET';
       done(Object.assign(new Error(code, { cause }), { code, syscall: 'connect' }), null);

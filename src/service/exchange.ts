@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 
 import type { Dispatcher } from 'undici';
 
-import { Failure, PROXY_CREDENTIALS, textOf } from '../errors.ts';
+import { Failure, PROXY_CREDENTIALS, systemText, textOf } from '../errors.ts';
 import { timeoutSignal } from '../model/duration.ts';
 import { Setback } from './setback.ts';
 
@@ -114,7 +114,7 @@ const NO_HTTP = 'INVALID_HTTP';
 function lossOf(cause: unknown, request: WireRequest, isAnswered: boolean): unknown {
   // undici's HTTP/1.1 parser states only a message.
   const isOfParser = cause instanceof Error && cause.name === 'HTTPParserError';
-  const code = textField(cause, 'code') || (isOfParser ? NO_HTTP : '');
+  const code = systemText(cause, 'code') || (isOfParser ? NO_HTTP : '');
   if (CERTIFICATE.test(code)) {
     const message = `could not trust the certificate of ${request.origin}: ${code}`;
     return new Setback('untrusted', code, message, { cause });
@@ -134,19 +134,13 @@ function lossOf(cause: unknown, request: WireRequest, isAnswered: boolean): unkn
   const words = code === NO_HTTP ? textOf(cause) : code;
   if (isAnswered)
     return new Setback('cut', code, `broke off inside the response: ${words}`, { cause });
-  if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(cause, 'syscall')))
+  if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(systemText(cause, 'syscall')))
     return new Setback('unsent', code, `could not reach ${request.origin}: ${code}`, { cause });
   const met =
     code === NO_HTTP
       ? 'received something other than a response'
       : 'lost its connection before a response arrived';
   return new Setback('unanswered', code, `${met}: ${words}`, { cause });
-}
-
-function textField(error: unknown, name: 'code' | 'syscall'): string {
-  if (!(error instanceof Error) || !(name in error)) return '';
-  const value: unknown = Reflect.get(error, name);
-  return typeof value === 'string' ? value : '';
 }
 
 export interface WireRequest {

@@ -7,9 +7,8 @@ import type { Clock } from './clock.ts';
 /** `unclear` shows nothing of the service. */
 export type CallResult = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
 
-export interface Slot {
-  release(result: CallResult, because?: string): void;
-}
+/** Frees the slot of a call. `because` names an outage. */
+export type Release = (result: CallResult, because?: string) => void;
 
 interface LaneSettings {
   readonly origin: string;
@@ -71,13 +70,13 @@ export class Lane {
   }
 
   /** Rejects with the reason of an aborted signal, or `SOURCE_UNAVAILABLE` if the lane has given up. */
-  async enter(signal: AbortSignal): Promise<Slot> {
+  async enter(signal: AbortSignal): Promise<Release> {
     signal.throwIfAborted();
     if (this.#state === 'given up') throw this.#failure();
     let stop = (): void => {};
     try {
-      const slot = await new Promise<Slot>((resolve, reject) => {
-        const waiting = { admit: () => resolve(this.#slot()), refuse: reject };
+      const release = await new Promise<Release>((resolve, reject) => {
+        const waiting = { admit: () => resolve(this.#occupy()), refuse: reject };
         stop = () => {
           this.#line.delete(waiting);
           reject(signal.reason);
@@ -87,25 +86,20 @@ export class Lane {
         this.#admit();
       });
       // The signal may have aborted since the call was admitted.
-      if (signal.aborted) slot.release('unclear');
+      if (signal.aborted) release('unclear');
       signal.throwIfAborted();
-      return slot;
+      return release;
     } finally {
       signal.removeEventListener('abort', stop);
     }
   }
 
-  #slot(): Slot {
+  #occupy(): Release {
     const epoch = this.#epoch;
-    let isReleased = false;
-    return {
-      release: (result, because = '') => {
-        if (isReleased) return;
-        isReleased = true;
-        if (epoch === this.#epoch) this.#record(result, because);
-        this.#inFlight -= 1;
-        this.#admit();
-      },
+    return (result, because = '') => {
+      if (epoch === this.#epoch) this.#record(result, because);
+      this.#inFlight -= 1;
+      this.#admit();
     };
   }
 

@@ -2,7 +2,7 @@ import { setImmediate as settled } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/events.ts';
-import { Lane, type CallResult, type Slot } from '../../src/service/lane.ts';
+import { Lane, type CallResult, type Release } from '../../src/service/lane.ts';
 import { property } from '../support/property.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 
@@ -63,7 +63,7 @@ describe('the lane', () => {
       { numRuns: 300 },
       async (max, steps) => {
         const pace = lane(max, 3);
-        const inside: Slot[] = [];
+        const inside: Release[] = [];
         const waiting = new Map<number, Entrant>();
         const served: number[] = [];
         const violations: string[] = [];
@@ -74,9 +74,9 @@ describe('the lane', () => {
           const entrant = { number, controller: new AbortController() };
           waiting.set(number, entrant);
           try {
-            const slot = await pace.enter(entrant.controller.signal);
+            const release = await pace.enter(entrant.controller.signal);
             served.push(number);
-            inside.push(slot);
+            inside.push(release);
           } catch {
             hold(entrant.controller.signal.aborted, 'only the aborted are turned away');
           }
@@ -91,9 +91,8 @@ describe('the lane', () => {
               'who enters does so within the limit',
             );
           } else if (action.do === 'leave' && inside.length > 0) {
-            const [slot] = inside.splice(action.which % inside.length, 1);
-            slot?.release(action.how);
-            slot?.release(action.how);
+            const [release] = inside.splice(action.which % inside.length, 1);
+            release?.(action.how);
             hold(
               pace.inFlight < before || pace.inFlight <= pace.limit,
               'who follows does so within the limit',
@@ -109,7 +108,7 @@ describe('the lane', () => {
         }
         for (let round = 0; waiting.size > 0 || inside.length > 0; round += 1) {
           expect(round).toBeLessThan(1000);
-          for (const slot of inside.splice(0)) slot.release('answered');
+          for (const release of inside.splice(0)) release('answered');
           await settled();
         }
         expect(served).toEqual([...served].sort((a, b) => a - b));
@@ -126,9 +125,9 @@ describe('the lane', () => {
     const pace = lane(50, 50, clock);
     const starts: number[] = [];
     for (let count = 0; count < 250; count += 1) {
-      const slot = await pace.enter(life);
+      const release = await pace.enter(life);
       starts.push(clock.now() - startedAt);
-      slot.release('answered');
+      release('answered');
     }
     expect(starts[99]).toBe(0);
     expect(starts[100]).toBe(20);
@@ -141,7 +140,7 @@ describe('outages', () => {
   async function paused() {
     const events: RunEvent[] = [];
     const calls = lane(10, 50, swiftClock(), events);
-    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).release('outage', '503');
+    for (let time = 0; time < 8; time += 1) (await calls.enter(life))('outage', '503');
     return { calls, events };
   }
 
@@ -153,26 +152,26 @@ describe('outages', () => {
       'alive',
       ...Array<CallResult>(7).fill('outage'),
     ] as const) {
-      (await calls.enter(life)).release(sign, '503');
+      (await calls.enter(life))(sign, '503');
     }
     expect(events).toEqual([]);
-    (await calls.enter(life)).release('outage', '503');
+    (await calls.enter(life))('outage', '503');
     const waiting = [calls.enter(life), calls.enter(life), calls.enter(life)];
     expect(calls.inFlight).toBe(0);
     const probe = await Promise.race(waiting);
     await settled();
     expect(calls.inFlight).toBe(1);
-    probe.release('answered');
+    probe('answered');
     await Promise.all(waiting);
     expect(events).toEqual([{ type: 'breaker_opened', waitMs: 5000 }, { type: 'breaker_closed' }]);
   });
 
   test('6 failed probes, 5, 10, 20, 40, 60 and 60 s apart, end every call', async () => {
     const { calls, events } = await paused();
-    for (let probe = 0; probe < 5; probe += 1) (await calls.enter(life)).release('outage', '503');
+    for (let probe = 0; probe < 5; probe += 1) (await calls.enter(life))('outage', '503');
     const last = await calls.enter(life);
     const waiting = calls.enter(life);
-    last.release('outage', 'ECONNREFUSED');
+    last('outage', 'ECONNREFUSED');
     await expect(waiting).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
     await expect(calls.enter(life)).rejects.toThrow(
       '6 probes in a row failed, the last with ECONNREFUSED',

@@ -48,7 +48,7 @@ export function openColumnReader(): ColumnReader {
       if (!('message' in reply)) return reply;
       const { message, syscall } = reply;
       // An error that passes between threads loses the name of its system call.
-      throw Object.assign(new Error(message), syscall === null ? {} : { syscall });
+      throw Object.assign(new Error(message), { syscall });
     } finally {
       thread.unref();
     }

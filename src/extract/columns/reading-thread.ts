@@ -2,7 +2,7 @@
 
 import { parentPort } from 'node:worker_threads';
 
-import { textOf } from '../../errors.ts';
+import { systemText, textOf } from '../../errors.ts';
 import type { ReadRequest, Reply } from './reading.ts';
 import { readSaved } from './slice-reading.ts';
 
@@ -10,7 +10,6 @@ const postReply = (reply: Reply): void => parentPort?.postMessage(reply, []);
 
 parentPort?.on('message', (request: ReadRequest) => {
   void readSaved(request).then(postReply, (error: unknown) => {
-    const syscall = error instanceof Error && 'syscall' in error ? String(error.syscall) : null;
-    postReply({ message: textOf(error), syscall });
+    postReply({ message: textOf(error), syscall: systemText(error, 'syscall') });
   });
 });

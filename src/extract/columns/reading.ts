@@ -65,5 +65,5 @@ export interface ReadRequest {
 
 export type SavedBytes = Pick<SavedBody, 'path' | 'encoding' | 'plainBytes'>;
 
-/** `syscall` is set if the file system failed. */
-export type Reply = ColumnsRead | { readonly message: string; readonly syscall: string | null };
+/** `syscall` is empty unless the file system failed. */
+export type Reply = ColumnsRead | { readonly message: string; readonly syscall: string };

@@ -3,6 +3,7 @@
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 
+import { systemText, textOf } from '../../errors.ts';
 import { dateDimensions, isDateDimension } from '../../model/dimension.ts';
 import { type CellColumn, widened } from './cell-column.ts';
 import { DateColumn } from './date-column.ts';
@@ -170,12 +171,6 @@ export class SliceReading {
 
 const PIECE_BYTES = 256 * 1024;
 
-const isGarbled = (error: unknown): error is Error =>
-  error instanceof Error &&
-  'code' in error &&
-  typeof error.code === 'string' &&
-  error.code.startsWith('Z_');
-
 /** A stream, with a trip to the thread pool per piece, would take as long as the disk. */
 function* plainPieces(path: string): Generator<Uint8Array> {
   // Not shared: other readings of this thread go on between two pieces.
@@ -243,7 +238,7 @@ async function readPieces(
     }
     return null;
   } catch (error) {
-    if (!isGarbled(error)) throw error;
-    return `it was not complete, valid gzip: ${error.message}`;
+    if (!systemText(error, 'code').startsWith('Z_')) throw error;
+    return `it was not complete, valid gzip: ${textOf(error)}`;
   }
 }

@@ -133,7 +133,7 @@ async function whyNotWritable({ what, path, form }: Destination): Promise<Failur
     // Another file is renamed over a snapshot, so its own rights do not matter.
     else if (file !== null && what === 'warehouse') await access(path, constants.W_OK);
   } catch (error) {
-    reason = codeOf(error) ?? String(error);
+    reason = codeOf(error) || String(error);
   }
   if (reason === null) return [];
   const message = `The ${what} ${path} could not be written: ${existing} (${reason})`;

@@ -9,7 +9,7 @@ import { chmodSync, statSync } from 'node:fs';
 import { realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-import { Failure } from '../../errors.ts';
+import { Failure, systemText } from '../../errors.ts';
 import { makeDirectories, makeDurable } from '../../warehouse/directories.ts';
 
 /** Must not end in `.parquet`: engines match such names, even hidden ones (measured). */
@@ -72,11 +72,7 @@ export async function writeOutput(named: string, text: string, mode: number): Pr
   return replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
 }
 
-export function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : null;
-}
+export const codeOf = (error: unknown): string => systemText(error, 'code');
 
 export function ifThere<T>(look: () => T): T | null {
   try {
