@@ -179,10 +179,7 @@ function declaredPath(root: unknown, path: SettingPath): SettingPath {
   return isInherited ? ['defaults', key, ...rest] : path;
 }
 
-/**
- * Returns at most one problem for each path. Leaves out what follows from an unreadable value or a misspelt key. A value that
- * several paths reach is reported once.
- */
+/** Returns at most one problem for each path and value. Leaves out what follows from an unreadable value or a misspelt key. */
 function problemsOf(
   read: SettingsText,
   mistakes: readonly Mistake[],

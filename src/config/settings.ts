@@ -125,18 +125,17 @@ const simulator = block({
   max_concurrency: simultaneous.describe('Simultaneous calls, 1 to 50.'),
   late_days: incidents.describe('Days most of whose rows appear only at an instant.'),
   corrected_days: incidents.describe('Days some of whose rows vanish at an instant, final or not.'),
-}).transform((stated) => ({
-  kind: 'simulator' as const,
-  seed: stated.seed,
-  now: stated.now ?? null,
-  apps: stated.apps,
-  partners: stated.partners,
-  links: stated.links,
-  rowsPerDay: stated.rows_per_day,
-  maxConcurrency: stated.max_concurrency,
-  lateDays: stated.late_days,
-  correctedDays: stated.corrected_days,
-}));
+}).transform(
+  ({ now = null, rows_per_day, max_concurrency, late_days, corrected_days, ...same }) => ({
+    kind: 'simulator' as const,
+    ...same,
+    now,
+    rowsPerDay: rows_per_day,
+    maxConcurrency: max_concurrency,
+    lateDays: late_days,
+    correctedDays: corrected_days,
+  }),
+);
 
 const serviceSettings = z.union(
   [

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { firstWords } from '../service/error-words.ts';
+import { firstWords, parsedJson } from '../service/error-words.ts';
 
 export const ENVELOPE_MEMBERS = [
   'totals',
@@ -47,7 +47,7 @@ export function parseEnvelope(members: Members): Envelope | string {
     if (written !== undefined && parsedJson(written) === undefined)
       return `its member ${name} is not JSON: ${firstWords(written)}`;
   }
-  const { data: currencies } = currenciesShape.safeParse(parsedJson(members.get('currencies')));
+  const { data: currencies } = currenciesShape.safeParse(memberOf(members, 'currencies'));
   return {
     totals: totalsIn(members.get('totals')),
     warnings: [...textsIn(members.get('warnings')), ...textsIn(members.get('data_warnings'))],
@@ -67,15 +67,9 @@ export function unusable(
   return null;
 }
 
-export const paginationIn = (members: Members): unknown => parsedJson(members.get('pagination'));
+export const paginationIn = (members: Members): unknown => memberOf(members, 'pagination');
 
-function parsedJson(json = 'null'): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
+const memberOf = (members: Members, name: string) => parsedJson(members.get(name) ?? 'null');
 
 const isNothing = (json: string) =>
   ['null', '{}', '""', '[]', 'false', '0'].includes(json.replaceAll(/\s/g, ''));
@@ -92,7 +86,7 @@ function errorIn(members: Members): string | null {
     const written = members.get(name);
     if (written !== undefined && !isNothing(written)) return `${name}: ${firstWords(written)}`;
   }
-  const calls = innerCalls.safeParse(parsedJson(members.get('debug'))).data?.service_urls ?? [];
+  const calls = innerCalls.safeParse(memberOf(members, 'debug')).data?.service_urls ?? [];
   const statuses = calls.flatMap((call) =>
     call !== null && call.status_code >= FIRST_REFUSAL ? [call.status_code] : [],
   );
@@ -146,8 +140,8 @@ const instantForm =
   /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-]\d{2}:?\d{2})?$/;
 
 function maturityIn(members: Members): StatedMaturity {
-  const cohorts = cohortsShape.safeParse(parsedJson(members.get('immature_cohorts')));
-  const cachedAt = debugShape.safeParse(parsedJson(members.get('debug'))).data?.cached_at ?? null;
+  const cohorts = cohortsShape.safeParse(memberOf(members, 'immature_cohorts'));
+  const cachedAt = debugShape.safeParse(memberOf(members, 'debug')).data?.cached_at ?? null;
   const [, date = '', time = '', offset = 'Z'] =
     instantForm.exec(typeof cachedAt === 'string' ? cachedAt : '') ?? [];
   const at = new Date(`${date}T${time}${offset}`);

@@ -1,7 +1,4 @@
-/**
- * Requests many windows at once and yields what is spooled in batches, as one statement over many files loads fastest. Windows
- * may be added to the queue between batches. Nothing here throws for one window.
- */
+/** Requests many windows at once and yields what is spooled in batches, as one statement over many files loads fastest. */
 
 import { asFailure, type Failure, isPassing, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';

@@ -5,7 +5,8 @@ export const dateDimensions = ['hour', 'day', 'week', 'month', 'quarter', 'year'
 
 export type DateDimension = (typeof dateDimensions)[number];
 
-export const textDimensions = [
+export const dimensions = [
+  ...dateDimensions,
   'os_name',
   'device_type',
   'app',
@@ -35,8 +36,6 @@ export const textDimensions = [
   'channel',
   'platform',
 ] as const;
-
-export const dimensions = [...dateDimensions, ...textDimensions] as const;
 
 export const isDimension = (name: string): boolean => dimensions.some((known) => known === name);
 

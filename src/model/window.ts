@@ -194,7 +194,7 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
 
 /**
  * What is requested beside a divided or compared whole: parts that agree with their own totals may leave out rows, as a missing
- * value is `in` no set and may match no `not in`. If some metrics do not add up, the values of each dividing dimension are
+ * value is `in` no set and may match no `not in`. Unless all metrics add up, the values of each dividing dimension are
  * compared, too. With a filter of a metric no coarser report has the same rows.
  */
 export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compared'>): Box[] {

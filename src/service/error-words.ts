@@ -24,7 +24,7 @@ const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
 const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
 export function serviceWords(body: string): string {
-  const document = parsed(body);
+  const document = parsedJson(body);
   const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
   return firstWords(isRecord(document) ? wordsOf(document) : page, MAX_CHARACTERS);
 }
@@ -36,7 +36,7 @@ const ERROR_WORD =
 const LEVELS = 4;
 
 export function statedError(body: string): string | null {
-  const document = parsed(body) ?? body;
+  const document = parsedJson(body) ?? body;
   if (typeof document === 'string')
     return ERROR_WORD.test(document) ? firstWords(document, MAX_CHARACTERS) : null;
   return errorWords(document, LEVELS);
@@ -92,11 +92,12 @@ function wordsOf(value: unknown): string {
   return reason === undefined ? JSON.stringify(value) : wordsOf(reason);
 }
 
-export function parsed(body: string): unknown {
+/** Returns undefined for what is not JSON. */
+export function parsedJson(text: string): unknown {
   try {
-    // Trimming removes the mark, too.
-    return JSON.parse(body.trim());
+    // Trimming removes a byte order mark, too.
+    return JSON.parse(text.trim());
   } catch {
-    return null;
+    return undefined;
   }
 }

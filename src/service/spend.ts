@@ -1,7 +1,7 @@
 /** Ad spend: one line, one POST, one outcome. A line is never sent again if the first request may have arrived. */
 
 import { Failure, isOfToken } from '../errors.ts';
-import { firstWords, parsed, statedError } from './error-words.ts';
+import { firstWords, parsedJson, statedError } from './error-words.ts';
 import { readStart } from './body.ts';
 import { type Channel, MAX_ERROR_BODY_BYTES } from './call.ts';
 import type { WireAnswer } from './exchange.ts';
@@ -39,7 +39,7 @@ export async function submitSpend(
       if (!isWhole) doubt = 'with a body that could not be read to its end';
       else if (isPage) doubt = 'with a web page';
       else if (error !== null) doubt = `with an error: ${error}`;
-      else if (/^[[{]/.test(body) && parsed(body) === null) doubt = 'with broken JSON';
+      else if (/^[[{]/.test(body) && parsedJson(body) === undefined) doubt = 'with broken JSON';
       if (doubt === null) return { outcome: 'accepted' };
       return { outcome: 'unknown', reason: `was answered ${status} ${doubt}` };
     };

@@ -1,7 +1,4 @@
-/**
- * Reads answers into Parquet files, larger ones in a thread. If a number needs a wider type, the answer must be read again. A
- * row with a cell that no type holds is stored as rejected, with its reasons.
- */
+/** Reads answers into Parquet files, larger ones in a thread. */
 
 import { Worker } from 'node:worker_threads';
 

@@ -55,7 +55,6 @@ export interface WorldApp {
   readonly name: string;
   readonly storeId: string;
   readonly storeType: 'app_store' | 'google_play';
-  readonly os: 'ios' | 'android';
 }
 
 export interface WorldLink {
@@ -113,14 +112,8 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
     const token = tokenOf(mix(seed, hashText(`app ${index}`)), tokenLength);
     const name = names[index % names.length] ?? '';
     return index % 2 === 0
-      ? { token, name, storeId: String(firstStoreId + index), storeType: 'app_store', os: 'ios' }
-      : {
-          token,
-          name,
-          storeId: `com.example.app${index}`,
-          storeType: 'google_play',
-          os: 'android',
-        };
+      ? { token, name, storeId: String(firstStoreId + index), storeType: 'app_store' }
+      : { token, name, storeId: `com.example.app${index}`, storeType: 'google_play' };
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lanes: combinations of leaf link, country and device that carry traffic. A lane fixes every text dimension and the character
- * of its traffic. Their number depends on the rows per day.
+ * Lanes: combinations of leaf link, country and device that carry traffic. Each fixes every text dimension and the character of
+ * its traffic.
  */
 
 import { countries } from './countries.ts';
@@ -25,8 +25,17 @@ export interface TrafficLane {
 }
 
 const systemsByStore = {
-  ios: ['ios', 'macos', 'unknown', 'server', 'linux', 'windows', 'facebook', 'webos'],
-  android: ['android', 'android-tv', 'fire-tv', 'unknown', 'windows', 'linux', 'server', 'webos'],
+  app_store: ['ios', 'macos', 'unknown', 'server', 'linux', 'windows', 'facebook', 'webos'],
+  google_play: [
+    'android',
+    'android-tv',
+    'fire-tv',
+    'unknown',
+    'windows',
+    'linux',
+    'server',
+    'webos',
+  ],
 } as const;
 
 const deviceTypes: ReadonlyMap<string, readonly string[]> = new Map([
@@ -125,7 +134,7 @@ export function createLanes(
   const lanes: TrafficLane[] = [];
   for (const app of apps) {
     const networks = originsByNetwork(app, links, partners);
-    const systems = systemsByStore[app.os];
+    const systems = systemsByStore[app.storeType];
     const keys = Math.max(1, Math.round(rowsPerDay / apps.length / SHARE_OF_KEYS_SEEN));
     const pairs = Math.ceil(keys / networks.length);
     const depth = Math.min(

@@ -1,7 +1,6 @@
 /**
- * What one atom contributes to a report at a moment, as an integer: a count, or micro-units of the report's currency, so that
- * sums are exact. A value is final when its horizon has passed (observed: How numbers move). Only lifetime values grow for
- * ever.
+ * What one atom contributes to a report at a moment: a count, or micro-units of the report's currency, so that sums are exact.
+ * Only lifetime values grow for ever (observed: How numbers move).
  */
 
 import type { Atom } from './atoms.ts';

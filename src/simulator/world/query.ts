@@ -84,25 +84,19 @@ export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetr
     const [issue] = parsed.error.issues;
     throw invalid(String(issue?.path[0]), issue?.message ?? '');
   }
-  const {
-    currency,
-    iap_revenue_mode: revenueMode,
-    ad_revenue_sources: sources,
-    os_names: osNames,
-  } = parsed.data;
+  const { data } = parsed;
+  const { currency, ad_revenue_sources: sources, os_names: osNames } = data;
   for (const parameter of ['dimensions', 'index'] as const) {
-    const unknown = parsed.data[parameter].find((name) => !isDimension(name));
+    const unknown = data[parameter].find((name) => !isDimension(name));
     if (unknown !== undefined) throw unsupported('dimension', unknown, parameter);
   }
-  const requested = new Set([...parsed.data.dimensions, ...parsed.data.metrics]);
+  const requested = new Set([...data.dimensions, ...data.metrics]);
+  const osFilter = osNames === undefined ? [] : [['os_name__in', osNames] as const];
   return {
-    ...parsed.data,
-    ...parseFilters(
-      [...query, ...(osNames === undefined ? [] : [['os_name__in', osNames] as const])],
-      metrics,
-    ),
-    metrics: parsed.data.metrics.map((name) => knownMetric(metrics, name, 'metrics')),
-    sort: parsed.data.sort.map((text) => {
+    ...data,
+    ...parseFilters([...query, ...osFilter], metrics),
+    metrics: data.metrics.map((name) => knownMetric(metrics, name, 'metrics')),
+    sort: data.sort.map((text) => {
       const name = text.replace(/^-/, '');
       if (!requested.has(name))
         throw invalid('sort', `is not a requested dimension or metric: ${name}`);
@@ -111,8 +105,8 @@ export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetr
     moment: {
       nowHour: Math.floor(now.getTime() / MS_PER_HOUR),
       rate: currency.rate,
-      revenueRate: (currency.rate * Number(revenueMode.replace('GROSS_', ''))) / 100,
-      adSpendMode: parsed.data.ad_spend_mode,
+      revenueRate: (currency.rate * Number(data.iap_revenue_mode.replace('GROSS_', ''))) / 100,
+      adSpendMode: data.ad_spend_mode,
       revenueSources: sources.length === 0 ? null : sources,
     },
   };

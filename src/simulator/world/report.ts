@@ -1,7 +1,6 @@
 /**
- * Adds up the atoms of its days to rows, then filters, totals, sorts and limits these. Rows differ by bucket (their dates) and
- * identity (texts, and the ids of named things in `attr_dependency`; observed: Answers), so two things of one name make two.
- * An atom keeps its UTC hour, which a half-hour offset labels `:30`.
+ * Adds up the atoms of its days to rows, then filters, totals, sorts and limits these. Rows differ by dates, texts and the ids
+ * of named things in `attr_dependency` (observed: Answers). An atom keeps its UTC hour, which a half-hour offset labels `:30`.
  */
 
 import {

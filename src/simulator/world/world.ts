@@ -1,6 +1,6 @@
 /**
- * A world whose answers are pure functions of options, query and instant. Counts and money add up exactly over hours, days,
- * offsets and filters. A value never changes once its horizon has passed, unless its day is corrected.
+ * A world whose answers are pure functions of options, query and instant. Sums are exact over hours, days, offsets and filters.
+ * A value never changes once its horizon has passed, unless its day is corrected.
  */
 
 import { MS_PER_DAY } from '../../model/calendar.ts';
