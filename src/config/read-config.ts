@@ -106,7 +106,7 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   }
   const { root, effective, parsed } = validated(read);
   // Any other value may hold a secret.
-  const isShown = (path: SettingPath): boolean => {
+  const isShown = (path: SettingPath) => {
     const origin = declaredPath(root, path);
     const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
     return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));

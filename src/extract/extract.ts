@@ -69,7 +69,7 @@ export async function* extract(
   const underWay = new Set<Promise<void>>();
   const spooled: Spooled[] = [];
   const missed: Missed[] = [];
-  const settle = async (pending: PendingWindow): Promise<void> => {
+  const settle = async (pending: PendingWindow) => {
     const { window, answers } = pending;
     const names = namesOf(window);
     const boxes = [...boxesOf(window), ...controlBoxesOf(window)];
@@ -91,7 +91,7 @@ export async function* extract(
     extraction.onAnswer(window, plainBytesOf(result.answers));
   };
   // Also runs while a batch is loaded. Failures are handled first, as they may end the run.
-  const fill = (): void => {
+  const fill = () => {
     while (
       underWay.size < extraction.maxConcurrency &&
       spooled.length < MAX_WAITING &&
@@ -168,7 +168,7 @@ async function fetchWindow(
   const answers = new Map(pending.answers);
   const heavy = new Map<string, Failure>();
   let controlFailure: Failure | null = null;
-  const fetch = async (box: Box): Promise<void> => {
+  const fetch = async (box: Box) => {
     if (answers.has(boxId(box))) return;
     try {
       answers.set(boxId(box), await fetchBox(window, box, { ...extraction, signal }, count));

@@ -65,7 +65,7 @@ export interface Spool {
 /** Opens an empty spool: what is there was never loaded. Throws `STORAGE_FAILED`. */
 export function openSpool(warehousePath: string): Spool {
   const root = `${warehousePath}.spool`;
-  const removeAll = (): void => rmSync(root, { recursive: true, force: true });
+  const removeAll = () => rmSync(root, { recursive: true, force: true });
   try {
     removeAll();
     mkdirSync(root, { recursive: true, mode: 0o700 });

@@ -214,7 +214,7 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compare
   const certain = slice.metrics.filter((metric) => addsUpCertainly(slice, metric));
   const boxes: Box[] = [];
   for (const { whole, dividing } of wholes.values()) {
-    const control = (dimensions: readonly string[], metrics: readonly string[]): void => {
+    const control = (dimensions: readonly string[], metrics: readonly string[]) => {
       // Without it, a batch of metrics that are all zero may have no rows.
       const batches = metricBatches(metrics, bytesForMetrics(slice, whole), certain[0]);
       for (const [batchNo, batch] of batches.entries())

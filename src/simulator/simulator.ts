@@ -96,7 +96,7 @@ export async function startSimulator(
     return answerCampaign(campaign, { route, address, ...request });
   };
 
-  const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const exchange = async (request: IncomingMessage, response: ServerResponse) => {
     const { method = 'GET', url = '/', headers } = request;
     const address = new URL(`http://${headers.host ?? '127.0.0.1'}${url}`);
     const route = routeOf(method, address.pathname);

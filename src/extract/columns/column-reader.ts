@@ -84,7 +84,7 @@ const ended = () => new Error('The thread of the column reader ended.');
 /** Rejects if the thread ends instead. */
 function replyOf(worker: Worker, request: ReadRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const end = (error?: unknown): void => {
+    const end = (error?: unknown) => {
       reject(error instanceof Error ? error : ended());
     };
     worker.once('exit', end);

@@ -46,7 +46,7 @@ const SHARE_CORRECTED = 0.1;
 /** Of a UTC day (in days since 1970). */
 export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
   const { seed, lanes, isSandbox } = traffic;
-  const hourOf = (incidents: Incidents): number | null => {
+  const hourOf = (incidents: Incidents) => {
     const at = incidents.get(dayNumber);
     return at === undefined ? null : Math.ceil(at / MS_PER_HOUR);
   };

@@ -121,7 +121,7 @@ function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shown
   const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
   const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
   const identities = new Map<string, Identity>();
-  const textOf = ({ texts }: TrafficLane, dimension: string): string | null => {
+  const textOf = ({ texts }: TrafficLane, dimension: string) => {
     if (dimension === 'currency') return query.currency.name;
     if (dimension === 'currency_code') return query.currency.code;
     return shownText(dimension, texts.get(dimension) ?? '');
@@ -202,7 +202,7 @@ export function createReport(
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
   const valueOf = (metric: WorldMetric, sums: readonly number[]) =>
     metric.combine(metric.measures.map((measure) => sums[measures.indexOf(measure)] ?? 0));
-  const isWithheld = ({ completeAfterDays }: WorldMetric, { lastDay }: Bucket): boolean => {
+  const isWithheld = ({ completeAfterDays }: WorldMetric, { lastDay }: Bucket) => {
     if (query.cohort_maturity === 'immature' || completeAfterDays === undefined) return false;
     const completeAt = startOfDayAt(addDays(lastDay, 1 + completeAfterDays), query.utc_offset);
     return completeAt.getTime() > query.moment.nowHour * MS_PER_HOUR;
@@ -213,7 +213,7 @@ export function createReport(
   );
   if (groups.length === 0) return null;
 
-  const totalOf = (metric: WorldMetric): number => {
+  const totalOf = (metric: WorldMetric) => {
     const counted = groups.filter(({ bucket }) => !isWithheld(metric, bucket));
     const value = valueOf(
       metric,
