@@ -156,10 +156,7 @@ function refuseRepeats(
   }
 }
 
-export function readTokenFile(
-  root: unknown,
-  base: string,
-): { readonly token: string | null; readonly mistakes: Mistake[] } {
+export function readTokenFile(root: unknown, base: string) {
   const path = valueAt(root, ['service', 'token_file']);
   if (typeof path !== 'string' || path === '') return { token: null, mistakes: [] };
   const refused = (text: string) => ({

@@ -35,7 +35,7 @@ export async function newestWhole(
   slice: Slice,
   table: SliceTable | null,
   firstDay: Day | null,
-): Promise<{ readonly windows: readonly ReplayedWindow[]; readonly damages: readonly Damage[] }> {
+) {
   const { grain } = slice;
   const ageOf = ageIn(slice);
   // Without a date dimension there is one period, whatever days each answer covered.

@@ -231,10 +231,7 @@ export async function removeEntries(warehousePath: string, before: Date): Promis
 }
 
 /** Returns a slice's entries in the order of their fetches, and what cannot be loaded. */
-export async function readArchive(
-  warehousePath: string,
-  slice: string,
-): Promise<{ readonly windows: readonly ArchivedWindow[]; readonly damages: readonly Damage[] }> {
+export async function readArchive(warehousePath: string, slice: string) {
   const folder = sliceFolder(warehousePath, slice);
   return onDisk('archive', folder, async () => {
     const windows: ArchivedWindow[] = [];

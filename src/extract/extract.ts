@@ -70,25 +70,13 @@ export async function* extract(
   const spooled: Spooled[] = [];
   const missed: Missed[] = [];
   const settle = async (pending: PendingWindow) => {
-    const { window, answers } = pending;
-    const names = namesOf(window);
-    const boxes = [...boxesOf(window), ...controlBoxesOf(window)];
-    const left = boxes.filter((box) => !answers.has(boxId(box))).length;
-    extraction.emit({ type: 'window_asked', ...names, requests: left });
-    let requests = 0;
-    const result = await fetchWindow(pending, extraction, (sent) => void (requests += sent));
+    const result = await fetchWindow(pending, extraction);
     if ('failure' in result) {
-      const because = result.failure.message;
-      extraction.emit({ type: 'window_missed', ...names, requests, because });
       missed.push(result);
       return;
     }
-    const pages = result.answers.flatMap((answer) => answer.pages);
-    const bytes = pages.reduce((sum, page) => sum + page.bytes, 0);
-    const ms = receivedAtOf(result.answers).getTime() - requestedAtOf(result.answers).getTime();
-    extraction.emit({ type: 'window_fetched', ...names, requests, bytes, ms });
     spooled.push(result);
-    extraction.onAnswer(window, plainBytesOf(result.answers));
+    extraction.onAnswer(result.window, plainBytesOf(result.answers));
   };
   // Also runs while a batch is loaded. Failures are handled first, as they may end the run.
   const fill = () => {
@@ -155,14 +143,22 @@ function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting)
   return taken;
 }
 
-type Count = (requests: number) => void;
-
 async function fetchWindow(
   pending: PendingWindow,
   extraction: Extraction,
-  count: Count,
 ): Promise<Spooled | Missed> {
   const { window } = pending;
+  const { emit } = extraction;
+  const names = namesOf(window);
+  const [boxes, controls] = [boxesOf(window), controlBoxesOf(window)];
+  const left = [...boxes, ...controls].filter((box) => !pending.answers.has(boxId(box)));
+  emit({ type: 'window_asked', ...names, requests: left.length });
+  let requests = 0;
+  const count = (sent: number) => void (requests += sent);
+  const missed = (failure: Failure, rest: Pick<Missed, 'answers' | 'heavy'>): Missed => {
+    emit({ type: 'window_missed', ...names, requests, because: failure.message });
+    return { ...pending, failure, ...rest };
+  };
   const giveUp = new AbortController();
   const signal = AbortSignal.any([extraction.signal, giveUp.signal]);
   const answers = new Map(pending.answers);
@@ -174,47 +170,47 @@ async function fetchWindow(
       answers.set(boxId(box), await fetchBox(window, box, { ...extraction, signal }, count));
     } catch (error) {
       const failure = asFailure(error);
+      const { kind, code } = failure;
+      const isOfRun = ['storage', 'bug'].includes(kind) || code === 'CREDENTIALS_REFUSED';
       // The other parts are needed however a heavy one is divided.
       if (box.control === null && isTooHeavy(failure)) heavy.set(partId(box.part), failure);
-      else if (box.control !== null && isOfOneRequest(failure, signal)) {
+      else if (box.control !== null && !isOfRun && !signal.aborted) {
         // The sums show missing rows too, but for those without a value that adds up.
-        const isOptional = box.control.length > 1 && !isPassing(failure) && hasSums(window);
+        const hasSums = controls.some(({ control }) => control?.length === 1);
+        const isOptional = box.control.length > 1 && !isPassing(failure) && hasSums;
         if (!isOptional) controlFailure ??= failure;
       } else giveUp.abort(failure);
     }
   };
   try {
-    await Promise.all(boxesOf(window).map(fetch));
+    await Promise.all(boxes.map(fetch));
     giveUp.signal.throwIfAborted();
     const [failure] = heavy.values();
-    if (failure !== undefined)
-      return { ...pending, failure, heavy: new Set(heavy.keys()), answers };
-    await Promise.all(controlBoxesOf(window).map(fetch));
+    if (failure !== undefined) return missed(failure, { heavy: new Set(heavy.keys()), answers });
+    await Promise.all(controls.map(fetch));
     giveUp.signal.throwIfAborted();
-    const inOrder = [...boxesOf(window), ...controlBoxesOf(window)].flatMap((box) => {
+    const inOrder = [...boxes, ...controls].flatMap((box) => {
       const answer = answers.get(boxId(box));
       // Part numbers change when another part is divided.
       return answer === undefined ? [] : [{ ...answer, box }];
     });
+    const pages = inOrder.flatMap((answer) => answer.pages);
+    const bytes = pages.reduce((sum, page) => sum + page.bytes, 0);
+    const ms = receivedAtOf(inOrder).getTime() - requestedAtOf(inOrder).getTime();
+    emit({ type: 'window_fetched', ...names, requests, bytes, ms });
     return { ...pending, answers: inOrder, controlFailure };
   } catch (error) {
     await extraction.spool.discard([...answers.values()]);
-    return { ...pending, answers: new Map(), failure: asFailure(error), heavy: new Set() };
+    return missed(asFailure(error), { heavy: new Set(), answers: new Map() });
   }
 }
-
-const isOfOneRequest = ({ kind, code }: Failure, signal: AbortSignal) =>
-  !signal.aborted && kind !== 'storage' && kind !== 'bug' && code !== 'CREDENTIALS_REFUSED';
-
-const hasSums = (window: Window) =>
-  controlBoxesOf(window).some(({ control }) => control?.length === 1);
 
 /** Requests again while the answer is unusable. Returns the last one in any case. */
 async function fetchBox(
   window: Window,
   box: Box,
   { service, spool, readPage, emit, signal }: Extraction,
-  count: Count,
+  count: (requests: number) => void,
 ): Promise<Answer> {
   for (let repeats = 0; ; repeats += 1) {
     const pages: SavedBody[] = [];

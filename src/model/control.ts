@@ -78,15 +78,13 @@ export function controlName(slice: Slice): string | null {
 const parametersOf = ({ parameters }: Slice): Slice['parameters'] =>
   Object.fromEntries(Object.entries(parameters).filter(([name]) => !ordering.has(name)));
 
-interface ControlledSlice {
-  readonly slice: Slice;
-  readonly metrics: readonly Metric[];
-  readonly stored: readonly Pick<Period, 'requested'>[];
-}
-
 /** Returns the days that a member covers and that may still change, or are at most `controlMs` old. */
 export function controlledDays(
-  members: readonly ControlledSlice[],
+  members: readonly {
+    readonly slice: Slice;
+    readonly metrics: readonly Metric[];
+    readonly stored: readonly Pick<Period, 'requested'>[];
+  }[],
   controlMs: number,
   planAt: Date,
 ): DayInterval | null {

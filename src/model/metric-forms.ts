@@ -184,9 +184,7 @@ const filled = (text: string, match: RegExpExecArray) =>
   text.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
 
 /** As `factor × sum(numerator) / sum(denominator)`. */
-export function ratioOf(
-  id: string,
-): { readonly numerator: string; readonly denominator: string; readonly factor: number } | null {
+export function ratioOf(id: string) {
   for (const { computedFrom, pattern } of documentedForms) {
     const match = computedFrom.includes(' / ') ? pattern.exec(id) : null;
     if (match === null) continue;

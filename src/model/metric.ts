@@ -18,8 +18,6 @@ import { type CohortAge, documentedMetric, isMoney, type MetricKind } from './me
 import { durationText, namesText } from './measure.ts';
 import type { Slice } from './slice.ts';
 
-type Additivity = 'stated' | 'documented' | 'seen' | 'assumed';
-
 /** An answer may refute a name or earlier answers. */
 export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>): boolean =>
   additivity === 'stated' || additivity === 'documented';
@@ -35,7 +33,7 @@ export interface Metric {
   readonly horizonFrom: string;
   readonly cohort: CohortAge | null;
   readonly additive: boolean;
-  readonly additivity: Additivity;
+  readonly additivity: 'stated' | 'documented' | 'seen' | 'assumed';
   /** Even if its column was widened. */
   readonly isCount: boolean;
   readonly type: ColumnType;

@@ -7,14 +7,8 @@ import type { Slice } from './slice.ts';
 import { isStar, MAX_STARRED, starsOf, withStars } from './stars.ts';
 import { hasRoom, wholeParts } from './window.ts';
 
-interface SliceRefusal {
-  readonly setting: string;
-  readonly message: string;
-  readonly hint: string;
-}
-
 /** Without a catalog it is unknown what a star stands for, and which type a metric has. */
-export function sliceRefusal(slice: Slice, catalog: Catalog): SliceRefusal | null {
+export function sliceRefusal(slice: Slice, catalog: Catalog) {
   const listed = catalog.filter(isMetricItem).map(({ id }) => id);
   const starred = withStars(slice, starsOf(slice, listed));
   const stars = slice.metrics.filter(isStar);

@@ -145,10 +145,7 @@ async function* decoded(
 }
 
 /** Never throws: returns what has arrived. */
-export async function readStart(
-  answer: WireAnswer,
-  maxBytes: number,
-): Promise<{ readonly text: string; readonly isWhole: boolean }> {
+export async function readStart(answer: WireAnswer, maxBytes: number) {
   const parts: Buffer[] = [];
   let bytes = 0;
   let isWhole = true;

@@ -156,9 +156,10 @@ export interface WireRequest {
 }
 
 /** Leaves out the query, which may be long or secret. */
-export function endpointOf(request: WireRequest): string {
-  return `${request.method} ${request.target.split('?', 1)[0] ?? request.target}`;
-}
+export const pathOf = (target: string): string => target.split('?', 1)[0] ?? target;
+
+export const endpointOf = ({ method, target }: WireRequest): string =>
+  `${method} ${pathOf(target)}`;
 
 /** Leaves commas and colons as they are: lists of hundreds of tokens must stay short. */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {

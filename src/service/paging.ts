@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
-import { withParameter } from './exchange.ts';
+import { pathOf, withParameter } from './exchange.ts';
 import { firstWords, originWords } from './error-words.ts';
 
 /** Half a million items of the default page size: more than any account has. */
@@ -149,5 +149,3 @@ function isLast(
   if (counts.length + flags.length > 0) return Math.max(0, ...counts) <= page;
   return names.length === 0 || ['next', 'cursor', 'cursors'].some((name) => names.includes(name));
 }
-
-const pathOf = (target: string) => target.split('?', 1)[0] ?? target;

@@ -187,18 +187,12 @@ export function readMember(
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export function wholeValue(
-  body: BodyWindow,
-  at: number,
-): { readonly end: number; readonly written: string; readonly unquoted: string } | null {
+/** Returns a value as a text, without quotes and escapes. */
+export function wholeValue(body: BodyWindow, at: number) {
   const end = skipValue(body, at);
   const written = end === STOPPED ? null : textIn(body, at, end);
   if (written === null) return null;
-  return {
-    end,
-    written,
-    unquoted: written.startsWith('"') ? String(JSON.parse(written)) : written,
-  };
+  return { end, unquoted: written.startsWith('"') ? String(JSON.parse(written)) : written };
 }
 
 /** The reader stops at what is not UTF-8. */

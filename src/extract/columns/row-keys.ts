@@ -3,8 +3,8 @@
  * may look equal, so the caller must check.
  */
 
+/** Mixes the cells of the first rows into digests of two words. Equal values give equal digests. */
 interface KeyColumn {
-  /** Mixes the cells of the first rows into digests of two words. Equal values give equal digests. */
   mixInto(digests: Int32Array, rows: number): void;
 }
 

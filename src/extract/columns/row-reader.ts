@@ -14,7 +14,7 @@ import {
   STOPPED,
   textIn,
 } from './json-tokens.ts';
-import { ATTR_DEPENDENCY, type BodyRead, type Reason } from './reading.ts';
+import { ATTR_DEPENDENCY, type Reason } from './reading.ts';
 import type { TextColumn } from './text-column.ts';
 
 const WORD_BYTES = 4;
@@ -79,7 +79,7 @@ export class RowReader {
   }
 
   /** Clears them, too: the next row is of another body. */
-  takeKeys(): Pick<BodyRead, 'keys' | 'commonKeys'> {
+  takeKeys() {
     for (const { column } of this.#keys ?? []) this.#count(column.name, this.#alikeRows);
     const rows = this.#alikeRows + this.#otherRows;
     const present = [...this.#counts].filter(([, count]) => count > 0);

@@ -173,7 +173,7 @@ function plain(written: Uint8Array): Uint8Array {
   return encoder.encode(String(JSON.parse(jsonIn(written))));
 }
 
-function digestOf(bytes: Uint8Array): readonly [low: number, high: number] {
+function digestOf(bytes: Uint8Array) {
   let low = mixed(SEEDS[0], bytes.length);
   let high = mixed(SEEDS[1], bytes.length);
   for (const byte of bytes) {

@@ -98,10 +98,7 @@ function listOf(filter: CatalogFilter, source: CatalogSource): readonly FilterIt
   return isOfParameter(filter) ? choices(parameterValues[filter]) : listers[filter](source);
 }
 
-export function listFilterItems(
-  query: URLSearchParams,
-  source: CatalogSource,
-): Readonly<Record<string, readonly FilterItem[]>> {
+export function listFilterItems(query: URLSearchParams, source: CatalogSource) {
   const required = query.get('required_filters') ?? '';
   if (required === '') throw invalid('required_filters', 'field required');
   const section = query.get('section');

@@ -124,7 +124,7 @@ function networkId(seed: number): string {
 }
 
 /** A label `Name (id)` holds both. */
-export function namedByNetwork(link: WorldLink): { readonly name: string; readonly id: string } {
+export function namedByNetwork(link: WorldLink) {
   const match = /^(.*) \((\d+)\)$/s.exec(link.label);
   if (match !== null) return { name: match[1] ?? '', id: match[2] ?? '' };
   return { name: link.label, id: networkId(hashText(link.token)) };

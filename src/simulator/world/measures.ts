@@ -137,10 +137,7 @@ export const adRevenue = fromSources(
 );
 export const allRevenue = sumOf(revenue, adRevenue);
 
-export function eventMeasures(slug: string): {
-  readonly events: Measure;
-  readonly revenue: Measure;
-} {
+export function eventMeasures(slug: string) {
   const grossOf: Final = (atom, chance) => atom.installs * atom.lane.userValueMicros * 0.2 * chance;
   return {
     events: settling(slug, (atom, chance) => atom.installs * 0.6 * chance + chance),

@@ -157,7 +157,7 @@ const comparisons: Readonly<
 function parseFilters(
   query: readonly (readonly [parameter: string, value: string])[],
   metrics: WorldMetrics,
-): Pick<ReportQuery, 'dimensionFilters' | 'metricFilters'> {
+) {
   const byDimension: DimensionFilter[] = [];
   const byMetric: MetricFilter[] = [];
   for (const [parameter, value] of query) {

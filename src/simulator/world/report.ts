@@ -73,12 +73,12 @@ interface Group {
   readonly sums: number[];
 }
 
-function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording): (hour: number) => Bucket | null {
+function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording) {
   const shift =
     Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
   const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
   const buckets = new Map<string, Bucket>();
-  return remembered((hour) => {
+  return remembered((hour): Bucket | null => {
     const time = new Date(hour * MS_PER_HOUR + shift).toISOString();
     const passes = query.dimensionFilters.every(
       ({ dimension, accepts }) =>
