@@ -172,7 +172,7 @@ function buildSlice(settings: SliceSettings, service: Config['service']): Slice 
   };
 }
 
-const sortedByName = (entries: [string, string][]): Readonly<Record<string, string>> =>
+const sortedByName = (entries: [string, string][]) =>
   Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 
 function deepFrozen<T>(value: T): T {

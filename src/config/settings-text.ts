@@ -160,7 +160,7 @@ export class SettingsText {
     return value;
   }
 
-  #readMapping(node: yaml.YAMLMap, path: SettingPath): Readonly<Record<string, unknown>> {
+  #readMapping(node: yaml.YAMLMap, path: SettingPath) {
     const mapping: Record<string, unknown> = {};
     const own = new Set(node.items);
     for (const pair of this.#pairsOf(node, path)) {

@@ -30,7 +30,7 @@ const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): Date
 const today: DateBound = { daysAgo: 0 };
 const yesterday: DateBound = { daysAgo: 1 };
 
-const endWords: ReadonlyMap<string, DateBound> = new Map([
+const endWords = new Map([
   ['today', today],
   ['yesterday', yesterday],
   ['month_start', startOf('month')],
@@ -38,7 +38,7 @@ const endWords: ReadonlyMap<string, DateBound> = new Map([
 ]);
 
 /** Words of the service (observed: date_period). Resolving cuts off days that have not begun. */
-const periodWords: ReadonlyMap<string, DatePeriod> = new Map([
+const periodWords = new Map<string, DatePeriod>([
   ['today', { first: today, last: today }],
   ['yesterday', { first: yesterday, last: yesterday }],
   ['this_week', { first: startOf('week'), last: today }],

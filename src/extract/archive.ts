@@ -178,7 +178,7 @@ async function compressBody(body: SavedBody, to: string) {
   return { sha256: hash.digest('hex'), bytes };
 }
 
-async function* withoutSecrets(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* withoutSecrets(body: AsyncIterable<Buffer>) {
   const forms = secretForms();
   const longest = Math.max(1, ...forms.map(({ length }) => length));
   let rest = Buffer.alloc(0);
@@ -203,10 +203,7 @@ async function writeWhole(path: string, content: object): Promise<void> {
 }
 
 /** Returns the content, or a text that says what is wrong with it. */
-async function readWhole<T extends object>(
-  path: string,
-  shape: z.ZodType<T>,
-): Promise<T | string | null> {
+async function readWhole<T extends object>(path: string, shape: z.ZodType<T>) {
   if (!existsSync(path)) return null;
   const text = await readFile(path, 'utf8');
   const [, sha256, content = ''] = /^\{"sha256":"(\w+)","content":(.*)\}\n$/s.exec(text) ?? [];
@@ -273,11 +270,7 @@ export async function dropEntries(
 }
 
 /** Returns all entries of a slice, or those with a period that ended by the start of a day. */
-export async function entriesToDrop(
-  warehousePath: string,
-  slice: string,
-  before: Day | null,
-): Promise<readonly string[]> {
+export async function entriesToDrop(warehousePath: string, slice: string, before: Day | null) {
   if (before !== null) {
     const { windows } = await readArchive(warehousePath, slice);
     return windows
@@ -332,9 +325,7 @@ export async function archiveCatalog(warehousePath: string, catalog: SeenCatalog
   });
 }
 
-export async function readArchivedCatalog(
-  warehousePath: string,
-): Promise<SeenCatalog | Damage | null> {
+export async function readArchivedCatalog(warehousePath: string) {
   const path = join(archiveRoot(warehousePath), CATALOG);
   return onDisk('archive', path, async () => {
     const catalog = await readWhole(path, catalogShape);

@@ -24,7 +24,7 @@ export interface Control {
   readonly members: readonly Slice[];
 }
 
-const ordering: ReadonlySet<string> = new Set(['sort', 'index', 'limit']);
+const ordering = new Set(['sort', 'index', 'limit']);
 
 /** Leaves out slices without a date, and with a filter of a metric, which applies to grouped rows. */
 export function controlsOf(slices: readonly Slice[]): Control[] {

@@ -42,7 +42,7 @@ export function metricsByAge<T extends { readonly id: string }>(
   return new Map(Array.from(ages, (age) => [age, metrics.filter(({ id }) => ageOf(id) === age)]));
 }
 
-export function ageIn({ cube }: Pick<Slice, 'cube'>): (metric: string) => string {
+export function ageIn({ cube }: Pick<Slice, 'cube'>) {
   const ages = new Map(cube?.map(({ metric, age }) => [metric, age]));
-  return (metric) => ages.get(metric) ?? '';
+  return (metric: string) => ages.get(metric) ?? '';
 }

@@ -71,11 +71,7 @@ export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize |
 }
 
 /** Undefined if none were learned, one has no room for an added metric, or they lack values of the slice's own list. */
-export function learnedParts(
-  slice: Slice,
-  table: SliceTable | null,
-  planAt: Date,
-): readonly Part[] | undefined {
+export function learnedParts(slice: Slice, table: SliceTable | null, planAt: Date) {
   const parts = knownSize(table, planAt)?.parts ?? [];
   const isComplete = slice.dimensions.every((dimension) => {
     const lists = parts.map((part) => valuesOf(part, dimension).in);

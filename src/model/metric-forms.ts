@@ -204,7 +204,7 @@ function latestOf<T extends Pick<DocumentedMetric, 'horizonDays'>>(
 }
 
 /** Returns null beyond the service's longest age. */
-export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
+export function parseAge(text: string) {
   const ageUnit = ageUnits.find(({ unit }) => text.startsWith(unit));
   const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;
   if (ageUnit === undefined || !(count <= ageUnit.longest)) return null;

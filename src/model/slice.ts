@@ -75,12 +75,7 @@ export interface Slice {
 
 const ORDERING = 'sort';
 
-const listParameters: ReadonlySet<string> = new Set([
-  'ad_revenue_sources',
-  'attribution_types',
-  'index',
-  'os_names',
-]);
+const listParameters = new Set(['ad_revenue_sources', 'attribution_types', 'index', 'os_names']);
 
 const isList = (name: string) => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 

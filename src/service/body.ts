@@ -39,7 +39,7 @@ export async function saveBody(
   const encoding = encodingOf(answer);
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
   let bytes = 0;
-  async function* saved(): AsyncGenerator<Buffer, void> {
+  async function* saved() {
     let waiting: Buffer[] = [];
     for await (const chunk of answer.chunks) {
       waiting.push(chunk);
@@ -123,10 +123,7 @@ function encodingOf(answer: WireAnswer): SavedBody['encoding'] {
   throw new Setback('garbled', 'encoding', message, { status: answer.status });
 }
 
-async function* decoded(
-  chunks: AsyncIterable<Buffer>,
-  encoding: SavedBody['encoding'],
-): AsyncGenerator<Buffer, void> {
+async function* decoded(chunks: AsyncIterable<Buffer>, encoding: SavedBody['encoding']) {
   if (encoding === 'identity') {
     yield* chunks;
     return;

@@ -86,7 +86,7 @@ export async function exchange<T>(
   }
 }
 
-async function* countedChunks(body: Readable, tally: WireTally): AsyncGenerator<Buffer, void> {
+async function* countedChunks(body: Readable, tally: WireTally) {
   for await (const chunk of body) {
     if (!Buffer.isBuffer(chunk)) continue;
     tally.bytes += chunk.length;

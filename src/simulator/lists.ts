@@ -31,7 +31,7 @@ const DEFAULT_LIMIT = 50;
 /** Before every position. */
 export const START = -1;
 
-export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
+export function pageRequestOf(query: URLSearchParams) {
   const limitText = query.get('limit') ?? String(DEFAULT_LIMIT);
   if (!/^[1-9]\d{0,8}$/.test(limitText)) return 'limit';
   const after = positionOf(query.get('cursor') ?? query.get('after')) ?? START;

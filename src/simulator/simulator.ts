@@ -174,7 +174,7 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+const currencies = new Set(Intl.supportedValuesOf('currency'));
 
 const spendFields = z.object({
   cost_type: z.string().min(1),

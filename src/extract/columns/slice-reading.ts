@@ -172,7 +172,7 @@ export class SliceReading {
 const PIECE_BYTES = 256 * 1024;
 
 /** A stream, with a trip to the thread pool per piece, would take as long as the disk. */
-function* plainPieces(path: string): Generator<Uint8Array> {
+function* plainPieces(path: string) {
   // Not shared: other readings of this thread go on between two pieces.
   const piece = new Uint8Array(PIECE_BYTES);
   const file = openSync(path, 'r');
@@ -184,7 +184,7 @@ function* plainPieces(path: string): Generator<Uint8Array> {
   }
 }
 
-async function* unpackedPieces(path: string): AsyncGenerator<Uint8Array> {
+async function* unpackedPieces(path: string) {
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
   const decoder = createGunzip({ chunkSize: PIECE_BYTES });
   file.on('error', (error) => decoder.destroy(error));

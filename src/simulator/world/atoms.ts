@@ -69,23 +69,21 @@ export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
     const chance = fraction(mix(fate, 3));
     const isOfLateDay = lateHour !== null && chance < SHARE_OF_LATE_DAY;
     const isCorrected = correctedHour !== null && chance < SHARE_CORRECTED;
-    return Array.from(
-      { length: 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE) },
-      (_, index): Atom => {
-        const atomSeed = mix(mix(seed, 2), index);
-        return {
-          hour: firstHour + choose(mix(atomSeed, 3), HOURS_PER_DAY),
-          lane,
-          seed: atomSeed,
-          installs: Math.floor(
-            lane.volume * season * (0.5 + fraction(mix(atomSeed, 4))) + fraction(mix(atomSeed, 5)),
-          ),
-          viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
-          reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
-          shownFrom: isOfLateDay ? Math.max(shownFrom, lateHour) : shownFrom,
-          shownUntil: isCorrected ? Math.min(shownUntil, correctedHour) : shownUntil,
-        };
-      },
-    );
+    const length = 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE);
+    return Array.from({ length }, (_, index): Atom => {
+      const atomSeed = mix(mix(seed, 2), index);
+      return {
+        hour: firstHour + choose(mix(atomSeed, 3), HOURS_PER_DAY),
+        lane,
+        seed: atomSeed,
+        installs: Math.floor(
+          lane.volume * season * (0.5 + fraction(mix(atomSeed, 4))) + fraction(mix(atomSeed, 5)),
+        ),
+        viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
+        reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
+        shownFrom: isOfLateDay ? Math.max(shownFrom, lateHour) : shownFrom,
+        shownUntil: isCorrected ? Math.min(shownUntil, correctedHour) : shownUntil,
+      };
+    });
   });
 }

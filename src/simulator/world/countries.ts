@@ -18,9 +18,8 @@ const namesByRegion = {
     MA Morocco;NA Namibia;RE Réunion;SA Saudi Arabia;ZA South Africa`,
 } as const;
 
-const byRegion: readonly (readonly Country[])[] = Object.entries(namesByRegion).map(
-  ([region, names]) =>
-    names.split(/;\s*/).map((entry) => ({ code: entry.slice(0, 2), name: entry.slice(3), region })),
+const byRegion = Object.entries(namesByRegion).map(([region, names]) =>
+  names.split(/;\s*/).map((entry) => ({ code: entry.slice(0, 2), name: entry.slice(3), region })),
 );
 
 const longest = Math.max(...byRegion.map((region) => region.length));

@@ -38,7 +38,7 @@ const systemsByStore = {
   ],
 } as const;
 
-const deviceTypes: ReadonlyMap<string, readonly string[]> = new Map([
+const deviceTypes = new Map([
   ['ios', ['phone', 'tablet', 'ipod']],
   ['android', ['phone', 'tablet']],
   ['android-tv', ['tv', 'set-top box']],
@@ -117,11 +117,8 @@ function originsByNetwork(
       return { texts, isPaid: true, hasCostData: network.costDataEnabled };
     });
   });
-  return [
-    unpaid('Organic', 'unknown'),
-    ...attributed,
-    unpaid('Expired Attributions', 'expired attributions'),
-  ];
+  const expired = unpaid('Expired Attributions', 'expired attributions');
+  return [unpaid('Organic', 'unknown'), ...attributed, expired];
 }
 
 export function createLanes(
@@ -137,10 +134,8 @@ export function createLanes(
     const systems = systemsByStore[app.storeType];
     const keys = Math.max(1, Math.round(rowsPerDay / apps.length / SHARE_OF_KEYS_SEEN));
     const pairs = Math.ceil(keys / networks.length);
-    const depth = Math.min(
-      systems.length,
-      Math.max(MIN_SYSTEMS, Math.ceil(pairs / countries.length)),
-    );
+    const needed = Math.ceil(pairs / countries.length);
+    const depth = Math.min(systems.length, Math.max(MIN_SYSTEMS, needed));
     const width = Math.min(countries.length, Math.ceil(pairs / depth));
     for (let key = 0; key < Math.min(keys, networks.length * width * depth); key += 1) {
       const origins = networks[key % networks.length] ?? [];

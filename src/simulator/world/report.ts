@@ -106,7 +106,7 @@ function remembered<T>(compute: (of: number) => T): (of: number) => T {
   };
 }
 
-const idsOfNamed: ReadonlyMap<string, readonly string[]> = new Map([
+const idsOfNamed = new Map([
   ['campaign', ['campaign_id_network']],
   ['campaign_network', ['campaign_id_network']],
   ['adgroup', ['adgroup_id_network']],
