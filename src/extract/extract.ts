@@ -143,10 +143,7 @@ function takeOfOneSlice(waiting: Spooled[], maxBytes: number, [first] = waiting)
   return taken;
 }
 
-async function fetchWindow(
-  pending: PendingWindow,
-  extraction: Extraction,
-): Promise<Spooled | Missed> {
+async function fetchWindow(pending: PendingWindow, extraction: Extraction) {
   const { window } = pending;
   const { emit } = extraction;
   const names = namesOf(window);

@@ -227,11 +227,7 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compare
   return boxes;
 }
 
-function metricBatches(
-  metrics: readonly string[],
-  room: number,
-  shared?: string,
-): (readonly string[])[] {
+function metricBatches(metrics: readonly string[], room: number, shared?: string) {
   if (bytesOf(metrics) <= room) return [metrics];
   const longest = Math.max(...metrics.map((metric) => bytesOf([metric])));
   const first = shared === undefined || bytesOf([shared]) + longest > room ? [] : [shared];

@@ -145,11 +145,7 @@ export class Channel {
     }
   }
 
-  #lastFailure(
-    setback: Setback,
-    request: WireRequest,
-    kinds: readonly SetbackKind[],
-  ): Failure | null {
+  #lastFailure(setback: Setback, request: WireRequest, kinds: readonly SetbackKind[]) {
     const { tally, maxConcurrency } = this.#wire;
     const isEffective = policies[setback.kind].effect === 'possible' && request.method === 'POST';
     if (isEffective || areUsedUp(kinds, request.triesWhenSlow))

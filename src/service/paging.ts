@@ -129,11 +129,7 @@ export function holdsAllRows(pagination: unknown, rows: number): boolean {
   return total !== null && rows > 0 && rows === total;
 }
 
-function isLast(
-  stated: z.output<typeof reportPagination>,
-  names: readonly string[],
-  rows: number,
-): boolean {
+function isLast(stated: z.output<typeof reportPagination>, names: readonly string[], rows: number) {
   // A plain `total` may also count pages: only exactly as many rows show that it does not.
   const totalRows = stated.total_rows ?? (stated.total === rows ? rows : null);
   const pageRows = stated.page_size ?? stated.per_page ?? null;

@@ -143,12 +143,7 @@ function skipBare(body: BodyWindow, at: number): number {
     : body.stop(at, 'no value of JSON');
 }
 
-function skipList(
-  body: BodyWindow,
-  at: number,
-  closing: number,
-  read: (at: number) => number,
-): number {
+function skipList(body: BodyWindow, at: number, closing: number, read: (at: number) => number) {
   const { bytes } = body;
   let next = skipBlanks(bytes, at + 1);
   if (bytes[next] === closing) return next + 1;

@@ -214,12 +214,7 @@ export class ParquetFile {
   }
 }
 
-function page(
-  place: number,
-  kind: number,
-  header: Value,
-  parts: readonly Uint8Array[],
-): Uint8Array[] {
+function page(place: number, kind: number, header: Value, parts: readonly Uint8Array[]) {
   const size = i32(parts.reduce((sum, { length }) => sum + length, 0));
   const { bytes } = struct([1, i32(kind)], [2, size], [3, size], [place, header]);
   return [Uint8Array.from(bytes), ...parts];
