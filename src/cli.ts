@@ -63,7 +63,7 @@ const shell: Shell = {
 };
 
 /** Scrubs last: removing a control character can make a secret whole again. */
-const safe = (text: string | JsonLine): string =>
+const safe = (text: string | JsonLine) =>
   text instanceof JsonLine ? text.text : scrub(printable(text));
 
 /** A signal ends the waiting. The end of the input counts as an empty answer. */

@@ -74,12 +74,12 @@ export function warningEvent(code: WarningCode, message: string): RunEvent<'warn
 /** If the listener throws or rejects, it receives one warning, `LISTENER_FAILED`. */
 export function guarded(listener: (event: RunEvent) => unknown): Emit {
   let isReported = false;
-  const reportThrown = (thrown: unknown): void => {
+  const reportThrown = (thrown: unknown) => {
     if (isReported) return;
     isReported = true;
     emit(warningEvent('LISTENER_FAILED', `The event listener failed: ${textOf(thrown)}`));
   };
-  const emit = (event: RunEvent): void => {
+  const emit = (event: RunEvent) => {
     try {
       Promise.resolve(listener(event)).catch(reportThrown);
     } catch (thrown) {

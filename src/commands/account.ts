@@ -20,7 +20,7 @@ import { columnsOf, tableText, type Table } from '../report/terminal/table.ts';
 import { online } from './verb.ts';
 import type { Arguments, GlobalArguments } from './words.ts';
 
-const yesNo = (is: boolean | null): string => (is === null ? '' : is ? 'yes' : 'no');
+const yesNo = (is: boolean | null) => (is === null ? '' : is ? 'yes' : 'no');
 
 const listText =
   (noun: string, table: Table) =>
@@ -96,7 +96,7 @@ export const linksUpdate = online(async (config, options, args: Arguments<'links
   return { json: { link: snakeCased(link) }, text: linkText(link) };
 });
 
-const linkText = (link: Link): string =>
+const linkText = (link: Link) =>
   `${fieldsText(snakeCased(link))}\nThe warehouse has it after the next crawl of the app.`;
 
 /** Writes one line per field, but for nulls and nested values. */

@@ -25,7 +25,7 @@ type Requested =
 /** Even of arguments that are refused. */
 export function requestedForm(argv: readonly string[]): Form {
   const isJsonLog = argv.includes('--log=json') || argv[argv.indexOf('--log') + 1] === 'json';
-  const isOn = (option: string): boolean =>
+  const isOn = (option: string) =>
     argv.some(
       (word, at) =>
         word.startsWith(`--${option}`) && word !== `--${option}=false` && argv[at + 1] !== 'false',
@@ -146,7 +146,7 @@ function command<N extends VerbName>(
       .group(named, 'Options:')
       .group(Object.keys(globalOptions), shared)
       .epilogue(`Example: ripen ${example}`);
-  const declare = (cli: Cli, chosen: Chosen): void => {
+  const declare = (cli: Cli, chosen: Chosen) => {
     cli.command(usage, describe, build, (args) => {
       chosen.options = options;
       chosen.act = async (shell) => present(await (await load())(args, shell), chosen.form, shell);

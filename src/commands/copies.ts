@@ -99,7 +99,7 @@ export const drop = offline(async (config, options, args: Arguments<'drop'>, she
       hint: 'Use --yes to delete without confirmation.',
     });
   }
-  const agree = async (loss: Loss): Promise<boolean> => {
+  const agree = async (loss: Loss) => {
     if (yes) return true;
     shell.printError(lossText(loss, config));
     return /^y(es)?$/i.test((await shell.ask('Delete it? [y/N] ')).trim());
@@ -114,7 +114,7 @@ export const drop = offline(async (config, options, args: Arguments<'drop'>, she
     : outcome;
 });
 
-const countsOf = ({ periods, rows }: Loss): string =>
+const countsOf = ({ periods, rows }: Loss) =>
   `${countText(periods, 'period')} and ${countText(rows, 'row')}`;
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
@@ -131,7 +131,7 @@ function lossText(loss: Loss, { warehouse, publish }: Config): string {
   return lines.join(' ');
 }
 
-const nameOf = ({ slice, before }: Loss): string =>
+const nameOf = ({ slice, before }: Loss) =>
   before === null ? `slice ${slice}` : `slice ${slice} before ${before}`;
 
 /** With `--before`, the date period decides what the next sync loads again. */

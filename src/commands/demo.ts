@@ -23,7 +23,7 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
     throw new Failure('USAGE_INVALID', 'The tour has its own configuration: leave out --config.');
   const nights = wholeNumberUpTo(MAX_NIGHTS)(args.nights, '--nights');
   const isBrief = args.log === 'text' && args.verbose !== true;
-  const onNight = (night: SyncSummary): void => {
+  const onNight = (night: SyncSummary) => {
     if (isBrief && args.quiet !== true) shell.printError(nightText(night));
   };
   const options = { directory: shell.directory, now: shell.now(), nights, onNight };
@@ -46,8 +46,7 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
   };
 }
 
-const isHeld = ({ failures }: SyncSummary): boolean =>
-  failures.some(({ code }) => code === 'AUDIT_HELD');
+const isHeld = ({ failures }: SyncSummary) => failures.some(({ code }) => code === 'AUDIT_HELD');
 
 function nightText(night: SyncSummary): string {
   const slices = night.slices.map(
@@ -64,7 +63,7 @@ function nightText(night: SyncSummary): string {
   return `${night.as_of.slice(0, 10)}  ${parts.join('; ')}`;
 }
 
-const section = (heading: string, ...texts: readonly string[]): string =>
+const section = (heading: string, ...texts: readonly string[]) =>
   `== ${heading}\n\n${texts.map((text) => `${indented(text)}\n`).join('\n')}`;
 
 function tourText(

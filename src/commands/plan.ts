@@ -47,7 +47,7 @@ export function planText(
   return lines.join('\n');
 }
 
-const expectedText = (rows: number | null): string => (rows === null ? '?' : groupedText(rows));
+const expectedText = (rows: number | null) => (rows === null ? '?' : groupedText(rows));
 
 function whyText(slice: PlannedSlice): string {
   const { windows, periods, reasons, reversed_period: reversed, unfinal_periods: unfinal } = slice;
@@ -60,7 +60,7 @@ function whyText(slice: PlannedSlice): string {
   return `nothing due: ${unfinal === 0 ? 'every period is final' : `${countText(unfinal, 'period')} maturing`}`;
 }
 
-const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice): boolean =>
+const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice) =>
   rows === null && reasons['meaning changed'] === undefined;
 
 function detailsText(slice: PlannedSlice): string {

@@ -85,8 +85,7 @@ export async function writeNamed(
   }
 }
 
-const usage = (message: string, hint: string): Failure =>
-  new Failure('USAGE_INVALID', message, { hint });
+const usage = (message: string, hint: string) => new Failure('USAGE_INVALID', message, { hint });
 
 const reader =
   <T>(parse: (text: string) => T | null, noun: string, form: string) =>

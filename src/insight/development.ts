@@ -42,7 +42,7 @@ export interface Cohort {
 }
 
 const SECONDS_PER_DAY = 86_400;
-const ageAt = (seconds: number): number => Math.floor(seconds / SECONDS_PER_DAY) + 1;
+const ageAt = (seconds: number) => Math.floor(seconds / SECONDS_PER_DAY) + 1;
 
 /** Returns the periods that were read after their end. Of two answers at one age, the later counts. */
 export function readPeriods(
@@ -126,8 +126,7 @@ export function horizonEvidence(development: readonly Cohort[], horizonDays: num
     ({ finals: [final], lastAge }) => final && lastAge > final.age,
   );
   const moved = watched.filter(({ finals }) => finals.length > 1);
-  const latest = (ages: readonly number[]): number | null =>
-    ages.length === 0 ? null : Math.max(...ages);
+  const latest = (ages: readonly number[]) => (ages.length === 0 ? null : Math.max(...ages));
   const lastMoved = latest(moved.map(({ lastDay, finals }) => lastDay + (finals.at(-1)?.age ?? 0)));
   const supported = supportedHorizon(development, horizonDays);
   return {

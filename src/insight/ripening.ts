@@ -8,7 +8,7 @@ type Triangle = Pick<Cohort, 'lastDay' | 'maturing' | 'finals'>;
 export type Development = readonly Triangle[];
 
 /** As it is known now. */
-const finalOf = ({ finals }: Triangle): number | null => finals.at(-1)?.value ?? null;
+const finalOf = ({ finals }: Triangle) => finals.at(-1)?.value ?? null;
 
 function agesIn(development: Development): number[] {
   const ages = new Set<number>();
@@ -216,7 +216,7 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
   const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MAX_CHANCE;
   const isNearer = (error ?? 0) <= (errorAsIs ?? 0) && !isByChance;
-  const isSound = ({ reach, coverage }: typeof ladder, furthest: number): boolean =>
+  const isSound = ({ reach, coverage }: typeof ladder, furthest: number) =>
     reach !== null && reach <= furthest && (coverage ?? 1) >= MIN_COVERAGE;
   const score = {
     age_days: age,
@@ -243,7 +243,7 @@ function chanceOfAtMost(hits: number, of: number, chance: number): number {
 }
 
 /** The distance of a projection from a final total, on a logarithmic scale. */
-const missOf = (projected: number, final: number): number => Math.abs(Math.log(final / projected));
+const missOf = (projected: number, final: number) => Math.abs(Math.log(final / projected));
 
 /**
  * Returns the reach of the interval of estimates, the 80 % rank of the errors of enough trials (split conformal prediction: Lei et
@@ -264,7 +264,7 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
   /** The errors of trials whose final total is known, ascending. */
   const misses: number[] = [];
   let next = 0;
-  const missOn = (day: number): number | null => {
+  const missOn = (day: number) => {
     for (; (events[next]?.day ?? NaN) <= day; next += 1) {
       const { miss = null, replaced = null } = events[next] ?? {};
       if (replaced !== null) misses.splice(misses.indexOf(replaced), 1);

@@ -195,11 +195,11 @@ function endText(
   report: StatusReport | null,
 ): string {
   const who = `ripen ${command} on ${hostname()}`;
-  const short = (text: string): string => {
+  const short = (text: string) => {
     const line = oneLine(text);
     return line.length > MAX_LETTERS ? `${line.slice(0, MAX_LETTERS)}…` : line;
   };
-  const linesOf = ({ code, message, hint }: PrintedFailure): string[] => [
+  const linesOf = ({ code, message, hint }: PrintedFailure) => [
     `${code}: ${short(message)}`,
     ...(hint === null ? [] : [`hint: ${short(hint)}`]),
   ];

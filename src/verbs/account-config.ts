@@ -25,11 +25,7 @@ export interface AccountOptions {
 /** Throws `USAGE_INVALID` for a missing value, and the failures of the service. */
 export async function accountConfigText(options: AccountOptions): Promise<string> {
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
-  const stated = (
-    variable: string,
-    option?: string,
-    value = environment[variable] ?? '',
-  ): string => {
+  const stated = (variable: string, option?: string, value = environment[variable] ?? '') => {
     if (value !== '') return value;
     const name = option === undefined ? variable : `${option} or ${variable}`;
     const message = `The account's catalog could not be requested, because ${name} is not set.`;
@@ -77,12 +73,11 @@ function textOf(
 ): string {
   const listOf = (filter: CatalogFilter): CatalogItem[] =>
     items.filter((item) => item.filter === filter);
-  const idsOf = (filter: CatalogFilter): string[] => listOf(filter).map(({ id }) => id);
+  const idsOf = (filter: CatalogFilter) => listOf(filter).map(({ id }) => id);
   const metrics = new Set(items.filter(isMetricItem).map(({ id }) => id));
   const usual = usualMetrics.filter((id) => metrics.has(id));
   const cohorts = usualCohorts.flatMap((names) => {
-    const agesOf = (name: string): readonly number[] =>
-      usualAges.filter((age) => metrics.has(`${name}_d${age}`));
+    const agesOf = (name: string) => usualAges.filter((age) => metrics.has(`${name}_d${age}`));
     const name = names.find((each) => agesOf(each).length > 0);
     if (name === undefined) return [];
     const ages = agesOf(name).join(',');
@@ -110,13 +105,12 @@ function textOf(
   const ofApps = apps.flatMap(
     ({ attributes }) => statedCurrency.safeParse(JSON.parse(attributes ?? '{}')).data ?? [],
   );
-  const countOf = (code: string): number => ofApps.filter((other) => other === code).length;
+  const countOf = (code: string) => ofApps.filter((other) => other === code).length;
   const [most = 'USD'] = ofApps.toSorted((one, other) => countOf(other) - countOf(one));
 
   const known = new Set(['hour', 'day', ...idsOf('dimensions')]);
-  const dimensions = (...names: string[]): string =>
-    listText(names.filter((name) => known.has(name)));
-  const onlyIf = (isWanted: boolean): string => (isWanted ? '' : '# ');
+  const dimensions = (...names: string[]) => listText(names.filter((name) => known.has(name)));
+  const onlyIf = (isWanted: boolean) => (isWanted ? '' : '# ');
   return `# yaml-language-server: $schema=./ripen.schema.json
 #
 # Written from what the account listed: ${countText(apps.length, 'app')}, ${countText(metrics.size, 'metric')}, of which ${groupedText(events.length)} of events.
@@ -168,7 +162,7 @@ slices:
 }
 
 /** Quotes a text for YAML, of which JSON is a part. */
-const quoted = (text: string): string => JSON.stringify(text);
+const quoted = (text: string) => JSON.stringify(text);
 
-const listText = (names: readonly string[]): string =>
+const listText = (names: readonly string[]) =>
   `[${names.map((name) => (/^[A-Za-z_]\w*$/.test(name) ? name : quoted(name))).join(', ')}]`;

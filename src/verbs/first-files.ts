@@ -35,7 +35,7 @@ analytics/
 `;
 
 /** The path is the same from `src/verbs/` and `dist/bundle/`. */
-const bundled = async (name: string): Promise<string> =>
+const bundled = async (name: string) =>
   readFile(new URL(`../../config/${name}`, import.meta.url), 'utf8');
 
 async function firstConfig(isSimulated: boolean): Promise<string> {
@@ -52,7 +52,7 @@ async function firstConfig(isSimulated: boolean): Promise<string> {
 /** Throws `USAGE_INVALID`, and writes nothing, if a file exists, and `STORAGE_FAILED` if one cannot be written. */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
   const { directory, simulator = false, account, mode = 0o644 } = options;
-  const pathOf = (name: string): string => join(directory, name);
+  const pathOf = (name: string) => join(directory, name);
   const existing = ['ripen.yaml', '.env.example', SCHEMA_FILE].map(pathOf).filter(isThere);
   if (existing.length > 0) {
     const message = `Nothing was written, because these files already exist: ${existing.join(', ')}`;

@@ -90,8 +90,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
     const hint = 'Delete the file, and run `ripen demo` again.';
     throw new Failure('USAGE_INVALID', `${file} was changed to a real service.`, { hint });
   }
-  const statusAt = async (at: Date): Promise<StatusReport> =>
-    statusOf(config, at, LOCK_WAIT_MS, { emit, signal });
+  const statusAt = async (at: Date) => statusOf(config, at, LOCK_WAIT_MS, { emit, signal });
   // An earlier night cannot be run any more.
   const { runs } = existsSync(config.warehouse) ? await statusAt(new Date()) : { runs: [] };
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
@@ -144,7 +143,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
 async function ownConfig(directory: string, nights: readonly Date[]): Promise<string> {
   const path = join(directory, OWN_CONFIG);
   const [correction, late, last] = nights.slice(-TOLD_NIGHTS);
-  const dayBefore = (night: Date, days: number): string =>
+  const dayBefore = (night: Date, days: number) =>
     new Date(night.getTime() - days * MS_PER_DAY).toISOString().slice(0, 10);
   try {
     makeDirectories(dirname(path));

@@ -73,7 +73,7 @@ export async function findingsOf(
   return mergedNotes([...places, ...service.findings, ...ofSlices]);
 }
 
-const standsFor = ({ pattern, metrics }: Star): string =>
+const standsFor = ({ pattern, metrics }: Star) =>
   `${pattern} stands for ${countText(metrics.length, 'metric')}`;
 
 export async function starNotes({ warehouse, slices }: Config): Promise<Map<string, string>> {

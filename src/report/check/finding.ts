@@ -73,7 +73,7 @@ export const failuresAmong = (findings: readonly Finding[]): PrintedFailure[] =>
   );
 
 export function findingsText(findings: readonly Finding[], columns: number | null): string {
-  const of = (severity: Finding['severity']): Finding[] =>
+  const of = (severity: Finding['severity']) =>
     findings.filter((each) => each.severity === severity);
   const errors = failuresAmong(findings);
   const warnings = of('warning');

@@ -74,9 +74,9 @@ export async function requestedService(
         finding('untried', 'the campaign API, as partners and links are off'),
       ];
       // Both APIs use one token; a refusal is reported once.
-      const isRefused = ({ code }: Finding): boolean => code === 'CREDENTIALS_REFUSED';
+      const isRefused = ({ code }: Finding) => code === 'CREDENTIALS_REFUSED';
       const news = findings.some(isRefused) ? others.filter((each) => !isRefused(each)) : others;
-      const sizeOf = (list: CatalogFilter): number =>
+      const sizeOf = (list: CatalogFilter) =>
         catalog?.filter(({ filter }) => filter === list).length ?? 0;
       const counts = `${countText(sizeOf('apps'), 'app')}, ${countText(sizeOf('partners'), 'partner')}`;
       const works =

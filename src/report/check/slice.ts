@@ -91,12 +91,11 @@ export function settingPath(
 export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const { slice, index, stated, lists } = checked;
   const { cube, datePeriod, utcOffset, parameters, retainDays, settleMs } = slice;
-  const at = (path: SettingPath, which: 'key' | 'value' = 'value'): FindingPlace =>
+  const at = (path: SettingPath, which: 'key' | 'value' = 'value') =>
     placeOf(stated, path, slice.name, which);
-  const settingAt = (key: string, item?: string): FindingPlace =>
-    at(settingPath(checked, key, item));
+  const settingAt = (key: string, item?: string) => at(settingPath(checked, key, item));
   const findings: Finding[] = [];
-  const warn = (message: string, hint: string, place: FindingPlace): void =>
+  const warn = (message: string, hint: string, place: FindingPlace) =>
     void findings.push(finding('warning', message, hint, place));
 
   if (cube === undefined) {

@@ -21,7 +21,7 @@ import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { type Finding, finding, findingOf, type FindingPlace, placeOf } from './finding.ts';
+import { type Finding, finding, findingOf, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
 const STORE_PATIENCE_MS = 10_000;
@@ -149,11 +149,11 @@ async function changeFindings(
 ): Promise<Finding[]> {
   const hint = '`ripen plan` shows the windows.';
   const findings: Finding[] = [];
-  const placeAt = (slice: string): FindingPlace => {
+  const placeAt = (slice: string) => {
     const index = config.slices.findIndex(({ name }) => name === slice);
     return placeOf(stated, ['slices', index], slice);
   };
-  const refuse = (slice: string, failure: Failure): void => {
+  const refuse = (slice: string, failure: Failure) => {
     const place = failure.code === 'CONFIG_INVALID' ? placeAt(slice) : undefined;
     findings.push(findingOf(failure, place));
   };

@@ -16,8 +16,8 @@ export function lineChart(title: string, lines: readonly Line[]): Markup {
   const xs = points.map(([x]) => x);
   const [first, last] = [Math.min(...xs), Math.max(...xs)];
   const [bottom, top, ticks] = scaleOf(points.map(([, y]) => y));
-  const shareOf = (x: number): number => (last === first ? 0.5 : (x - first) / (last - first));
-  const path = ({ points: of }: Line): string => {
+  const shareOf = (x: number) => (last === first ? 0.5 : (x - first) / (last - first));
+  const path = ({ points: of }: Line) => {
     const places = of.map(([x, y]) => {
       const [left, down] = [100 * shareOf(x), 100 * (1 - (y - bottom) / (top - bottom))];
       return `${Number(left.toFixed(2))} ${Number(down.toFixed(2))}`;
@@ -53,7 +53,7 @@ export function barChart(
   const [bottom, top, ticks] = scaleOf(
     bars.flatMap(({ value, projected, low, high }) => [value, projected ?? 0, low ?? 0, high ?? 0]),
   );
-  const down = (value: number): number => (top - value) / (top - bottom);
+  const down = (value: number) => (top - value) / (top - bottom);
   const room = 1 / names.length;
   const width = percent(room * BAR_WIDTH);
   const drawn = bars.map(({ place, text, value, is_final: isFinal, projected, low, high }) => {

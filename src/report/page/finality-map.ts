@@ -79,7 +79,7 @@ function strip(
       ><title>${word}, ${days} (${countText(periods, 'period')})</title></rect
     >`;
   });
-  const about = ({ metric, kind, horizon_days: days }: MetricStatus, more = ''): Markup => {
+  const about = ({ metric, kind, horizon_days: days }: MetricStatus, more = '') => {
     const horizon = days === null ? 'never final' : `final after ${countText(days, 'day')}`;
     return html`${name(metric)} <b>${more}</b> <small>${kind === null ? '' : horizon}</small>`;
   };
@@ -101,7 +101,7 @@ function strip(
   </tr> `;
 }
 
-const classOf = (state: CellState): string => state.replaceAll(' ', '-');
+const classOf = (state: CellState) => state.replaceAll(' ', '-');
 
 /** In months. Every step includes Januaries, whose ticks show the year. */
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;

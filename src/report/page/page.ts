@@ -44,7 +44,7 @@ const MAX_LAID_OUT = 10;
 export function statusPage(report: StatusReport): string {
   const { slices, runs } = report;
   const news = newsText(report);
-  const overview = (row: number, column: number): Markup | null => {
+  const overview = (row: number, column: number) => {
     const slice = slices[row];
     if (slice === undefined || column > 1) return null;
     if (column === 0) return html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
@@ -132,12 +132,12 @@ const MAX_ROWS = 40;
 const healthSigns = { well: '✓', watch: '!', failed: '✕' };
 
 function figures(slices: StatusReport['slices']): Markup {
-  const figure = (value: string, meaning: string): Markup =>
+  const figure = (value: string, meaning: string) =>
     html`<div>
       <dt>${meaning}</dt>
       <dd>${value}</dd>
     </div> `;
-  const sumOf = (count: (slice: SliceStatus) => number): number =>
+  const sumOf = (count: (slice: SliceStatus) => number) =>
     slices.reduce((sum, slice) => sum + count(slice), 0);
   let agreement = figure('–', 'not known yet: no control totals to compare with the service');
   const control = agreementOf(slices);
@@ -258,7 +258,7 @@ function folded(table: Table): Markup {
   </details>`;
 }
 
-const note = (text: string): Markup => html`<p class="note">${text}</p>`;
+const note = (text: string) => html`<p class="note">${text}</p>`;
 
 /** `moneyIsAbove`: the page shows its money already. */
 function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean): Markup {

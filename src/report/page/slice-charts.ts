@@ -29,7 +29,7 @@ export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
     const final = periods.filter((period) => period.is_final);
     const moving = periods.filter((period) => !period.is_final);
     const isProjected = moving.some((period) => period.projected !== null);
-    const sumOf = (shown: MoneySeries['periods']): number =>
+    const sumOf = (shown: MoneySeries['periods']) =>
       shown.reduce((sum, { value }) => sum + value, 0);
     const growth = moving.reduce(
       (sum, { value, projected }) => sum + (projected ?? value) - value,
@@ -67,7 +67,7 @@ export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
   });
 }
 
-const projectionText = ({ projected, low, high }: MoneyPeriod): string =>
+const projectionText = ({ projected, low, high }: MoneyPeriod) =>
   projected === null || low === null || high === null
     ? ''
     : `${amountText(projected)} (${amountText(low)} … ${amountText(high)})`;

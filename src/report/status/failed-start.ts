@@ -20,7 +20,7 @@ export type FailedStart = z.output<typeof noteShape>;
 /** Private, like all files beside the warehouse. */
 const NOTE_MODE = 0o600;
 
-const noteOf = (warehouse: string): string => `${warehouse}.unstarted`;
+const noteOf = (warehouse: string) => `${warehouse}.unstarted`;
 
 /** Deletes the note if `failure` is null. Writes nothing if the warehouse's folder does not exist. */
 export async function keepFailedStart(

@@ -38,9 +38,9 @@ export function healthOf(
 ): Health {
   const { runs, warnings, rejected_rows: rejectedRows, unconfigured } = report;
   const findings: Finding[] = [];
-  const add = (state: HealthState, message: string, hint: string | null = null): void =>
+  const add = (state: HealthState, message: string, hint: string | null = null) =>
     void findings.push({ state, message, hint });
-  const addFailures = (failures: (typeof runs)[number]['failures']): void => {
+  const addFailures = (failures: (typeof runs)[number]['failures']) => {
     const merged = groupedFailures(failures.filter((one) => one.resolved !== true));
     for (const { code, message, hint } of merged.slice(0, MAX_FINDINGS))
       add('failed', `${code}: ${message}`, hint);
@@ -54,13 +54,11 @@ export function healthOf(
   if (failedStart) add('failed', `${failedStart.code}: ${failedStart.message}`, failedStart.hint);
   if (online === undefined) add('watch', 'Nothing is loaded yet.', 'Run `ripen sync`.');
   for (const { status, refreshed, failures } of judged) {
-    if (status === 'running') {
-      const message =
-        refreshed === null
-          ? 'It was killed, its machine stopped, or the disk was full.'
-          : 'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
-      add('failed', message, RUN_AGAIN);
-    }
+    let reason = 'It was killed, its machine stopped, or the disk was full.';
+    if (refreshed !== null)
+      reason =
+        'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
+    if (status === 'running') add('failed', reason, RUN_AGAIN);
     addFailures(failures);
     if (status === 'interrupted') add('watch', 'A signal stopped the run.', RUN_AGAIN);
   }
@@ -81,12 +79,9 @@ export function healthOf(
   if (wrongClock !== null) add('failed', wrongClock.message, wrongClock.hint);
   const rejected = rejectedRows.reduce((sum, { rows }) => sum + rows, 0);
   if (rejected > 0) {
+    const message = `${countText(rejected, 'row')} of the last run could not be stored exactly.`;
     const hint = 'See `select * from ripen.rejected_rows` for the rows and the reasons.';
-    add(
-      'watch',
-      `${countText(rejected, 'row')} of the last run could not be stored exactly.`,
-      hint,
-    );
+    add('watch', message, hint);
   }
   findings.push(...horizonFindings(report));
   for (const slice of unconfigured) add('well', `${slice} ${UNCONFIGURED}.`, removalHint(slice));
@@ -101,8 +96,9 @@ export function healthOf(
     if (isHeld) end = 'was held back by an audit';
     if (failures.length > 0 && failures.every((one) => one.resolved === true))
       end += isHeld ? ', and published later' : ', since resolved';
-    const isDoubtful = state !== 'well' && status === 'succeeded';
-    headline = `${state === 'well' ? 'All is well. ' : ''}The last ${command}, as of ${minuteText(asOf)}, ${end}${isDoubtful ? ', but something needs attention' : ''}.`;
+    if (state !== 'well' && status === 'succeeded') end += ', but something needs attention';
+    const verdict = state === 'well' ? 'All is well. ' : '';
+    headline = `${verdict}The last ${command}, as of ${minuteText(asOf)}, ${end}.`;
   }
   if (failedStart) headline = `The last run, at ${minuteText(failedStart.at)}, did not start.`;
   return { state, headline, findings: findings.map(({ message, hint }) => ({ message, hint })) };
@@ -123,12 +119,13 @@ const moreFindings = (number: number): Finding => ({
 /** Judges the latest instant up to now: the newest run may have an earlier one, or one by a wrong clock. */
 function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
   const online = runs.filter(({ command }) => command !== 'replay');
-  const latest = (online.length === 0 ? runs : online)
-    .map(({ as_of: at }) => at)
-    .filter((at) => at <= planAt)
-    .toSorted()
-    .at(-1);
-  const agoMs = latest === undefined ? 0 : Date.parse(planAt) - Date.parse(latest);
+  const instants = (online.length === 0 ? runs : online).map(({ as_of: at }) => at);
+  const latest =
+    instants
+      .filter((at) => at <= planAt)
+      .toSorted()
+      .at(-1) ?? planAt;
+  const agoMs = Date.parse(planAt) - Date.parse(latest);
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
   const lacks: { slice: string; lack: string; isBuilding: boolean }[] = [];
   let periods = 0;
@@ -149,17 +146,17 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
       lacks.push({ slice, lack, isBuilding: building !== null });
     }
   }
-  if (latest === undefined || agoMs <= LATE_MS)
+  if (agoMs <= LATE_MS)
     return alikeSlices(lacks).map(({ slices: names, first, count }): Finding => {
       const command = count === 1 ? `ripen sync --slice ${first.slice}` : 'ripen sync';
       const reason = first.isBuilding ? ' Its warning MEANING_HELD_BACK gives the reason.' : '';
       const hint = `Run \`${command}\`.${reason}`;
       return { state: 'watch', message: `${names ?? ''}: ${first.lack}.`, hint };
     });
+  let message = `No run for ${countText(Math.floor(agoMs / MS_PER_DAY), 'day')}: the last was as of ${minuteText(latest)}.`;
   const late = new Set(lacks.map(({ slice }) => slice)).size;
-  const due = `${countText(periods, 'period')} of ${countText(late, 'slice')}`;
-  const left = periods === 0 ? '' : ` Due since then: ${due}.`;
-  const message = `No run for ${countText(Math.floor(agoMs / MS_PER_DAY), 'day')}: the last was as of ${minuteText(latest)}.${left}`;
+  if (periods > 0)
+    message += ` Due since then: ${countText(periods, 'period')} of ${countText(late, 'slice')}.`;
   return [{ state: 'watch', message, hint: 'Check that the nightly job is still scheduled.' }];
 }
 
@@ -190,11 +187,9 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
       }
     }
     for (const [first, ...others] of alike(corrected, ({ lastDay }) => lastDay)) {
-      const metrics = `${first.metric} and ${countText(others.length, 'other metric')}`;
-      const text =
-        others.length === 0
-          ? first.text
-          : `final totals of ${metrics} moved after their horizons, the latest found on ${first.lastDay}.`;
+      let { text } = first;
+      if (others.length > 0)
+        text = `final totals of ${first.metric} and ${countText(others.length, 'other metric')} moved after their horizons, the latest found on ${first.lastDay}.`;
       corrections.push({ slice: name, text });
     }
     if (shorter.length === 0) continue;
@@ -206,8 +201,8 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
   }
   for (const { slices: names, first } of alikeSlices(corrections))
     findings.push({ state: 'watch', message: `${names ?? ''}: ${first.text}`, hint: null });
-  const gravest = ['watch', 'well'].flatMap((state) =>
-    findings.filter((one) => one.state === state),
+  const gravest = findings.toSorted(
+    (one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state),
   );
   const more = gravest.length > MAX_FINDINGS ? [moreFindings(gravest.length)] : [];
   return [...gravest.slice(0, MAX_FINDINGS), ...more];

@@ -72,7 +72,7 @@ group by slice`;
   const backtest = await read('status/backtest', backtestAge);
   const horizons = await read('status/horizons', metricHorizon);
   const columnsOf = (slice: string) => tables(slice)[0]?.columns ?? [];
-  const namesOf = (slice: string): string[] => columnsOf(slice).map(({ name }) => name);
+  const namesOf = (slice: string) => columnsOf(slice).map(({ name }) => name);
   const money = warehouse && (await readMoney(warehouse, slices, namesOf, stored));
   const controlOf = await agreement;
   const statuses: SliceStatus[] = [];

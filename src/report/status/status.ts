@@ -159,7 +159,7 @@ async function readAgreement(
       if (fingerprint !== fingerprintOf(slice))
         return { read_at, totals: 0, moved: 0, moved_final: 0 };
       // Of a day several hours may have moved.
-      const cellsOf = (of: typeof differing): number =>
+      const cellsOf = (of: typeof differing) =>
         new Set(of.map(({ start, metric }) => `${start} ${metric}`)).size;
       const moved = differing.filter(({ isKnown }) => isKnown);
       return {
@@ -192,7 +192,7 @@ export async function statusOf(
 ): Promise<StatusReport> {
   if (!warehouseExists(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = snapshotOf(config);
-  const read = async (waitMs: number, copy: string | null): Promise<StatusReport> => {
+  const read = async (waitMs: number, copy: string | null) => {
     const options = { mode: 'read', lockWaitMs: waitMs, ...listening } as const;
     return withWarehouse(copy ?? config.warehouse, options, async (warehouse) =>
       readStatus(config, warehouse, planAt, { snapshot: copy, since }),

@@ -30,7 +30,7 @@ export interface PrintedFailure {
 
 export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
   const kinds = Object.keys(exitCodes);
-  const rankOf = ({ code }: PrintedFailure): number => kinds.indexOf(failureCodes[code]);
+  const rankOf = ({ code }: PrintedFailure) => kinds.indexOf(failureCodes[code]);
   return failures
     .toSorted((one, other) => rankOf(one) - rankOf(other))
     .map(({ code, message, hint, cause }) => {
@@ -90,7 +90,7 @@ export async function explained(
   for (const failure of failures) remedied.push(await withRemedy(failure, config));
   const { runs = [], slices = [] } = report ?? {};
   // Some copy may not have that night.
-  const isUnpublished = (run: RunStatus): boolean =>
+  const isUnpublished = (run: RunStatus) =>
     run.failures.some((one) => one.resolved !== true && UNPUBLISHED.has(one.code));
   const good = runs.find(
     (run) =>
@@ -124,7 +124,7 @@ export async function withRemedy<F extends PrintedFailure>(failure: F, config: C
   // Of the places on one disk the first, so that it is reported once.
   const places = [warehouse, ...publish.flatMap((at) => ('store' in at ? [] : at.path))];
   const place = places.findLast((path) => failure.message.includes(path)) ?? warehouse;
-  const deviceOf = async (path: string): Promise<number | null> =>
+  const deviceOf = async (path: string) =>
     (await stat(dirname(path)).catch(() => null))?.dev ?? null;
   const devices = await Promise.all(places.map(deviceOf));
   const first = devices.indexOf(await deviceOf(place));

@@ -72,7 +72,7 @@ export function metricsText(end: RunEnd, report: StatusReport | null): string {
     const { slices, health } = report;
     const each = (value: (slice: SliceStatus) => number | null): Sample[] =>
       slices.map((slice) => [{ slice: slice.name }, value(slice)]);
-    const secondsAt = (instant: string | null): number | null =>
+    const secondsAt = (instant: string | null) =>
       instant === null ? null : Date.parse(instant) / 1000;
     metrics.push(
       [
@@ -111,7 +111,7 @@ export function metricsText(end: RunEnd, report: StatusReport | null): string {
       ],
     );
   }
-  const escaped = (text: string): string =>
+  const escaped = (text: string) =>
     text.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
   let text = '';
   for (const [name, help, samples] of metrics) {

@@ -19,8 +19,7 @@ export class JsonLine {
   readonly text: string;
 
   constructor(value: unknown) {
-    const escaped = (mark: string): string =>
-      `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    const escaped = (mark: string) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`;
     this.text = scrubbedJson(value).replaceAll(unprintable, escaped);
   }
 }

@@ -32,8 +32,8 @@ export function openProgress(
   { log, quiet = false, verbose = false }: Form,
   shell: Shell,
 ): Progress {
-  const nothing = (): void => {};
-  const say = (sentence: string): void =>
+  const nothing = () => {};
+  const say = (sentence: string) =>
     shell.printError(`${shell.now().toISOString().slice(0, 19)}Z ${sentence}`);
   if (log === 'json') {
     const line = jsonLines();
@@ -45,10 +45,10 @@ export function openProgress(
   }
   if (quiet) return { emit: nothing, close: nothing };
   if (verbose) return { emit: (event) => say(sentenceOf(event)), close: nothing };
-  const nowMs = (): number => shell.now().getTime();
+  const nowMs = () => shell.now().getTime();
   const shown = new Set<string>();
   /** A lock wait, and each new warning or slice failure. The run's own failures are printed later. */
-  const isShown = (event: RunEvent): boolean => {
+  const isShown = (event: RunEvent) => {
     if (event.type === 'lock_waiting') return true;
     if (event.type !== 'warning' && (event.type !== 'failed' || event.slice === null)) return false;
     const known = shown.size;
@@ -75,23 +75,23 @@ function terminalProgress(
 ): Progress {
   let paintedAt = 0;
   let pending: NodeJS.Timeout | null = null;
-  const paint = (): void => {
+  const paint = () => {
     paintedAt = shell.now().getTime();
     pending = null;
     // The rest is erased after the text, not before it: a line that is blank for a moment flickers.
     shell.paint(`\r${tally.line(paintedAt, shell.columns())}${ERASE_REST}`);
   };
-  const repaintSoon = (): void => {
+  const repaintSoon = () => {
     const waitMs = Math.max(0, paintedAt + REPAINT_MS - shell.now().getTime());
     pending ??= setTimeout(paint, waitMs).unref();
   };
-  const say = (line: string): void => {
+  const say = (line: string) => {
     shell.paint(ERASE_LINE);
     shell.printError(line);
     repaintSoon();
   };
   const tick = setInterval(repaintSoon, TICK_MS).unref();
-  const onStop = (): void => say(STOPPING);
+  const onStop = () => say(STOPPING);
   shell.signal.addEventListener('abort', onStop, { once: true });
   return {
     emit(event) {
@@ -196,7 +196,7 @@ class RunProgress {
       this.#inFlight === 0 ? '' : `${this.#inFlight} in flight`,
       rows === 0 ? '' : countText(rows, 'row'),
     ].filter((part) => part !== '');
-    const line = (): string => oneLine(parts.join(' · '));
+    const line = () => oneLine(parts.join(' · '));
     // One column stays free: many terminals wrap when the last one is written.
     while (parts.length > 0 && textWidth(line()) >= columns) parts.pop();
     return line();

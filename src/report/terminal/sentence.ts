@@ -17,12 +17,12 @@ const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
   sentences[type](event);
 
 /** `network_daily 2026-01-03:2026-01-09: `, without what is null. */
-const at = (of: { readonly slice: string | null; readonly window?: string | null }): string => {
+const at = (of: { readonly slice: string | null; readonly window?: string | null }) => {
   const words = [of.slice, of.window].filter((word) => typeof word === 'string').join(' ');
   return words === '' ? '' : `${words}: `;
 };
 
-const sumOf = (counts: Readonly<Record<string, number>>): number =>
+const sumOf = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 export const restatedText = (periods: number): string =>

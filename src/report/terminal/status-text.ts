@@ -54,7 +54,7 @@ export function statusText(
     return [headline, '', `${title}:`, ...lines.map(indented)].join('\n');
   }
   const inner = terminal === null ? null : terminal - INDENT;
-  const tableLines = ({ columns, rows }: Table, most = SHOWN): string[] => {
+  const tableLines = ({ columns, rows }: Table, most = SHOWN) => {
     if (rows.length === 0) return [];
     const text = tableText({ columns, rows: rows.slice(0, most) }, inner);
     const more = rows.length > most ? [`and ${rows.length - most} more; see --json`] : [];
@@ -123,7 +123,7 @@ function finalityLines(slice: SliceStatus, columns: number): string[] {
   const room = Math.max(1, columns - width - INDENT);
   const hidden = Math.max(0, ages.length - room);
   const span = `${ages[hidden]?.first_day ?? ''} … ${newest.first_day}`;
-  const row = (label: string, text: string): string =>
+  const row = (label: string, text: string) =>
     `${label}${' '.repeat(width - textWidth(label))}  ${text}`;
   return [
     row('', shortened(textWidth(span) <= room ? span : newest.first_day, room)),

@@ -46,7 +46,7 @@ export function shortened(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   if (columns < 1) return '';
   const segments = Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
-  const fitting = (from: readonly string[], room: number): readonly string[] => {
+  const fitting = (from: readonly string[], room: number) => {
     let width = 0;
     const more = from.findIndex((segment) => (width += textWidth(segment)) > room);
     return more === -1 ? from : from.slice(0, more);
@@ -75,7 +75,7 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
     const widest = room.indexOf(Math.max(...room));
     if ((room[widest] ?? 0) > 0) widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  const padded = (cell: string, at: number): string => {
+  const padded = (cell: string, at: number) => {
     const text = shortened(cell, widths[at] ?? 0);
     const blanks = ' '.repeat((widths[at] ?? 0) - textWidth(text));
     return columns[at]?.align === 'right' ? blanks + text : text + blanks;
