@@ -91,11 +91,6 @@ let unwritten: Error | null = null;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-function exitBy(name: SignalName): void {
-  for (const signal of SIGNALS) process.removeAllListeners(signal);
-  process.exit(signalExitCodes[name]);
-}
-
 /** Ends the process by the signal itself, which waits for no thread. */
 function endBy(name: SignalName): void {
   process.removeAllListeners(name);
@@ -106,7 +101,10 @@ function endBy(name: SignalName): void {
 
 for (const name of SIGNALS) {
   process.on(name, () => {
-    if (stoppedBy !== null) exitBy(name);
+    if (stoppedBy !== null) {
+      for (const signal of SIGNALS) process.removeAllListeners(signal);
+      process.exit(signalExitCodes[name]);
+    }
     stoppedBy = name;
     stopping.abort(new Stopped(name));
     setTimeout(() => endBy(name), HARD_STOP_MS).unref();

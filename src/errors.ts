@@ -210,8 +210,8 @@ const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
 
 function isOfFullDisk(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const codes = ['code' in error ? error.code : null, 'errno' in error ? error.errno : null];
-  const isFull = codes.some((code) => FULL_CODES.has(code));
+  const { code, errno }: NodeJS.ErrnoException = error;
+  const isFull = FULL_CODES.has(code) || FULL_CODES.has(errno);
   return isFull || /No space left|quota exceeded/i.test(textOf(error));
 }
 

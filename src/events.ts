@@ -19,7 +19,6 @@ interface EventFields {
   /** Requests may still wait for their turn in the service client. */
   window_asked: Named & { requests: number };
   window_fetched: Named & { requests: number; bytes: number; ms: number };
-  /** Without all of its answers. */
   window_missed: Named & { requests: number; because: string };
   /** With the first days of restated periods, and stretches of periods without rows, `first:last`. */
   window_loaded: Named & {

@@ -28,7 +28,6 @@ const measuredTables = [
   'ripen.projection_errors',
   'ripen_internal.horizon_evidence',
 ] as const;
-type MeasuredTable = (typeof measuredTables)[number];
 
 /** Older periods say little about how the newest mature, and the backtest must end within the night. */
 const HISTORY_DAYS = 240;
@@ -77,7 +76,7 @@ async function replaceMeasurements(
   const maturing = new Map<string, z.infer<typeof maturingRow>['periods']>();
   for (const row of await warehouse.rows(statement('insight/maturing'), [], maturingRow))
     maturing.set(`${row.slice} ${row.metric}`, row.periods);
-  const rows = new Map<MeasuredTable, object[]>(measuredTables.map((table) => [table, []]));
+  const rows = new Map(measuredTables.map((table): [typeof table, object[]] => [table, []]));
   const read = developing.filter(({ control }) => reads.has(control));
   for (const batch of await inBatches(warehouse, read)) {
     const wanted = batch.map(({ control, metric, isHourly, finalSeconds }, number) => ({
@@ -111,7 +110,7 @@ async function replaceMeasurements(
           const made = projectionOf(cohorts.get(start), age, factorsOn(Infinity), scores);
           return made === null ? [] : [{ ...key, ...made }];
         });
-        const measured: Record<MeasuredTable, readonly object[]> = {
+        const measured = {
           'ripen_internal.maturation': maturation,
           'ripen_internal.projections': projections,
           'ripen.projection_errors': errors,
@@ -128,7 +127,6 @@ async function replaceMeasurements(
   for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
 }
 
-/** Returns the metrics of controls, one for each instant from which values are final. Ratios of a day are not sums of hours. */
 function developingOf(tables: readonly Target[]): Developing[] {
   const developing = new Map<string, Developing>();
   for (const { slice, columns } of tables) {
@@ -139,10 +137,9 @@ function developingOf(tables: readonly Target[]): Developing[] {
       const { id, horizonMs, additive } = metric;
       const finalSeconds = horizonMs === null ? null : (horizonMs + slice.settleMs) / 1000;
       const key = JSON.stringify([control, id, horizonMs, finalSeconds, additive]);
-      const alike = developing.get(key);
-      if (alike === undefined)
-        developing.set(key, { control, metric, isHourly, finalSeconds, slices: [slice.name] });
-      else alike.slices.push(slice.name);
+      const alike = developing.get(key) ?? { control, metric, isHourly, finalSeconds, slices: [] };
+      alike.slices.push(slice.name);
+      developing.set(key, alike);
     }
   }
   return [...developing.values()];
@@ -165,14 +162,12 @@ async function inBatches(
   let room = 0;
   for (const each of developing) {
     const size = sizes.get(`${each.control} ${each.metric.id}`) ?? 0;
-    const batch = batches.at(-1);
-    if (batch === undefined || size > room) {
-      batches.push([each]);
-      room = MAX_TOTALS_AT_ONCE - size;
-    } else {
-      batch.push(each);
-      room -= size;
+    if (batches.length === 0 || size > room) {
+      batches.push([]);
+      room = MAX_TOTALS_AT_ONCE;
     }
+    batches.at(-1)?.push(each);
+    room -= size;
   }
   return batches;
 }
@@ -192,14 +187,13 @@ const coverageRow = z.object({
   ),
 });
 
-/** Returns for each control a function from a metric to its periods that were read. */
 async function readCoverage(
   warehouse: Warehouse,
 ): Promise<Map<string, (metric: string) => readonly ReadPeriod[]>> {
   const rows = await warehouse.rows(statement('insight/coverage'), [HISTORY_DAYS], coverageRow);
   return new Map(
     rows.map(({ control, periods, readings }) => {
-      // Metrics come and go with the configuration, so that most have the same readings.
+      // Most metrics have the same readings.
       const known = new Map<string, readonly ReadPeriod[]>();
       const periodsOf = (metric: string): readonly ReadPeriod[] => {
         const groups = readings.filter(({ metrics }) => metrics.includes(metric));
@@ -214,14 +208,12 @@ async function readCoverage(
   );
 }
 
-const maturingPeriod = z.object({
-  period: z.string(),
-  start: z.number(),
-  load_id: z.string(),
-  age: z.number(),
-});
 const maturingRow = z.object({
   slice: z.string(),
   metric: z.string(),
-  periods: jsonOf(z.array(maturingPeriod)),
+  periods: jsonOf(
+    z.array(
+      z.object({ period: z.string(), start: z.number(), load_id: z.string(), age: z.number() }),
+    ),
+  ),
 });

@@ -7,7 +7,6 @@ type Triangle = Pick<Cohort, 'lastDay' | 'maturing' | 'finals'>;
 /** The development triangle of one metric, oldest period first. */
 export type Development = readonly Triangle[];
 
-/** As it is known now. */
 const finalOf = ({ finals }: Triangle) => finals.at(-1)?.value ?? null;
 
 function agesIn(development: Development): number[] {
@@ -33,7 +32,6 @@ export const median = (values: readonly number[]): number | null =>
 /** With fewer final periods, a quartile is a single value or next to one: such an age is left out. */
 export const MIN_PERIODS = 8;
 
-/** Returns how much of the final total was known at each age with enough final periods, ascending. */
 export function maturationOf(development: Development) {
   return agesIn(development).flatMap((age) => {
     const shares: number[] = [];
@@ -100,7 +98,6 @@ function growthOf(development: Development, age: number, later: number | null): 
   });
 }
 
-/** Searches by halves, as the backtest asks for every day. */
 function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
   let [low, high] = [0, growth.length];
   while (low < high) {
@@ -214,7 +211,7 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   const [error, errorAsIs] = [median(errors), median(errorsAsIs)];
   const nearer = errors.filter((each, at) => each < (errorsAsIs[at] ?? 0)).length;
   // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
-  const isByChance = chanceOfAtMost(trials.length - nearer, trials.length, 0.5) > MAX_CHANCE;
+  const isByChance = chanceOfAtMost(trials.length - nearer, trials.length) > MAX_CHANCE;
   const isNearer = (error ?? 0) <= (errorAsIs ?? 0) && !isByChance;
   const isSound = ({ reach, coverage }: typeof ladder, furthest: number) =>
     reach !== null && reach <= furthest && (coverage ?? 1) >= MIN_COVERAGE;
@@ -232,17 +229,16 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   return { ...score, coverage: ladder.coverage, basis, reach: null };
 }
 
-/** The chance of at most `hits` in `of` draws. */
-function chanceOfAtMost(hits: number, of: number, chance: number): number {
-  let [logTerm, sum] = [of * Math.log1p(-chance), 0];
-  for (let hit = 0; hit <= hits; hit += 1) {
-    sum += Math.exp(logTerm);
-    logTerm += Math.log((of - hit) / (hit + 1)) + Math.log(chance) - Math.log1p(-chance);
+/** The chance of at most `heads` in so many tosses of a coin. */
+function chanceOfAtMost(heads: number, tosses: number): number {
+  let [chance, sum] = [0.5 ** tosses, 0];
+  for (let head = 0; head <= heads; head += 1) {
+    sum += chance;
+    chance *= (tosses - head) / (head + 1);
   }
   return sum;
 }
 
-/** The distance of a projection from a final total, on a logarithmic scale. */
 const missOf = (projected: number, final: number) => Math.abs(Math.log(final / projected));
 
 /**

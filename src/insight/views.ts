@@ -6,7 +6,7 @@ import { namesCollide } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** Replaces the views of live tables, or drops them without a date dimension. Runs inside the caller's transaction. */
+/** Drops the views of slices without a date dimension. Runs inside the caller's transaction. */
 export async function declareViews(warehouse: Warehouse, live: readonly Target[]): Promise<void> {
   const declarations = live.map((target): Declaration => {
     const { name, grain, dimensions } = target.slice;

@@ -161,7 +161,6 @@ slices:
 `;
 }
 
-/** Quotes a text for YAML, of which JSON is a part. */
 const quoted = (text: string) => JSON.stringify(text);
 
 const listText = (names: readonly string[]) =>

@@ -29,7 +29,6 @@ import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
-/** In a folder, as its paths begin with `../`. */
 const OWN_CONFIG = 'data/demo.yaml';
 
 /** The first projection needs eight final days, then eight more that become final. */

@@ -25,7 +25,6 @@ import { type Finding, finding, findingOf, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
 const STORE_PATIENCE_MS = 10_000;
-/** A check does not wait for a nightly run. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
 export const reading = async <T>(
@@ -93,7 +92,6 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   }
 }
 
-/** Prepares the audits. The warehouse must not be open in this process. */
 async function auditFindings(
   { audits, slices, warehouse }: Config,
   { stated, signal }: Checking,

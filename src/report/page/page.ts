@@ -55,7 +55,6 @@ export function statusPage(report: StatusReport): string {
       </svg>
       ${percentText(final, expected)}`;
   };
-  // Money comes before the slices once, from the one that shows most of it.
   const [lead] = slices.toSorted((one, other) => other.money.length - one.money.length);
   return html`<!doctype html>
     <html lang="en">

@@ -58,7 +58,6 @@ const UNPUBLISHED: ReadonlySet<string> = new Set<FailureCode>([
   'WAREHOUSE_FOREIGN',
 ]);
 
-/** Far deeper than errors are nested in practice. */
 const MAX_CAUSES = 10;
 
 /** What `--json` prints without a result; null stands for a signal. */

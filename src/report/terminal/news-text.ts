@@ -26,7 +26,6 @@ function wordsOf(kind: NewsItem['kind']): readonly [noun: string, verb: string] 
   return [kind.slice(0, at), kind.slice(at + 1)];
 }
 
-/** There are too many every night. */
 const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved']);
 
 export function newsText({ news: { since, items }, slices, runs }: StatusReport) {

@@ -17,9 +17,7 @@ interface Progress {
   close(): void;
 }
 
-/** As fast as anyone reads. */
 const REPAINT_MS = 100;
-/** The elapsed time advances even if nothing happens. */
 const TICK_MS = 1000;
 const REPORT_MS = 60_000;
 const LOG_COLUMNS = 120;

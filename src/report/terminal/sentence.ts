@@ -22,9 +22,6 @@ const at = (of: { readonly slice: string | null; readonly window?: string | null
   return words === '' ? '' : `${words}: `;
 };
 
-const sumOf = (counts: Readonly<Record<string, number>>) =>
-  Object.values(counts).reduce((sum, count) => sum + count, 0);
-
 export const restatedText = (periods: number): string =>
   periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
 
@@ -33,8 +30,10 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
   run_finished: ({ runId, status, ms }) => `run ${runId} ${status} after ${elapsedText(ms)}`,
   lock_waiting: (event) =>
     `waiting up to ${durationText(event.waitMs)} for ${event.warehouse}, held by ${event.holder}`,
-  slice_planned: (event) =>
-    `${at(event)}${countText(sumOf(event.periods), 'period')} due in ${countText(event.windows, 'window')}`,
+  slice_planned: ({ periods, windows, ...event }) => {
+    const due = Object.values(periods).reduce((sum, count) => sum + count, 0);
+    return `${at(event)}${countText(due, 'period')} due in ${countText(windows, 'window')}`;
+  },
   request_retried: ({ endpoint, attempt, because, waitMs }) =>
     `${endpoint}: attempt ${attempt} ended with ${because}, next in ${elapsedText(waitMs)}`,
   concurrency_changed: ({ from, to, because }) =>

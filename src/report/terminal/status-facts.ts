@@ -59,7 +59,6 @@ export const slicesTable = ({ slices, as_of: asOf }: StatusReport): Table => ({
   ]),
 });
 
-/** `2026-02-15 00:00` (UTC), or `now` if something is due already. */
 const dueText = (next: string, asOf: string) => (next <= asOf ? 'now' : clockText(next));
 
 export function sliceFacts(slice: SliceStatus, asOf: string): string[] {

@@ -57,7 +57,6 @@ export function shortened(text: string, columns: number): string {
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
-/** Cuts the widest cells that may be cut to fit `terminal` columns; null cuts none. */
 export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
   const lines = [
     columns.map(({ title }) => title),
