@@ -27,8 +27,6 @@ export interface DropOptions extends Circumstances {
   readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
-type LossRequest = Omit<DropOptions, 'agree'>;
-
 export interface Loss {
   readonly slice: string;
   readonly before: Day | null;
@@ -70,13 +68,16 @@ export async function dropSlice(config: Config, options: DropOptions): Promise<D
 }
 
 /** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
-export const lossOf = async (config: Config, options: LossRequest): Promise<Loss> =>
+export const lossOf = async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> =>
   onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) => {
     return (await lossIn(config, warehouse, options)).loss;
   });
 
-async function lossIn(config: Config, warehouse: Warehouse, options: LossRequest) {
-  const { slice, before = null } = options;
+async function lossIn(
+  config: Config,
+  warehouse: Warehouse,
+  { slice, before = null }: Omit<DropOptions, 'agree'>,
+) {
   const tables = await tablesOfSlice(warehouse, slice, before);
   if (before !== null && tables.length > 0 && tables.every(({ grain }) => grain === null)) {
     const message = `The slice ${slice} has no date dimension to drop periods by.`;

@@ -38,8 +38,6 @@ const TOLD_NIGHTS = 3;
 /** Old enough for its installs and its spend to be final before it is corrected. */
 const CORRECTED_AGE_DAYS = 20;
 const NIGHT = { hour: 2, minute: 30 } as const;
-/** By another machine's clock, a night that has only just begun could be in the future. */
-const MARGIN_MS = 60_000;
 
 export interface TourOptions {
   /** Absolute. The tour writes to its folder `data`, its configuration too. */
@@ -166,9 +164,8 @@ async function ownConfig(directory: string, nights: readonly Date[]): Promise<st
 }
 
 function nightsBefore(now: Date, count: number): readonly Date[] {
-  const latest = now.getTime() - MARGIN_MS;
-  const today = new Date(latest).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);
-  const last = today <= latest ? today : today - MS_PER_DAY;
+  const today = new Date(now).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);
+  const last = today <= now.getTime() ? today : today - MS_PER_DAY;
   return Array.from(
     { length: count },
     (_, index) => new Date(last - (count - 1 - index) * MS_PER_DAY),

@@ -10,7 +10,7 @@ import {
   type SliceStatus,
 } from '../status/status-report.ts';
 import { countText, daysText, percentText } from '../../model/measure.ts';
-import { alikeMetrics, cellWords } from '../terminal/status-facts.ts';
+import { alikeMetrics, cellLooks } from '../terminal/status-facts.ts';
 import { percent } from './charts.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
@@ -31,11 +31,10 @@ export function finalityMap(slice: SliceStatus): Markup {
   const { cells } = slice;
   const states = cellStates
     .filter((state) => cells[state] > 0)
-    .map((state) => ({
-      fill: classOf(state),
-      word: cellWords[state],
-      figure: percentText(cells[state], cells.expected),
-    }));
+    .map((state) => {
+      const figure = percentText(cells[state], cells.expected);
+      return { fill: classOf(state), word: cellLooks[state].word, figure };
+    });
   return html`<figure class="map">
     <figcaption>
       Finality: ${countText(total, 'period')} ×
@@ -68,7 +67,7 @@ function strip(
   let from = 0;
   const labels: string[] = [];
   const stretches = spans.map(({ state, periods, first_day: start, last_day: last }) => {
-    const [word, days, x] = [cellWords[state], daysText(start, last), percent(from / total)];
+    const [word, days, x] = [cellLooks[state].word, daysText(start, last), percent(from / total)];
     labels.push(`${word} ${days}`);
     from += periods;
     return html`<rect

@@ -41,18 +41,15 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .side-by-side { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px 32px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
-.health { margin: 16px 0 20px; padding: 12px 16px; border-radius: 8px; border-left: 5px solid; }
+.health { margin: 16px 0 20px; padding: 12px 16px; border-radius: 8px; border-left: 5px solid var(--tone); }
 .health p { margin: 0; font-size: 17px; font-weight: 600; }
 .health ul { margin: 8px 0 0; padding-left: 22px; }
 .health li { margin: 6px 0; }
 li, h3 { overflow-wrap: anywhere; }
-.health.well { background: var(--well-ground); border-color: var(--well); }
-.health.watch { background: var(--warn-ground); border-color: var(--warn); }
-.health.failed { background: var(--bad-ground); border-color: var(--bad); }
-.sign { display: inline-block; width: 26px; font-weight: 700; }
-.well .sign { color: var(--well); }
-.watch .sign { color: var(--warn); }
-.failed .sign { color: var(--bad); }
+.well { --tone: var(--well); background: var(--well-ground); }
+.watch { --tone: var(--warn); background: var(--warn-ground); }
+.failed { --tone: var(--bad); background: var(--bad-ground); }
+.sign { display: inline-block; width: 26px; font-weight: 700; color: var(--tone); }
 .hint { display: block; color: var(--muted); }
 .hint::before { content: "→ "; }
 

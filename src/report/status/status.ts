@@ -18,9 +18,9 @@ import { controlEvidence } from '../../warehouse/tables/lost-apps.ts';
 import { instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Bindable, Warehouse } from '../../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
+import { tokenHint } from './failure-groups.ts';
 import { healthOf } from './health.ts';
 import { readSlices } from './slice-status.ts';
-import { tokenHint } from './token-hint.ts';
 import {
   comparedTotals,
   newsItem,

@@ -14,8 +14,7 @@ import {
 } from '../../errors.ts';
 import { failedEvent } from '../../events.ts';
 import type { FailureSummary } from '../../run/summary.ts';
-import { groupedFailures } from '../status/failure-groups.ts';
-import { tokenHint } from '../status/token-hint.ts';
+import { groupedFailures, tokenHint } from '../status/failure-groups.ts';
 import type { RunStatus, StatusReport } from '../status/status-report.ts';
 import { sizeText } from '../../model/measure.ts';
 import { JsonLine, oneLine, printable } from './printable.ts';

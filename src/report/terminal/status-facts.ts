@@ -23,15 +23,16 @@ import {
 } from '../../model/measure.ts';
 import { columnsOf, type Table } from './table.ts';
 
-export const cellWords: Readonly<Record<CellState, string>> = {
-  final: 'final',
-  maturing: 'maturing',
-  open: 'not over yet',
-  cut: 'cut by the date period',
-  empty: 'no rows, to be confirmed',
-  rejected: 'rows rejected',
-  'not loaded': 'metric not loaded yet',
-  missing: 'missing',
+/** Marks of less ink mean less to rely on; a letter or sign needs attention. */
+export const cellLooks: Readonly<Record<CellState, { word: string; mark: string }>> = {
+  final: { mark: '█', word: 'final' },
+  maturing: { mark: '▒', word: 'maturing' },
+  open: { mark: '░', word: 'not over yet' },
+  cut: { mark: '╌', word: 'cut by the date period' },
+  empty: { mark: '○', word: 'no rows, to be confirmed' },
+  rejected: { mark: '!', word: 'rows rejected' },
+  'not loaded': { mark: '?', word: 'metric not loaded yet' },
+  missing: { mark: '·', word: 'missing' },
 };
 
 export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {

@@ -1,11 +1,6 @@
 /** A status report for people; on request slices in detail; pure. */
 
-import {
-  type CellState,
-  cellStates,
-  type SliceStatus,
-  type StatusReport,
-} from '../status/status-report.ts';
+import { cellStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
 import { countText } from '../../model/measure.ts';
 import { withHint } from './failure-text.ts';
 import { newsText } from './news-text.ts';
@@ -15,7 +10,7 @@ import {
   alikeMetrics,
   crawlsText,
   backtestTable,
-  cellWords,
+  cellLooks,
   horizonsTable,
   maturationTable,
   movedTable,
@@ -45,7 +40,7 @@ export function statusText(
     maturation = false,
     backtest = false,
     news = false,
-  }: Readonly<Partial<Record<'details' | 'maturation' | 'backtest' | 'news', boolean>>> = {},
+  }: Partial<Record<'details' | 'maturation' | 'backtest' | 'news', boolean>> = {},
 ): string {
   const { health, slices, runs } = report;
   const headline = oneLine(health.headline);
@@ -80,7 +75,7 @@ export function statusText(
       lines.push(slice.name, ...ofSlice.map(indented), '');
     }
     const states = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
-    const marks = states.map((state) => `${pictureMarks[state]} ${cellWords[state]}`);
+    const marks = states.map((state) => `${cellLooks[state].mark} ${cellLooks[state].word}`);
     if (marks.length > 0) lines.push(marks.join('  '), '');
   } else if (slices.length > 0) {
     lines.push(tableText(slicesTable(report), terminal), '');
@@ -93,18 +88,6 @@ export function statusText(
     lines.push('', '`ripen status --slice NAME` shows a slice in detail');
   return lines.join('\n');
 }
-
-/** Less ink means less to rely on; a letter or sign needs attention. */
-const pictureMarks: Readonly<Record<CellState, string>> = {
-  final: '█',
-  maturing: '▒',
-  open: '░',
-  cut: '╌',
-  empty: '○',
-  rejected: '!',
-  'not loaded': '?',
-  missing: '·',
-};
 
 /** A longer label would leave too little room for the picture; `--json` has all metrics. */
 const MAX_LABEL = 28;
@@ -128,7 +111,9 @@ function finalityLines(slice: SliceStatus, columns: number): string[] {
   return [
     row('', shortened(textWidth(span) <= room ? span : newest.first_day, room)),
     ...alike.map(([{ spans }], at) => {
-      const marks = spans.map(({ state, periods }) => pictureMarks[state].repeat(periods)).join('');
+      const marks = spans
+        .map(({ state, periods }) => cellLooks[state].mark.repeat(periods))
+        .join('');
       return row(labels[at] ?? '', marks.slice(hidden));
     }),
     ...(hidden === 0 ? [] : [`before that ${countText(hidden, 'period')}; see --json or --html`]),
