@@ -1,7 +1,6 @@
 /**
- * Runs the command that argv names. The only file that uses the streams, signals and exit code of the process.
- * Scrubs secrets from all output. Only results go to stdout. A closed pipe does not stop a load. The first signal lets the
- * command finish or roll back. The second ends the process at once.
+ * Runs the command that argv names. The only file that uses the streams, signals and exit code of the process. The first signal
+ * lets the command finish or roll back. The second ends the process at once.
  */
 
 import './commands/working-directory.ts';
@@ -37,7 +36,7 @@ const USUAL_COLUMNS = 80;
 const PRIVATE_UMASK = 0o077;
 
 const usersUmask = process.umask(PRIVATE_UMASK);
-// The S3 client would warn about the Node version on every run; ripen's package states which Node it needs.
+// The S3 client would warn about the Node version on every run.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 const stopping = new AbortController();
@@ -138,7 +137,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Waits until stdout took every result. If it refused one, as on a full disk, storage failed. */
+/** Waits until stdout took every result. */
 async function written(exitCode: number): Promise<number> {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();

@@ -1,4 +1,4 @@
-/** The closed lists of failures and warnings. A kind fixes the exit code (sysexits). A code is stable, for grep and alerts. */
+/** The closed lists of failures and warnings. A kind fixes the exit code (sysexits). A code is stable. */
 
 /** 128 plus the signal's number, as shells report. */
 export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -106,11 +106,11 @@ export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 interface Details {
   readonly facts?: Facts;
   /** What to do, as one imperative sentence. */
-  readonly hint?: string;
+  readonly hint?: string | null;
   readonly cause?: unknown;
 }
 
-/** A foreseen failure. Its message states subject, fact and numbers in the past tense. */
+/** A foreseen failure. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly code: FailureCode;
@@ -135,7 +135,7 @@ export const isTooHeavy = ({ code }: Pick<Failure, 'code'>): boolean =>
 export const isPassing = (failure: Failure): boolean =>
   failure.kind === 'unavailable' && !isTooHeavy(failure);
 
-/** The reason of an `AbortSignal` that aborted because the process received a signal. */
+/** The reason of an `AbortSignal` after a signal of the process. */
 export class Stopped extends Error {
   override readonly name = 'AbortError';
   readonly by: SignalName;
@@ -156,37 +156,28 @@ export const PROXY_CREDENTIALS = 'the proxy answered 407';
 export const isOfToken = (of: { readonly code: string; readonly message: string }): boolean =>
   of.code === 'CREDENTIALS_REFUSED' && !of.message.includes(PROXY_CREDENTIALS);
 
-/**
- * Makes anything thrown a `Failure`: `INTERRUPTED` if the caller's signal has aborted, `USAGE_INVALID` if DuckDB is not
- * installed, `ENGINE_MEMORY` if memory ran out, or else `BUG`.
- */
 export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   if (thrown instanceof Failure) return thrown;
+  const failure = (code: FailureCode, message: string, hint: string) =>
+    new Failure(code, message, { cause: thrown, hint });
   if (signal?.aborted === true) {
     const because = signal.reason instanceof Error ? `: ${textOf(signal.reason)}` : '';
-    return new Failure('INTERRUPTED', `The work was stopped before it finished${because}`, {
-      cause: thrown,
-      hint: 'Run it again. Committed data is kept, and only the rest is done.',
-    });
+    const hint = 'Run it again. Committed data is kept, and only the rest is done.';
+    return failure('INTERRUPTED', `The work was stopped before it finished${because}`, hint);
   }
-  if (ENGINE_MISSING.test(textOf(thrown))) {
-    const message = `DuckDB could not be loaded: ${textOf(thrown).split('\n', 1)[0]}`;
-    return new Failure('USAGE_INVALID', message, {
-      cause: thrown,
-      hint: 'Install ripen again on this machine, without --omit=optional: DuckDB itself is an optional package by platform.',
-    });
+  const text = textOf(thrown);
+  if (ENGINE_MISSING.test(text)) {
+    const hint =
+      'Install ripen again on this machine, without --omit=optional: DuckDB itself is an optional package by platform.';
+    return failure('USAGE_INVALID', `DuckDB could not be loaded: ${text.split('\n', 1)[0]}`, hint);
   }
-  if (thrown instanceof RangeError && OUT_OF_MEMORY.test(thrown.message)) {
-    const message = `Out of memory: ${thrown.message}`;
-    return new Failure('ENGINE_MEMORY', message, {
-      cause: thrown,
-      hint: 'Raise the address-space limit (`ulimit -v`, `LimitAS=` of systemd): WebAssembly reserves about 10 GB.',
-    });
+  if (thrown instanceof RangeError && OUT_OF_MEMORY.test(text)) {
+    const hint =
+      'Raise the address-space limit (`ulimit -v`, `LimitAS=` of systemd): WebAssembly reserves about 10 GB.';
+    return failure('ENGINE_MEMORY', `Out of memory: ${text}`, hint);
   }
-  return new Failure('BUG', `An unexpected error occurred: ${textOf(thrown)}`, {
-    cause: thrown,
-    hint: 'Report it with the stack trace; `--verbose` prints one.',
-  });
+  const hint = 'Report it with the stack trace; `--verbose` prints one.';
+  return failure('BUG', `An unexpected error occurred: ${text}`, hint);
 }
 
 const ENGINE_MISSING = /@duckdb\/node-bindings|duckdb native binding|duckdb\.node/;
@@ -215,7 +206,6 @@ function isOfFullDisk(error: unknown): boolean {
   return isFull || /No space left|quota exceeded/i.test(textOf(error));
 }
 
-/** Replaces the hint if too many files were open. */
 export function storageFailed(
   message: string,
   cause: unknown,

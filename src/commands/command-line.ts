@@ -1,4 +1,4 @@
-/** Turns arguments into a command. Refuses unknown ones with the nearest name. Loads no command, so that `--help` is quick. */
+/** Turns arguments into a command. Loads no command, so that `--help` is quick. */
 
 import yargs, { type Argv, type InferredOptionTypes } from 'yargs';
 
@@ -33,7 +33,6 @@ export function requestedForm(argv: readonly string[]): Form {
   return { log: isJsonLog ? 'json' : 'text', json: isOn('json'), verbose: isOn('verbose') };
 }
 
-/** Throws `USAGE_INVALID`, with the nearest names, if anything is unknown or missing. */
 export async function parseCommandLine(
   argv: readonly string[],
   version: string,
@@ -74,7 +73,6 @@ interface Chosen {
   options: OptionTable;
 }
 
-/** The help of all commands leaves out the options they share, to fit on a screen. */
 const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
 Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 
@@ -88,11 +86,11 @@ function parser(version: string, chosen: Chosen, help: 'none' | 'overview' | 'co
     .fail(false)
     .parserConfiguration({
       'parse-positional-numbers': false,
-      // No option has a dot in its name; with this notation it would fill an option with an object.
+      // Otherwise a dot would fill an option with an object.
       'dot-notation': false,
-      // With groups, `-dash` would contain the `-h` of help.
+      // Otherwise `-dash` would contain the `-h` of help.
       'short-option-groups': false,
-      // With negation, `--no-config` would be an option that is not declared.
+      // Otherwise `--no-config` would be an option that is not declared.
       'boolean-negation': false,
     })
     .wrap(80)

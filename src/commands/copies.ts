@@ -88,7 +88,6 @@ export const exportRows = offline(async (config, options, args: Arguments<'expor
   return { json: { exported }, text };
 });
 
-/** Asks before it drops. Throws `USAGE_INVALID` and deletes nothing if it cannot ask. */
 export const drop = offline(async (config, options, args: Arguments<'drop'>, shell) => {
   const { slice, yes } = args;
   const request = { ...options, slice, before: parseOption(dayOf, args.before, '--before') };

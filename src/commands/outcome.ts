@@ -1,4 +1,4 @@
-/** How the outcome of a command is printed: failures on stderr, the result on stdout. */
+/** How the outcome of a command is printed. */
 
 import { exitCodeOf } from '../errors.ts';
 import { failuresText, type PrintedFailure } from '../report/terminal/failure-text.ts';

@@ -1,4 +1,4 @@
-/** `ripen simulator`: serves the whole service interface on loopback until a signal. */
+/** `ripen simulator`. */
 
 import { once } from 'node:events';
 

@@ -1,4 +1,4 @@
-/** What the commands share: options, configuration, progress, and files named by the user. */
+/** What the commands share. */
 
 import { dirname } from 'node:path';
 
@@ -47,7 +47,6 @@ export async function withConfig<T>(
   return inProgress(args, shell, async (options) => verb(config, { ...options, lockWaitMs }));
 }
 
-/** Runs a verb that needs no configuration yet, showing progress. */
 export async function inProgress<T>(
   args: VerbArguments,
   shell: Shell,
@@ -67,7 +66,6 @@ export const placeOf = (
   { directory, environment }: Shell,
 ) => ({ directory, environment, file });
 
-/** Writes a file named by the user, completely or not at all. Throws `STORAGE_FAILED`. */
 export async function writeNamed(
   path: string,
   text: string,

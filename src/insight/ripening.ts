@@ -57,7 +57,7 @@ interface Growth {
   readonly to: number;
 }
 
-/** Returns how totals grew to a later age (null: none), or to the final totals that were read by then, by day. */
+/** Returns by day how totals grew to a later age, or (null) to the final totals that were read by then. */
 function growthOf(development: Development, age: number, later: number | null): Growth[] {
   const events: Growth[] = [];
   const none = { seen: 0, missed: 0, periods: 0, from: 0, to: 0 };
@@ -108,7 +108,6 @@ function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
   return growth[low - 1];
 }
 
-/** More days than any period is watched. */
 const MAX_AGE = 100_000;
 
 /** By age, with the least number of periods behind a step; without ages from which no period is known to have become final. */

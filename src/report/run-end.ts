@@ -1,4 +1,4 @@
-/** Reports how a run ended: in a metrics file, and to the addresses of `notify`. What cannot be delivered is only a warning. */
+/** Reports how a run ended: in a metrics file, and to the addresses of `notify`. */
 
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -17,7 +17,7 @@ import { failuresIn, type SyncSummary } from '../run/summary.ts';
 import { keepFailedStart, readFailedStart } from './status/failed-start.ts';
 import type { StatusReport } from './status/status-report.ts';
 import { readStatus, statusOf } from './status/status.ts';
-import { explained, type PrintedFailure } from './terminal/failure-text.ts';
+import { explained } from './terminal/failure-text.ts';
 import { countText, groupedText, minuteText } from '../model/measure.ts';
 import { metricsText, type RunEnd } from './terminal/metrics-text.ts';
 import { newsText } from './terminal/news-text.ts';
@@ -92,10 +92,10 @@ async function reportFailedStart(
   const unread = metricsFile === null ? (): null => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
   let reported = failure;
-  if (failure.code !== 'INTERRUPTED') {
-    const { code, facts, cause } = failure;
+  const { code, facts, cause } = failure;
+  if (code !== 'INTERRUPTED') {
     for (const { message, hint } of await explained([failedEvent(failure)], config, report, null))
-      reported = new Failure(code, message, { facts, cause, ...(hint === null ? {} : { hint }) });
+      reported = new Failure(code, message, { facts, cause, hint });
   }
   await deliverReport(endOf(context, reported, startedMs), report, context);
   return reported;
@@ -168,9 +168,9 @@ async function deliverReport(
     succeeded,
     recovered: succeeded && hasRecovered,
   };
-  const text = scrub(endText(end, report));
   const addresses = config.notify.filter(({ on }) => on.some((outcome) => isOutcome[outcome]));
   if (addresses.length > 0) {
+    const text = scrub(endText(end, report));
     // Most runs notify no address and need no HTTP client.
     const { postText } = await import('../service/notify.ts');
     const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
@@ -189,7 +189,6 @@ async function deliverReport(
   });
 }
 
-/** `ripen sync on host, as of …: partial, 1,204 rows; 2 failures (exit 75), run …`. */
 function endText(
   { command, exitCode, summary, failures }: RunEnd,
   report: StatusReport | null,
@@ -199,26 +198,25 @@ function endText(
     const line = oneLine(text);
     return line.length > MAX_LETTERS ? `${line.slice(0, MAX_LETTERS)}…` : line;
   };
-  const linesOf = ({ code, message, hint }: PrintedFailure) => [
-    `${code}: ${short(message)}`,
-    ...(hint === null ? [] : [`hint: ${short(hint)}`]),
-  ];
-  if (summary === null)
-    return [`${who} did not start (exit ${exitCode})`, ...failures.flatMap(linesOf)].join('\n');
+  const causes: string[] = [];
+  for (const { code, message, hint } of failures.slice(0, MAX_FAILURES)) {
+    causes.push(`${code}: ${short(message)}`);
+    if (hint !== null) causes.push(`hint: ${short(hint)}`);
+  }
+  if (failures.length > MAX_FAILURES) causes.push(`and ${failures.length - MAX_FAILURES} more`);
+  if (summary === null) return [`${who} did not start (exit ${exitCode})`, ...causes].join('\n');
   const { audits, status, as_of: asOf, run_id: runId, published } = summary;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
   const count = failuresIn(failures);
   const failed = count === 0 ? '' : `; ${countText(count, 'failure')}`;
   const end = exitCode === 0 ? '' : `${failed} (exit ${exitCode})`;
   const copies = published.map(({ kind, path }) => `${kind} ${oneLine(path)}`).join(', ');
+  // Audits that hold the night are among the failures.
+  const warned = audits.filter((audit) => isFailedAudit(audit) && audit.on_fail === 'warn');
   const lines = [
     `${who}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${end}, run ${runId}`,
-    ...failures.slice(0, MAX_FAILURES).flatMap(linesOf),
-    ...(failures.length > MAX_FAILURES ? [`and ${failures.length - MAX_FAILURES} more`] : []),
-    // Those that hold the night are among the failures.
-    ...audits
-      .filter((audit) => isFailedAudit(audit) && audit.on_fail === 'warn')
-      .map((audit) => short(auditText(audit))),
+    ...causes,
+    ...warned.map((audit) => short(auditText(audit))),
     copies === '' ? 'no copy was published' : `published: ${copies}`,
   ];
   if (report !== null) {

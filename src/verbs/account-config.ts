@@ -1,4 +1,4 @@
-/** Writes the first configuration for an account, from what filters-data lists, without the token. */
+/** Writes the first configuration for an account, from what filters-data lists. */
 
 import * as z from 'zod';
 
@@ -22,7 +22,6 @@ export interface AccountOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Throws `USAGE_INVALID` for a missing value, and the failures of the service. */
 export async function accountConfigText(options: AccountOptions): Promise<string> {
   const { environment, emit = () => {}, signal = new AbortController().signal } = options;
   const stated = (variable: string, option?: string, value = environment[variable] ?? '') => {
@@ -45,7 +44,6 @@ export async function accountConfigText(options: AccountOptions): Promise<string
   return textOf(items, service);
 }
 
-/** Only those that the account lists are used. */
 const usualMetrics = ['installs', 'clicks', 'impressions', 'sessions', 'cost', 'network_cost'];
 /** Of each line the first that is listed. */
 const usualCohorts = [

@@ -42,7 +42,6 @@ export interface Dropped extends Publication {
   readonly dropped: Loss | null;
 }
 
-/** Throws `USAGE_INVALID` if there is nothing to drop, and any error that keeps a run from starting. */
 export async function dropSlice(config: Config, options: DropOptions): Promise<Dropped> {
   await assertWritable(config);
   const { slice, before = null, agree } = options;
@@ -67,7 +66,7 @@ export async function dropSlice(config: Config, options: DropOptions): Promise<D
   });
 }
 
-/** Changes nothing, not even the warehouse's version. Throws as `dropSlice` does. */
+/** Changes nothing, not even the version of the warehouse. */
 export const lossOf = async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> =>
   onWarehouse(config, 'read', withDefaults(config, options), async (warehouse) => {
     return (await lossIn(config, warehouse, options)).loss;

@@ -38,18 +38,6 @@ analytics/
 const bundled = async (name: string) =>
   readFile(new URL(`../../config/${name}`, import.meta.url), 'utf8');
 
-async function firstConfig(isSimulated: boolean): Promise<string> {
-  const text = await bundled('first.yaml');
-  if (!isSimulated) return text;
-  return text
-    .replace('copy .env.example to .env and fill it in, then ', '')
-    .replace(
-      /^service:\n(?: .*\n)+/m,
-      'service: simulator # comes with ripen: no account, no network\n',
-    );
-}
-
-/** Throws `USAGE_INVALID`, and writes nothing, if a file exists, and `STORAGE_FAILED` if one cannot be written. */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
   const { directory, simulator = false, account, mode = 0o644 } = options;
   const pathOf = (name: string) => join(directory, name);
@@ -60,11 +48,17 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
       hint: 'Run `ripen init` in another directory, or move these files away.',
     });
   }
+  let config =
+    account === undefined ? await bundled('first.yaml') : await accountConfigText(account);
+  if (simulator && account === undefined)
+    config = config
+      .replace('copy .env.example to .env and fill it in, then ', '')
+      .replace(
+        /^service:\n(?: .*\n)+/m,
+        'service: simulator # comes with ripen: no account, no network\n',
+      );
   const texts = new Map([
-    [
-      'ripen.yaml',
-      account === undefined ? await firstConfig(simulator) : await accountConfigText(account),
-    ],
+    ['ripen.yaml', config],
     ['.env.example', environmentText],
     [SCHEMA_FILE, await bundled(SCHEMA_FILE)],
   ]);

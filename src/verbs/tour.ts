@@ -51,18 +51,16 @@ export interface TourOptions {
   readonly signal?: AbortSignal;
 }
 
-interface ToldNight {
-  readonly summary: SyncSummary;
-  readonly status: StatusReport;
-  /** What readers saw. Null without a copy. */
-  readonly newestDays: Question | null;
-}
-
 export interface Tour {
   readonly config: Config;
   /** The runs of the nights that no earlier tour ran, oldest first, failed ones included. */
   readonly nights: readonly SyncSummary[];
-  readonly told: readonly ToldNight[];
+  /** The last nights, with what readers saw (null without a copy). */
+  readonly told: readonly {
+    readonly summary: SyncSummary;
+    readonly status: StatusReport;
+    readonly newestDays: Question | null;
+  }[];
   readonly status: StatusReport;
   /** Empty without a copy. */
   readonly questions: readonly Question[];
@@ -75,7 +73,6 @@ export interface Question {
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-/** Runs the nights that no earlier tour has run. Throws `STORAGE_FAILED` if its configuration cannot be written. */
 export async function runTour(options: TourOptions): Promise<Tour> {
   const { directory, now, nights: count = USUAL_NIGHTS, onNight } = options;
   const { emit = () => {}, signal = new AbortController().signal } = options;
@@ -93,7 +90,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
   const left = nights.filter((night) => night.getTime() > newest);
   const summaries: SyncSummary[] = [];
-  const told: ToldNight[] = [];
+  const told: Tour['told'][number][] = [];
   const world = await startWorld(simulated, left[0] ?? new Date());
   try {
     for (const night of left) {
@@ -136,7 +133,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   };
 }
 
-/** Copies the configuration, with what goes wrong in these nights, unless an earlier tour did. */
+/** Copies the configuration unless an earlier tour did. */
 async function ownConfig(directory: string, nights: readonly Date[]): Promise<string> {
   const path = join(directory, OWN_CONFIG);
   const [correction, late, last] = nights.slice(-TOLD_NIGHTS);

@@ -67,7 +67,6 @@ export async function requestedService(
         answered('reports_url', async () =>
           service.filtersData({ filters: catalogFilters }, ended),
         ),
-        // Its shortest list shows whether it answers.
         wantsCampaign ? answered('base_url', async () => service.partners(ended).next()) : null,
       ]);
       const others = campaign?.findings ?? [

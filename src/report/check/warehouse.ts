@@ -135,10 +135,6 @@ async function occupantFindings(
   return findings;
 }
 
-const CHANGED =
-  'dimensions, filters, parameters or `service.headers` are not those it was loaded with';
-const SERVED = 'beside the table that is served until they are complete';
-
 /** `added` are the metrics that are not stored, by slice. */
 async function changeFindings(
   config: Config,
@@ -168,13 +164,11 @@ async function changeFindings(
       const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
       const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
       const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
-      const place = placeAt(name);
-      const names = namesText(added.get(name) ?? []);
-      findings.push(
-        again.some(({ reasons }) => 'meaning changed' in reasons)
-          ? finding('warning', `${CHANGED}: ${what}, ${SERVED}`, hint, place)
-          : finding('note', `metrics were added (${names}): ${what}`, hint, place),
-      );
+      const isChanged = again.some(({ reasons }) => 'meaning changed' in reasons);
+      const message = isChanged
+        ? `dimensions, filters, parameters or \`service.headers\` are not those it was loaded with: ${what}, beside the table that is served until they are complete`
+        : `metrics were added (${namesText(added.get(name) ?? [])}): ${what}`;
+      findings.push(finding(isChanged ? 'warning' : 'note', message, hint, placeAt(name)));
     }
   } catch (thrown) {
     signal.throwIfAborted();

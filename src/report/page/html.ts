@@ -41,7 +41,6 @@ export function html(strings: TemplateStringsArray, ...values: readonly Content[
   return new Markup(text);
 }
 
-/** A name that may break after an underscore. */
 export function name(text: string): Markup {
   return new Markup(escaped(text).replaceAll('_', '_<wbr>'));
 }

@@ -30,7 +30,6 @@ import { html, Markup, name, nothing } from './html.ts';
 import { pageStyle } from './page-style.ts';
 import { curveCharts, maturationChart, moneyCharts, moneyTable } from './slice-charts.ts';
 
-/** Allows only the page's own style sheet, by its hash. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
@@ -127,7 +126,6 @@ const MAX_LISTED = 5;
 /** A page of 120 slices has to open in a second; `--json` has all. */
 const MAX_ROWS = 40;
 
-/** A sign beside the colour, for people who cannot distinguish colours. */
 const healthSigns = { well: '✓', watch: '!', failed: '✕' };
 
 function figures(slices: StatusReport['slices']): Markup {

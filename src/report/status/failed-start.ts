@@ -22,7 +22,6 @@ const NOTE_MODE = 0o600;
 
 const noteOf = (warehouse: string) => `${warehouse}.unstarted`;
 
-/** Deletes the note if `failure` is null. Writes nothing if the warehouse's folder does not exist. */
 export async function keepFailedStart(
   warehouse: string,
   failure: Omit<FailedStart, 'at'> | null,

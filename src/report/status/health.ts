@@ -8,7 +8,6 @@ import { alike } from '../../model/alike.ts';
 import { alikeSlices, groupedFailures } from './failure-groups.ts';
 import { healthStates, type Health, type HealthState, type StatusReport } from './status-report.ts';
 
-/** A nightly run that is later than this has missed a night. */
 const LATE_MS = 1.5 * MS_PER_DAY;
 /** A period this old should have been loaded by the night before last. */
 const MISSING_AGE_DAYS = 2;
@@ -25,7 +24,6 @@ export const UNCONFIGURED = 'is no longer configured; its data is kept';
 export const removalHint = (slice: string): string =>
   `To remove it, run \`ripen drop --slice ${slice}\`.`;
 
-/** A finding that is `well` is worth knowing, but is not a problem. */
 type Finding = Health['findings'][number] & { readonly state: HealthState };
 
 type Judged = Omit<StatusReport, 'health'>;

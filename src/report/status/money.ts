@@ -1,4 +1,4 @@
-/** Reads what was spent and earned in the newest periods of a slice, what of it may still move, and what to expect. */
+/** Reads spend and revenue of the newest periods of slices, and what to expect. */
 
 import * as z from 'zod';
 

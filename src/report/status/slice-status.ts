@@ -11,9 +11,7 @@ import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { readMoney } from './money.ts';
 import {
   backtestAge,
-  type CellSpan,
   cellStates,
-  type CohortCurve,
   curvePoint,
   maturationAge,
   metricHorizon,
@@ -118,7 +116,7 @@ async function readCurves(
   warehouse: Warehouse,
   { name, cube = [], grain }: Slice,
   expected: readonly Expected[],
-): Promise<CohortCurve[]> {
+): Promise<SliceStatus['curves']> {
   // A withheld value is no row, so the ledger says whether a month is final. $4: the start of each expected period.
   const sql = `with cells as (
     select cast(s.${identifier(grain ?? 'day')} as date) as period, s.metric, s.age_days, sum(s."value")::double as value
@@ -150,7 +148,7 @@ join months as n on n.month = date_trunc('month', c.period)
 join finality as f on f.month = n.month and f.metric = c.metric
 group by all
 order by month, age_days`;
-  const curves: CohortCurve[] = [];
+  const curves: SliceStatus['curves'][number][] = [];
   const starts = JSON.stringify(expected.map(({ start }) => start));
   for (const cohort of new Set(cube.map((metric) => metric.cohort))) {
     if (curves.length === CURVED_KEYS) break;
@@ -231,8 +229,8 @@ export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['per
 }
 
 /**
- * Returns when a fetch is next due: now if a period is missing, or not over and not just fetched. Else at the next refresh of a
- * period, or at the start of the next day if that is earlier and the date period moves.
+ * Returns now if a period is missing, or not over and not just fetched; else when the next period is due, or the next day begins
+ * if the date period moves.
  */
 function nextRefreshAt(
   slice: Slice,
@@ -257,7 +255,7 @@ export function metricStatuses(
   return metrics.map((metric) => {
     const stored = ranges.filter((range) => range.metric === metric);
     const [first] = stored;
-    const spans: CellSpan[] = [];
+    const spans: MetricStatus['spans'][number][] = [];
     for (const { start, status } of periods) {
       const range = stored.find(
         ({ first_day: from, last_day: to }) => from <= start && start <= to,

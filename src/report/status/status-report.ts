@@ -8,7 +8,7 @@ import { count, jsonOf } from '../../warehouse/sql.ts';
 /** `cut`: the date period begins or ends inside the period; `empty`: one answer had no rows, a later run must confirm it. */
 export const periodStates = ['missing', 'open', 'maturing', 'final', 'cut', 'empty'] as const;
 
-export type ShownPeriodState = (typeof periodStates)[number];
+type ShownPeriodState = (typeof periodStates)[number];
 
 /**
  * States of a cell (period × metric). `rejected`: rows of the period could not be stored; `not loaded`: the slice has got the
@@ -41,14 +41,6 @@ export interface PeriodStatus {
   readonly next_refresh_at: string | null;
 }
 
-/** Consecutive periods in one state; both days included. */
-export interface CellSpan {
-  readonly state: CellState;
-  readonly first_day: string;
-  readonly last_day: string;
-  readonly periods: number;
-}
-
 export interface MetricStatus {
   readonly metric: string;
   /** The rule of its horizon; null before the first load. */
@@ -59,7 +51,13 @@ export interface MetricStatus {
   /** The comment of its column. */
   readonly meaning: string | null;
   readonly cells: Readonly<Record<CellState, number>>;
-  readonly spans: readonly CellSpan[];
+  /** Consecutive periods in one state; both days included. */
+  readonly spans: readonly {
+    readonly state: CellState;
+    readonly first_day: string;
+    readonly last_day: string;
+    readonly periods: number;
+  }[];
 }
 
 export const restatedMetric = z.object({
@@ -112,25 +110,12 @@ export const movedPeriod = z.object({
   metrics: count,
 });
 
-export const comparedTotals = z.object({
-  slice: z.string(),
-  fingerprint: z.string(),
-  read_at: z.string(),
-  totals: count,
-});
-
 export const curvePoint = z.object({
   month: z.string(),
   age_days: z.number(),
   value: z.number(),
   is_final: z.boolean(),
 });
-
-/** How the value of a key grows with age, in the newest months. */
-export interface CohortCurve {
-  readonly cohort: string;
-  readonly points: readonly z.infer<typeof curvePoint>[];
-}
 
 export const moneyPeriod = z.object({
   first_day: z.string(),
@@ -180,17 +165,20 @@ export interface SliceStatus {
   /** Why a loaded slice has no control totals, and so no maturation; null if it has some. */
   readonly no_control: string | null;
   /** Null without control totals. */
-  readonly control:
-    | (Omit<z.infer<typeof comparedTotals>, 'slice' | 'fingerprint'> & {
-        /** Those that differ from what is loaded. */
-        readonly moved: number;
-        readonly moved_final: number;
-      })
-    | null;
+  readonly control: {
+    readonly read_at: string;
+    readonly totals: number;
+    /** Those that differ from what is loaded. */
+    readonly moved: number;
+    readonly moved_final: number;
+  } | null;
   /** Over the last 7 days, newest first; at most five. */
   readonly moved: readonly z.infer<typeof movedPeriod>[];
-  /** Of a cube: the first keys whose values add up. */
-  readonly curves: readonly CohortCurve[];
+  /** Of a cube: how the values of the first keys that add up grow with age, in the newest months. */
+  readonly curves: readonly {
+    readonly cohort: string;
+    readonly points: readonly z.infer<typeof curvePoint>[];
+  }[];
   /** Empty without spend and revenue, and for a cube. */
   readonly money: readonly MoneySeries[];
   readonly metrics: readonly MetricStatus[];

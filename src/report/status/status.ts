@@ -15,14 +15,13 @@ import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.t
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { controlEvidence } from '../../warehouse/tables/lost-apps.ts';
-import { instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
+import { count, instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Bindable, Warehouse } from '../../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
 import { tokenHint } from './failure-groups.ts';
 import { healthOf } from './health.ts';
 import { readSlices } from './slice-status.ts';
 import {
-  comparedTotals,
   newsItem,
   newsKinds,
   rejectedRows,
@@ -132,6 +131,13 @@ export async function readUnconfigured(
   const stored = await warehouse.rows(statement('publish/slices'), [], sliceRow);
   return stored.filter((name) => slices.every((slice) => slice.name !== name));
 }
+
+const comparedTotals = z.object({
+  slice: z.string(),
+  fingerprint: z.string(),
+  read_at: z.string(),
+  totals: count,
+});
 
 /** Returns for a slice how far its totals agree with the service, or why that is not known. */
 async function readAgreement(

@@ -87,7 +87,6 @@ export async function explained(
   const remedied: FailureSummary[] = [];
   for (const failure of failures) remedied.push(await withRemedy(failure, config));
   const { runs = [], slices = [] } = report ?? {};
-  // Some copy may not have that night.
   const isUnpublished = (run: RunStatus) =>
     run.failures.some((one) => one.resolved !== true && UNPUBLISHED.has(one.code));
   const good = runs.find(
@@ -114,7 +113,6 @@ export async function explained(
   });
 }
 
-/** Adds the setting of a refused token, or what to delete from a full disk. */
 export async function withRemedy<F extends PrintedFailure>(failure: F, config: Config): Promise<F> {
   const { file, warehouse, publish } = config;
   if (isOfToken(failure)) return { ...failure, hint: await tokenHint(file) };

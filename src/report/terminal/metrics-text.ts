@@ -23,7 +23,6 @@ export interface RunEnd {
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
 
-/** Leaves out samples that are null, and metrics without a sample. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
   const { command, summary, failures } = end;
   const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };

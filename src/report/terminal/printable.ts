@@ -5,7 +5,6 @@ import { scrubbedJson } from '../../config/secret.ts';
 /** Control characters except tab and line feed, and marks that change the direction of text. */
 const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
 
-/** What followed a removed escape stays, as text. */
 export function printable(text: string): string {
   return text.replaceAll(unprintable, '');
 }
@@ -24,7 +23,6 @@ export class JsonLine {
   }
 }
 
-/** `partnerId` becomes `partner_id`. */
 export function snakeCased(fields: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

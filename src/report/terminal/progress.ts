@@ -13,7 +13,6 @@ import { textWidth } from './table.ts';
 
 interface Progress {
   readonly emit: Emit;
-  /** Nothing may be emitted afterwards. */
   close(): void;
 }
 
@@ -118,7 +117,6 @@ export function jsonLines(): (event: RunEvent, at: Date) => JsonLine {
   };
 }
 
-/** What the run does from an event on; nothing is said while windows are loaded. */
 const steps: Partial<Record<EventType, string>> = {
   run_started: 'catalog',
   lock_waiting: 'waiting for the warehouse',

@@ -10,13 +10,11 @@ import {
 } from '../../model/measure.ts';
 import { oneLine } from './printable.ts';
 
-/** One line without a final stop. Outside text is made printable. */
 export const sentenceOf = (event: RunEvent): string => oneLine(sentence(event.type, event));
 
 const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
   sentences[type](event);
 
-/** `network_daily 2026-01-03:2026-01-09: `, without what is null. */
 const at = (of: { readonly slice: string | null; readonly window?: string | null }) => {
   const words = [of.slice, of.window].filter((word) => typeof word === 'string').join(' ');
   return words === '' ? '' : `${words}: `;

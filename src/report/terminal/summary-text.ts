@@ -56,7 +56,6 @@ export function summaryText(summary: SyncSummary): string {
   return lines.join('\n');
 }
 
-/** `1 new, 14 maturing`, or `nothing due` if there were none. */
 export function reasonsText(reasons: Readonly<Record<string, number>>): string {
   const words = Object.entries(reasons).filter(([, count]) => count > 0);
   const texts = words.map(([reason, count]) => `${groupedText(count)} ${reason}`);

@@ -9,7 +9,6 @@ import { oneLine } from './printable.ts';
 
 export interface Column {
   readonly title: string;
-  /** Right for numbers; left, the default, for text. */
   readonly align?: 'left' | 'right';
   /** Whether its cells may be cut: names may, texts that people copy may not. */
   readonly shrinks?: boolean;
