@@ -108,6 +108,7 @@ function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
   return growth[low - 1];
 }
 
+/** More days than any period is watched. */
 const MAX_AGE = 100_000;
 
 /** By age, with the least number of periods behind a step; without ages from which no period is known to have become final. */
