@@ -19,7 +19,6 @@ export interface Mistake {
 export interface Problem {
   /** `file:line:column`. */
   readonly place: string;
-  /** Empty for the file as a whole. */
   readonly key: string;
   readonly text: string;
 }

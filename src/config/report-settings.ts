@@ -37,6 +37,8 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
     'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
 });
 
+const optional = (text: string) => `${text} Left to the service's default unless set.`;
+
 /** Null leaves a parameter out. Any text is accepted, as the documents differ. */
 const parameterShape = {
   cohort_maturity: listedText
@@ -59,21 +61,15 @@ const parameterShape = {
   reattributed: z
     .union([listedText, z.boolean()], { error: 'must be text such as all, true or false' })
     .nullish()
-    .describe(
-      "Filter for reattributed users: all, true or false. Left to the service's default unless set.",
-    ),
+    .describe(optional('Filter for reattributed users: all, true or false.')),
   iap_revenue_mode: listedText
     .nullish()
-    .describe(
-      "Share of gross revenue returned, such as GROSS_70. Left to the service's default unless set.",
-    ),
+    .describe(optional('Share of gross revenue returned, such as GROSS_70.')),
   ad_revenue_sources: textList.nullish().describe('Ad revenue sources to include.'),
   os_names: textList.nullish().describe('Operating systems to include.'),
   ad_spend_mode: listedText
     .nullish()
-    .describe(
-      "Source of ad spend: attribution, network or mixed. Left to the service's default unless set.",
-    ),
+    .describe(optional('Source of ad spend: attribution, network or mixed.')),
   sandbox: z.boolean().nullable().default(false).describe('Sandbox instead of production.'),
   sort: z
     .array(sortKey)
@@ -90,9 +86,7 @@ const parameterShape = {
     .describe('Period to compare with, such as previous_week.'),
   currency: listedText
     .nullish()
-    .describe(
-      "Currency that money is converted to, such as USD. Left to the service's default unless set.",
-    ),
+    .describe(optional('Currency that money is converted to, such as USD.')),
   limit: wholeNumber(1)
     .nullish()
     .describe('Maximum rows of one response; a response with as many counts as incomplete.'),

@@ -67,13 +67,8 @@ const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: Refuse): void {
   const { dimensions, metrics, cohorts, filters } = slice;
-  refuseRepeats(
-    refuse,
-    itemsOf(dimensions),
-    (index) => [...path, 'dimensions', index],
-    'a dimension',
-  );
-  refuseRepeats(refuse, itemsOf(metrics), (index) => [...path, 'metrics', index], 'a metric');
+  refuseRepeats(refuse, itemsOf(dimensions), (at) => [...path, 'dimensions', at], 'a dimension');
+  refuseRepeats(refuse, itemsOf(metrics), (at) => [...path, 'metrics', at], 'a metric');
   const columns = new Set(textsOf(dimensions).map((name) => name.toLowerCase()));
   for (const [index, metric] of itemsOf(metrics).entries()) {
     if (typeof metric !== 'string' || !columns.has(metric.toLowerCase())) continue;
@@ -166,9 +161,8 @@ export function readTokenFile(root: unknown, base: string) {
   try {
     const token = readFileSync(resolve(base, path), 'utf8').trim();
     if (/^[\x21-\x7e]+$/.test(token)) return { token, mistakes: [] };
-    return refused(
-      'names a file that is empty or has more than a token; it must contain only the token',
-    );
+    const text = 'names a file that is empty or has more than a token';
+    return refused(`${text}; it must contain only the token`);
   } catch (thrown) {
     const code = systemText(thrown, 'code') || 'unreadable';
     const where = "relative paths start at the configuration's directory";

@@ -86,7 +86,6 @@ const entryShape = z.object({
 
 export type ArchiveEntry = z.infer<typeof entryShape>;
 
-/** Its bodies are not checked yet. */
 export interface ArchivedWindow {
   readonly path: string;
   readonly entry: ArchiveEntry;

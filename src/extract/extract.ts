@@ -80,12 +80,9 @@ export async function* extract(
   };
   // Also runs while a batch is loaded. Failures are handled first, as they may end the run.
   const fill = () => {
-    while (
-      underWay.size < extraction.maxConcurrency &&
-      spooled.length < MAX_WAITING &&
-      missed.length === 0
-    ) {
-      const next = extraction.signal.aborted ? undefined : queue.shift();
+    const { maxConcurrency, signal } = extraction;
+    while (underWay.size < maxConcurrency && spooled.length < MAX_WAITING && missed.length === 0) {
+      const next = signal.aborted ? undefined : queue.shift();
       if (next === undefined) return;
       const task = settle(next).finally(() => {
         underWay.delete(task);

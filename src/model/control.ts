@@ -55,9 +55,7 @@ export function controlsOf(slices: readonly Slice[]): Control[] {
       settleMs: Math.max(...members.map(({ settleMs }) => settleMs)),
       lifetimeMs: 0,
       types: Object.fromEntries(members.flatMap(({ types }) => Object.entries(types))),
-      additive: Object.fromEntries(
-        additive.toSorted(([, one], [, other]) => Number(other) - Number(one)),
-      ),
+      additive: Object.fromEntries(additive.toSorted(([, a], [, b]) => Number(b) - Number(a))),
       completeness: 'require',
       retainDays: null,
       maxRejects: 0,

@@ -26,10 +26,8 @@ export function agesIn(text: string): string[] | null {
   const [, unit, first, last] = RANGE.exec(text) ?? [];
   if (unit === undefined) return parseAge(text) === null ? null : [text];
   const [start, end] = [Number(first), Number(last)];
-  const ages = Array.from(
-    { length: Math.max(0, end - start + 1) },
-    (_, at) => `${unit}${start + at}`,
-  );
+  const length = Math.max(0, end - start + 1);
+  const ages = Array.from({ length }, (_, at) => `${unit}${start + at}`);
   return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
 }
 

@@ -165,10 +165,11 @@ export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodR
 }
 
 export function rowsPerDay(table: SliceTable | null): number | null {
-  const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
-  const days = periods.reduce(
-    (sum, { requested }) => sum + daysBetween(requested.start, requested.end),
-    0,
-  );
-  return days === 0 ? null : periods.reduce((sum, period) => sum + period.rows, 0) / days;
+  let [rows, days] = [0, 0];
+  for (const period of table?.periods.values() ?? []) {
+    if (period.rows === 0) continue;
+    rows += period.rows;
+    days += daysBetween(period.requested.start, period.requested.end);
+  }
+  return days === 0 ? null : rows / days;
 }

@@ -53,10 +53,9 @@ export function starsOf(
 }
 
 export function twinsText(stars: readonly Star[]): string | null {
-  const texts = stars.flatMap(({ twins }) =>
-    [...twins].map(
-      ([name, column]) => `${name}, which differs from ${column} by letter case alone`,
-    ),
+  const twins = stars.flatMap((star) => [...star.twins]);
+  const texts = twins.map(
+    ([name, column]) => `${name}, which differs from ${column} by letter case alone`,
   );
   return texts.length === 0
     ? null

@@ -57,16 +57,14 @@ export function refusalOf(
 ): SimulatedAnswer | null {
   if (endpoint === 'unknown') return null;
   if (endpoint === 'cost') {
-    if (header === undefined)
-      return errorAnswer(401, 'error', 'Required authentication information missing');
-    return header === costCredential
-      ? null
+    if (header === costCredential) return null;
+    return header === undefined
+      ? errorAnswer(401, 'error', 'Required authentication information missing')
       : errorAnswer(403, 'error', 'No permission to post this data');
   }
-  if (header === `${isCapped(endpoint) ? 'Bearer ' : 'Token token='}${token}`) return null;
-  return errorAnswer(
-    401,
-    isCapped(endpoint) ? 'error_code' : 'error_message',
-    'Credentials incorrect or absent',
-  );
+  const [scheme, form] = isCapped(endpoint)
+    ? (['Bearer ', 'error_code'] as const)
+    : (['Token token=', 'error_message'] as const);
+  if (header === `${scheme}${token}`) return null;
+  return errorAnswer(401, form, 'Credentials incorrect or absent');
 }

@@ -18,7 +18,6 @@ export class BodyWindow {
   #stoppedAt = 0;
   #because = '';
 
-  /** Drops the bytes before `from` and appends a chunk. */
   take(chunk: Uint8Array, from: number): void {
     const at = this.extend(chunk.length, from);
     this.bytes.set(chunk, at);

@@ -97,10 +97,8 @@ export class ReportReader {
   *#document(): Generator<undefined, void> {
     const body = this.#body;
     while (this.#at === 0) {
-      this.#at = Math.max(
-        0,
-        skipToken(body, skipMark(body, skipBlanks(body.bytes, 0)), OPENING_BRACE),
-      );
+      const start = skipMark(body, skipBlanks(body.bytes, 0));
+      this.#at = Math.max(0, skipToken(body, start, OPENING_BRACE));
       if (this.#at === 0) yield;
     }
     const take = (name: string, value: number) => this.#takeMember(name, value);

@@ -82,21 +82,15 @@ const ARCHIVED_EVERY = 11;
 const BASE = 36;
 
 function tokenOf(seed: number, length: number): string {
-  const digits = Array.from({ length }, (_, index) =>
-    choose(mix(seed, index), BASE).toString(BASE),
-  );
+  const digits = Array.from({ length }, (_, at) => choose(mix(seed, at), BASE).toString(BASE));
   return digits.join('');
 }
 
-export function createPartners(
-  seed: number,
-  count: number,
-  names: Names['partners'],
-): WorldPartner[] {
+export function createPartners(seed: number, count: number, names: Names['partners']) {
   const firstId = 174;
   const maxStep = 9;
   let id = firstId;
-  return Array.from({ length: count }, (_, index) => {
+  return Array.from({ length: count }, (_, index): WorldPartner => {
     id += 1 + choose(mix(seed, index), maxStep);
     const name = names[index % names.length] ?? '';
     const round = Math.floor(index / names.length);

@@ -64,11 +64,7 @@ export class RequestRefused extends Error {
 }
 
 /** `loc` is the parameter that holds the unknown name. */
-export function unsupported(
-  kind: 'metric' | 'dimension',
-  name: string,
-  loc: string,
-): RequestRefused {
+export function unsupported(kind: 'metric' | 'dimension', name: string, loc: string) {
   const text = `Unsupported ${kind}: ${name} loc=${loc}`;
   const body = { error_code: 'request_error', error_desc: text, error_desc_details: null };
   return new RequestRefused(body);

@@ -67,14 +67,10 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   const apps = createApps(seed, chosen.apps, names.apps);
   const links = createLinks(seed, chosen.links, apps, partners, names);
   const lanes = createLanes(seed, rowsPerDay, apps, links, partners);
-  const metrics = new Map([
-    ...serviceMetrics,
-    ...moreMetrics.map((metric) => [metric.id, metric] as const),
-  ]);
+  const metrics = new Map(serviceMetrics);
+  for (const metric of moreMetrics) metrics.set(metric.id, metric);
   const incidents = (days: Readonly<Record<string, Date>>): Incidents =>
-    new Map(
-      Object.entries(days).map(([name, at]) => [Date.parse(name) / MS_PER_DAY, at.getTime()]),
-    );
+    new Map(Object.entries(days).map(([day, at]) => [Date.parse(day) / MS_PER_DAY, at.getTime()]));
   const lateDays = incidents(chosen.lateDays);
   const correctedDays = incidents(chosen.correctedDays);
   return {
