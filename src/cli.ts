@@ -66,7 +66,7 @@ const safe = (text: string | JsonLine) =>
   text instanceof JsonLine ? text.text : scrub(printable(text));
 
 /** A signal ends the waiting. The end of the input counts as an empty answer. */
-async function ask(question: string): Promise<string> {
+async function ask(question: string) {
   const { createInterface } = await import('node:readline/promises');
   // The terminal itself edits the line and turns Ctrl-C into a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
@@ -91,7 +91,7 @@ let unwritten: Error | null = null;
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /** Ends the process by the signal itself, which waits for no thread. */
-function endBy(name: SignalName): void {
+function endBy(name: SignalName) {
   process.removeAllListeners(name);
   process.kill(process.pid, name);
   // The first process of a container survives signals that it does not handle.
@@ -116,7 +116,7 @@ for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 
-function report(thrown: unknown): number {
+function report(thrown: unknown) {
   const failure = asFailure(thrown, stopping.signal);
   const isInterruption = failure.code === 'INTERRUPTED';
   if (!isInterruption) shell.printError(failureLines(failure, form, shell.now()));
@@ -124,7 +124,7 @@ function report(thrown: unknown): number {
   return exitCodeOf([failure]);
 }
 
-async function main(): Promise<number> {
+async function main() {
   try {
     const command = await parseCommandLine(process.argv.slice(2), version);
     if (command.kind === 'act') return await command.act(shell);
@@ -138,7 +138,7 @@ async function main(): Promise<number> {
 }
 
 /** Waits until stdout took every result. */
-async function written(exitCode: number): Promise<number> {
+async function written(exitCode: number) {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();
   if (unwritten === null || exitCode === exitCodes.storage) return exitCode;
@@ -151,7 +151,7 @@ async function written(exitCode: number): Promise<number> {
   return gravest([exitCode, exitCodes.storage]);
 }
 
-async function run(): Promise<void> {
+async function run() {
   const exitCode = await written(await main());
   // A signal that arrived after the command had its result stopped nothing.
   process.exitCode =

@@ -199,7 +199,7 @@ export const FULL_DISK = 'the disk is full';
 /** Full disk and full quota. Node 20 knows only the number of `EDQUOT`. */
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
 
-function isOfFullDisk(error: unknown): boolean {
+function isOfFullDisk(error: unknown) {
   if (!(error instanceof Error)) return false;
   const { code, errno }: NodeJS.ErrnoException = error;
   const isFull = FULL_CODES.has(code) || FULL_CODES.has(errno);

@@ -100,7 +100,7 @@ const linkText = (link: Link) =>
   `${fieldsText(snakeCased(link))}\nThe warehouse has it after the next crawl of the app.`;
 
 /** Writes one line per field, but for nulls and nested values. */
-function fieldsText(fields: object): string {
+function fieldsText(fields: object) {
   const shown = Object.entries(fields).filter(
     ([, value]) => value !== null && typeof value !== 'object',
   );

@@ -41,7 +41,7 @@ export async function init(args: Arguments<'init'>, shell: Shell): Promise<Comma
 }
 
 /** Quotes a directory as one shell word that is not taken for an option. */
-function typed(directory: string): string {
+function typed(directory: string) {
   const path = directory.startsWith('-') ? `./${directory}` : directory;
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

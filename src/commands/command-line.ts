@@ -175,7 +175,7 @@ const commands = [
 ];
 
 /** Refuses what yargs drops or misunderstands (`--dryRun`, `--dry-run=1`). */
-function refuseUnclear(argv: readonly string[]): void {
+function refuseUnclear(argv: readonly string[]) {
   if (argv.includes('--')) throw new Error('nothing may stand behind --');
   const values = new Map<string, string>();
   for (const [at, word] of argv.entries()) {
@@ -192,7 +192,7 @@ function refuseUnclear(argv: readonly string[]): void {
 }
 
 /** Joins `-` to the option before it: yargs takes `-` for an option, not for a value. */
-function dashJoined(argv: readonly string[]): string[] {
+function dashJoined(argv: readonly string[]) {
   return argv.flatMap((word, at) => {
     if (word === '-' && argv[at - 1]?.startsWith('--') === true) return [];
     return argv[at + 1] === '-' && word.startsWith('--') ? [`${word}=-`] : [word];
@@ -200,7 +200,7 @@ function dashJoined(argv: readonly string[]): string[] {
 }
 
 /** Reads yargs' message, such as `Unknown argument: slise` (locale `en`). */
-function usageFailure(message: string, argv: readonly string[]): Failure {
+function usageFailure(message: string, argv: readonly string[]) {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
   // yargs names each twice, as `dry-rnu` and `dryRnu`.
   const unknown = names.split(', ').filter((name) => name !== '' && !/[A-Z]/.test(name));

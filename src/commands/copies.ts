@@ -71,7 +71,7 @@ function copiesOutcome(
   };
 }
 
-function described(path: string | null, text: string): CommandOutcome {
+function described(path: string | null, text: string) {
   const json = { described: [path === null ? { path, text } : { path, written: true }] };
   return { json, text: path === null ? text.trimEnd() : `${path} written` };
 }
@@ -116,7 +116,7 @@ export const drop = offline(async (config, options, args: Arguments<'drop'>, she
 const countsOf = ({ periods, rows }: Loss) =>
   `${countText(periods, 'period')} and ${countText(rows, 'row')}`;
 
-function lossText(loss: Loss, { warehouse, publish }: Config): string {
+function lossText(loss: Loss, { warehouse, publish }: Config) {
   const copies = publish.map((target) => {
     const { keepMs } = copyAt(target);
     const versions = `; older versions there answer for ${elapsedText(keepMs)} more`;
@@ -134,7 +134,7 @@ const nameOf = ({ slice, before }: Loss) =>
   before === null ? `slice ${slice}` : `slice ${slice} before ${before}`;
 
 /** With `--before`, the date period decides what the next sync loads again. */
-function again({ slice, before }: Loss): string {
+function again({ slice, before }: Loss) {
   const what = before === null ? 'it again' : 'again what its date_period still covers';
   return `${slice} is configured: the next sync loads ${what}.`;
 }

@@ -48,7 +48,7 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
 
 const isHeld = ({ failures }: SyncSummary) => failures.some(({ code }) => code === 'AUDIT_HELD');
 
-function nightText(night: SyncSummary): string {
+function nightText(night: SyncSummary) {
   const slices = night.slices.map(
     ({ name, periods, rows, restated_periods: restated }) =>
       `${name} ${reasonsText(periods)}: ${countText(rows.loaded, 'row')}, ${restated} restated`,
@@ -66,11 +66,7 @@ function nightText(night: SyncSummary): string {
 const section = (heading: string, ...texts: readonly string[]) =>
   `== ${heading}\n\n${texts.map((text) => `${indented(text)}\n`).join('\n')}`;
 
-function tourText(
-  { config, told, status, questions }: Tour,
-  page: string,
-  columns: number,
-): string {
+function tourText({ config, told, status, questions }: Tour, page: string, columns: number) {
   const sections = told.map(({ summary, status: after, newestDays }) => {
     const { title, lines } = newsText(after);
     const isCorrected = after.news.items.some(({ kind }) => kind === 'final total moved');
@@ -102,7 +98,7 @@ in SQL, <slice>_final contains only final values, <slice>_maturation and <slice>
   ].join('\n');
 }
 
-function answerText({ answer }: Tour['questions'][number]): string {
+function answerText({ answer }: Tour['questions'][number]) {
   const [first = '', ...numbers] = Object.keys(answer.at(0) ?? {});
   const rows = answer.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
   return tableText({ columns: columnsOf(first, ...numbers.map((name) => `#${name}`)), rows });

@@ -49,7 +49,7 @@ export function planText(
 
 const expectedText = (rows: number | null) => (rows === null ? '?' : groupedText(rows));
 
-function whyText(slice: PlannedSlice): string {
+function whyText(slice: PlannedSlice) {
   const { windows, periods, reasons, reversed_period: reversed, unfinal_periods: unfinal } = slice;
   if (isNeverLoaded(slice) && windows.length > 0)
     return `never loaded, ${countText(reasons.new ?? periods, 'period')}`;
@@ -63,7 +63,7 @@ function whyText(slice: PlannedSlice): string {
 const isNeverLoaded = ({ reasons, rows_expected: rows }: PlannedSlice) =>
   rows === null && reasons['meaning changed'] === undefined;
 
-function detailsText(slice: PlannedSlice): string {
+function detailsText(slice: PlannedSlice) {
   const { name, windows, requests, rows_expected: expected, saved_periods: saved } = slice;
   if (windows.length === 0) return `${name}: ${whyText(slice)}`;
   const size = expected === null ? '' : `, about ${countText(expected, 'row')}`;

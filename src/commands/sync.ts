@@ -53,7 +53,7 @@ export const replay = offline(async (config, options, { slice }: Arguments<'repl
   outcomeOf(await replayArchive(config, { ...options, slices: slice })),
 );
 
-function outcomeOf(summary: SyncSummary): CommandOutcome {
+function outcomeOf(summary: SyncSummary) {
   const outcome = { json: summary, text: summaryText(summary), failures: summary.failures };
   return summary.status === 'interrupted'
     ? { ...outcome, exitCode: exitCodes.interrupted }

@@ -71,7 +71,7 @@ async function replaceMeasurements(
   warehouse: Warehouse,
   tables: readonly Target[],
   developing: readonly Developing[],
-): Promise<void> {
+) {
   const reads = await readCoverage(warehouse);
   const maturing = new Map<string, z.infer<typeof maturingRow>['periods']>();
   for (const row of await warehouse.rows(statement('insight/maturing'), [], maturingRow))
@@ -127,7 +127,7 @@ async function replaceMeasurements(
   for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
 }
 
-function developingOf(tables: readonly Target[]): Developing[] {
+function developingOf(tables: readonly Target[]) {
   const developing = new Map<string, Developing>();
   for (const { slice, columns } of tables) {
     const control = controlName(slice);
@@ -150,10 +150,7 @@ const MAX_TOTALS_AT_ONCE = 2_000_000;
 
 const sizeRow = z.object({ control: z.string(), metric: z.string(), totals: count });
 
-async function inBatches(
-  warehouse: Warehouse,
-  developing: readonly Developing[],
-): Promise<Developing[][]> {
+async function inBatches(warehouse: Warehouse, developing: readonly Developing[]) {
   const rows = await warehouse.rows(statement('insight/sizes'), [], sizeRow);
   const sizes = new Map(
     rows.map(({ control, metric, totals }) => [`${control} ${metric}`, totals]),

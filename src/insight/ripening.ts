@@ -9,7 +9,7 @@ export type Development = readonly Triangle[];
 
 const finalOf = ({ finals }: Triangle) => finals.at(-1)?.value ?? null;
 
-function agesIn(development: Development): number[] {
+function agesIn(development: Development) {
   const ages = new Set<number>();
   for (const { maturing } of development) for (const age of maturing.keys()) ages.add(age);
   return [...ages].sort((a, b) => a - b);
@@ -58,7 +58,7 @@ interface Growth {
 }
 
 /** Returns by day how totals grew to a later age, or (null) to the final totals that were read by then. */
-function growthOf(development: Development, age: number, later: number | null): Growth[] {
+function growthOf(development: Development, age: number, later: number | null) {
   const events: Growth[] = [];
   const none = { seen: 0, missed: 0, periods: 0, from: 0, to: 0 };
   for (const { lastDay, maturing, finals } of development) {
@@ -230,7 +230,7 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
 }
 
 /** The chance of at most `heads` in so many tosses of a coin. */
-function chanceOfAtMost(heads: number, tosses: number): number {
+function chanceOfAtMost(heads: number, tosses: number) {
   let [chance, sum] = [0.5 ** tosses, 0];
   for (let head = 0; head <= heads; head += 1) {
     sum += chance;

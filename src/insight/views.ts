@@ -43,7 +43,7 @@ where slice = ${literal(name)}`;
  * Queries the maturing cells, each with the factor of its period's total, made for the same load. They add up to the period's
  * projection, and those above zero also to both ends of its interval.
  */
-function projectedSql({ slice, table, columns }: Target, grain: string): string {
+function projectedSql({ slice, table, columns }: Target, grain: string) {
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
   const values = columns.metrics.map(
     ({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`,

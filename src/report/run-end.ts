@@ -80,11 +80,7 @@ function endOf(
 }
 
 /** Resolves to the failure with what readers still have. */
-async function reportFailedStart(
-  context: ReportContext,
-  failure: Failure,
-  startedMs: number,
-): Promise<Failure> {
+async function reportFailedStart(context: ReportContext, failure: Failure, startedMs: number) {
   const { config, asOf: stated, emit, metricsFile } = context;
   const now = new Date();
   // At an instant in the future, or before any data, ages mean nothing.
@@ -142,11 +138,7 @@ export async function reportConfigError(
 const unwritten = (file: string, error: unknown): RunEvent =>
   warningEvent('METRICS_NOT_WRITTEN', `The metrics ${file} could not be written: ${textOf(error)}`);
 
-async function deliverReport(
-  end: RunEnd,
-  report: StatusReport | null,
-  context: ReportContext,
-): Promise<void> {
+async function deliverReport(end: RunEnd, report: StatusReport | null, context: ReportContext) {
   const { config, emit, metricsFile, mode } = context;
   if (metricsFile !== null) {
     const write = writeOutput(metricsFile, metricsText(end, report), mode);
@@ -189,10 +181,7 @@ async function deliverReport(
   });
 }
 
-function endText(
-  { command, exitCode, summary, failures }: RunEnd,
-  report: StatusReport | null,
-): string {
+function endText({ command, exitCode, summary, failures }: RunEnd, report: StatusReport | null) {
   const who = `ripen ${command} on ${hostname()}`;
   const short = (text: string) => {
     const line = oneLine(text);

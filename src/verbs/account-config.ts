@@ -68,7 +68,7 @@ const statedCurrency = z
 function textOf(
   items: Catalog,
   service: { readonly base_url: string; readonly reports_url: string },
-): string {
+) {
   const listOf = (filter: CatalogFilter): CatalogItem[] =>
     items.filter((item) => item.filter === filter);
   const idsOf = (filter: CatalogFilter) => listOf(filter).map(({ id }) => id);

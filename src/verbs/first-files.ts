@@ -79,7 +79,7 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
 }
 
 /** Also true of a broken link. If a path cannot be inspected, writing fails with the reason. */
-function isThere(path: string): boolean {
+function isThere(path: string) {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {

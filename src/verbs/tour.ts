@@ -134,7 +134,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
 }
 
 /** Copies the configuration unless an earlier tour did. */
-async function ownConfig(directory: string, nights: readonly Date[]): Promise<string> {
+async function ownConfig(directory: string, nights: readonly Date[]) {
   const path = join(directory, OWN_CONFIG);
   const [correction, late, last] = nights.slice(-TOLD_NIGHTS);
   const dayBefore = (night: Date, days: number) =>
@@ -183,7 +183,7 @@ function reportsAlone(door: SourceFactory): SourceFactory {
   };
 }
 
-async function asked(config: Config, names: readonly string[]): Promise<readonly Question[]> {
+async function asked(config: Config, names: readonly string[]) {
   const copy = snapshotOf(config);
   if (copy === null) return [];
   const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));

@@ -94,7 +94,7 @@ export function findingsText(findings: readonly Finding[], columns: number | nul
     .join('\n');
 }
 
-function subject({ place, slice, setting, message }: Finding): string {
+function subject({ place, slice, setting, message }: Finding) {
   const about = slice === null ? (setting ?? '') : `slice ${slice}`;
   return [place ?? '', about, message]
     .filter((part) => part !== '')

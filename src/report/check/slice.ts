@@ -166,7 +166,7 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   return findings;
 }
 
-function meantHint(name: string, listed: ListedNames, noun: 'metric' | 'dimension'): string {
+function meantHint(name: string, listed: ListedNames, noun: 'metric' | 'dimension') {
   const near = nearest(name, listed);
   return near === null ? `\`ripen catalog WORD\` searches the ${noun}s.` : `Did you mean ${near}?`;
 }
@@ -176,7 +176,7 @@ function metricFindings(
   { metrics, silent }: CatalogLists,
   names: readonly string[],
   place: FindingPlace,
-): Finding[] {
+) {
   const unknown = names.filter((name) => !metrics.has(name));
   const [first] = unknown;
   if (metrics.size === 0 || first === undefined) return [];
@@ -189,7 +189,7 @@ function metricFindings(
 }
 
 /** Only a warning, as the service's own lists drift (observed: enumerations drift). */
-function dimensionFindings(lists: CatalogLists, name: string, place: FindingPlace): Finding[] {
+function dimensionFindings(lists: CatalogLists, name: string, place: FindingPlace) {
   const known = new Set([...lists.of('dimensions'), ...documentedDimensions]);
   if (known.has(name)) return [];
   const message = `the dimension ${name} ${UNLISTED}`;

@@ -39,7 +39,7 @@ export const placeFindings = async (config: Config, checking: Checking): Promise
   await spaceFinding(config),
 ];
 
-async function spaceFinding({ warehouse, audits }: Config): Promise<Finding> {
+async function spaceFinding({ warehouse, audits }: Config) {
   let folder = dirname(warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   const disk = await statfs(folder).catch(() => null);
@@ -92,10 +92,7 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   }
 }
 
-async function auditFindings(
-  { audits, slices, warehouse }: Config,
-  { stated, signal }: Checking,
-): Promise<Finding[]> {
+async function auditFindings({ audits, slices, warehouse }: Config, { stated, signal }: Checking) {
   if (audits.length === 0) return [];
   const problems = await auditProblems({ audits, slices }, warehouse, signal);
   const works = countText(audits.length - problems.length, 'audit');
@@ -111,11 +108,7 @@ async function auditFindings(
   ];
 }
 
-async function occupantFindings(
-  publish: Config['publish'],
-  own: Publisher,
-  signal: AbortSignal,
-): Promise<Finding[]> {
+async function occupantFindings(publish: Config['publish'], own: Publisher, signal: AbortSignal) {
   const findings: Finding[] = [];
   for (const target of publish) {
     const patience = timeoutSignal(STORE_PATIENCE_MS);
@@ -140,7 +133,7 @@ async function changeFindings(
   config: Config,
   { at: planAt, stated, signal }: Checking,
   added: ReadonlyMap<string, readonly string[]>,
-): Promise<Finding[]> {
+) {
   const hint = '`ripen plan` shows the windows.';
   const findings: Finding[] = [];
   const placeAt = (slice: string) => {

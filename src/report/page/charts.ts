@@ -110,7 +110,7 @@ function frame(
   ticks: readonly Tick[],
   below: readonly Tick[],
   marks: Markup | readonly Markup[],
-): Markup {
+) {
   const rules = ticks.map(({ at, label }) => {
     const y = percent(at);
     return html`<line x2="100%" y1="${y}" y2="${y}" /><text x="-8" y="${y}" dy="4">${label}</text>`;
@@ -136,7 +136,7 @@ function scaleOf(values: readonly number[]): [bottom: number, top: number, ticks
 const MAX_RULES = 4;
 
 /** Round numbers a step apart, the first at most `low` and the last at least `high`. */
-function ticksOf(low: number, high: number, most: number): number[] {
+function ticksOf(low: number, high: number, most: number) {
   const rough = (high - low || 1) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5].map((part) => part * power).find((size) => size >= rough);

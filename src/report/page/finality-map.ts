@@ -59,10 +59,7 @@ export function finalityMap(slice: SliceStatus): Markup {
   </figure>`;
 }
 
-function strip(
-  [first, ...others]: readonly [MetricStatus, ...MetricStatus[]],
-  total: number,
-): Markup {
+function strip([first, ...others]: readonly [MetricStatus, ...MetricStatus[]], total: number) {
   const { spans, cells } = first;
   let from = 0;
   const labels: string[] = [];
@@ -105,7 +102,7 @@ const classOf = (state: CellState) => state.replaceAll(' ', '-');
 /** In months. Every step includes Januaries, whose ticks show the year. */
 const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
 
-function ticksOf({ ages }: SliceStatus): Markup[] {
+function ticksOf({ ages }: SliceStatus) {
   // Months counted from January of the year 0.
   const months = ages.map(
     ({ first_day: day }) => 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1,

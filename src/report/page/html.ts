@@ -22,7 +22,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** For an element or a quoted attribute. */
-function escaped(text: string): string {
+function escaped(text: string) {
   return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
 }
 

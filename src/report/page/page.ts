@@ -128,7 +128,7 @@ const MAX_ROWS = 40;
 
 const healthSigns = { well: '✓', watch: '!', failed: '✕' };
 
-function figures(slices: StatusReport['slices']): Markup {
+function figures(slices: StatusReport['slices']) {
   const figure = (value: string, meaning: string) =>
     html`<div>
       <dt>${meaning}</dt>
@@ -159,7 +159,7 @@ function figures(slices: StatusReport['slices']): Markup {
   </dl>`;
 }
 
-function auditSection([newest]: StatusReport['runs']): Markup {
+function auditSection([newest]: StatusReport['runs']) {
   if (newest === undefined || newest.audits.length === 0) return nothing;
   return html`<section aria-labelledby="audits">
     <h2 id="audits">Audits</h2>
@@ -184,7 +184,7 @@ function auditSection([newest]: StatusReport['runs']): Markup {
   </section>`;
 }
 
-function healthBanner({ state, headline, findings }: Health): Markup {
+function healthBanner({ state, headline, findings }: Health) {
   const items = findings.map(
     ({ message, hint }) =>
       html`<li>
@@ -212,7 +212,7 @@ function factTable(
   { title = '', columns, rows }: Table,
   kind: string,
   cells: (row: number, column: number) => Markup | null = () => null,
-): Markup {
+) {
   if (rows.length === 0) return nothing;
   const classes = columns.map(({ align, shrinks = false }) =>
     align === 'right' ? 'number' : shrinks ? 'long' : 'word',
@@ -244,7 +244,7 @@ function factTable(
   </div>`;
 }
 
-function folded(table: Table): Markup {
+function folded(table: Table) {
   const { title = '', rows } = table;
   if (rows.length === 0) return nothing;
   const more = rows.length - MAX_ROWS;
@@ -258,7 +258,7 @@ function folded(table: Table): Markup {
 const note = (text: string) => html`<p class="note">${text}</p>`;
 
 /** `moneyIsAbove`: the page shows its money already. */
-function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean): Markup {
+function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean) {
   const isLoaded = slice.newest_fetch_at !== null;
   return html`<section aria-labelledby="slice-${slice.name}">
     <h2 id="slice-${slice.name}">${slice.name}</h2>
@@ -268,7 +268,7 @@ function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean): 
   </section> `;
 }
 
-function loadedFacts(slice: SliceStatus): Markup {
+function loadedFacts(slice: SliceStatus) {
   const restated = restatedTable(slice);
   const more = restated.rows.slice(MAX_LISTED);
   return html`${agreementText(slice).map(note)}
@@ -280,7 +280,7 @@ function loadedFacts(slice: SliceStatus): Markup {
     ${folded(backtestTable(slice))}`;
 }
 
-function moneySection(slice: SliceStatus, of: string): Markup {
+function moneySection(slice: SliceStatus, of: string) {
   if (slice.money.length === 0) return nothing;
   return html`<div class="side-by-side">${moneyCharts(slice, of)}</div>
     ${folded(moneyTable(slice))}`;

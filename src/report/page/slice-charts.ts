@@ -11,7 +11,7 @@ import { html, legend, type Markup, nothing } from './html.ts';
 /** As many lines as can be distinguished; the table has the other metrics. */
 const MAX_LINES = 4;
 
-function figure(title: string, entries: Parameters<typeof legend>[0], chart: Markup): Markup {
+function figure(title: string, entries: Parameters<typeof legend>[0], chart: Markup) {
   return html`<figure>
     <figcaption>${title}</figcaption>
     ${legend(entries)}${chart}

@@ -232,11 +232,7 @@ export function periodCounts(periods: readonly PeriodStatus[]): SliceStatus['per
  * Returns now if a period is missing, or not over and not just fetched; else when the next period is due, or the next day begins
  * if the date period moves.
  */
-function nextRefreshAt(
-  slice: Slice,
-  periods: readonly PeriodStatus[],
-  planAt: Date,
-): string | null {
+function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], planAt: Date) {
   const now = planAt.toISOString();
   if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now)))
     return now;

@@ -64,7 +64,7 @@ export function newsText({ news: { since, items }, slices, runs }: StatusReport)
   };
 }
 
-function itemText({ kind, slice, name, label, periods, before, after, ...of }: NewsItem): string {
+function itemText({ kind, slice, name, label, periods, before, after, ...of }: NewsItem) {
   const place = slice === null ? '' : `${slice}: `;
   const many = countText(periods ?? 0, 'period');
   const days = daysText(of.first_period ?? '', of.last_period ?? '');

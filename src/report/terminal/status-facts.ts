@@ -154,7 +154,7 @@ export const movedTable = ({ moved }: SliceStatus): Table => ({
 const MAX_AGES = 9;
 
 /** The ages of some rows, ascending; of many an even selection. */
-function shownAges(rows: readonly { readonly age_days: number }[]): number[] {
+function shownAges(rows: readonly { readonly age_days: number }[]) {
   const all = [...new Set(rows.map(({ age_days: age }) => age))].sort((a, b) => a - b);
   const step = Math.max(1, (all.length - 1) / (MAX_AGES - 1));
   return all.slice(0, MAX_AGES).map((_, at) => all[Math.round(at * step)] ?? 0);

@@ -92,7 +92,7 @@ export function statusText(
 /** A longer label would leave too little room for the picture; `--json` has all metrics. */
 const MAX_LABEL = 28;
 
-function finalityLines(slice: SliceStatus, columns: number): string[] {
+function finalityLines(slice: SliceStatus, columns: number) {
   const { ages } = slice;
   const alike = alikeMetrics(slice);
   const newest = ages.at(-1);
