@@ -39,6 +39,7 @@ interface ConfigSource extends ConfigOptions {
 
 export interface StatedSettings {
   valueAt(path: SettingPath): unknown;
+  /** Returns `file:line:column` of a setting, or of the nearest one around it if it is not stated. */
   placeOf(path: SettingPath, at: Mistake['at']): string | null;
 }
 

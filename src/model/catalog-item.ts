@@ -5,6 +5,7 @@ import * as z from 'zod';
 /** Half a surrogate pair becomes U+FFFD, as DuckDB refuses JSON that contains one. */
 const text = z.string().transform((value) => value.toWellFormed());
 
+/** Every field but `id` may be empty. */
 export const catalogItem = z.object({
   filter: z.string(),
   id: text,

@@ -11,13 +11,14 @@ const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 
 export const isPartnerId = (text: string): boolean => INTEGER.test(text);
 
-/** 1 network, 2 campaign, 3 ad group, 4 creative (service-interface: Link). */
+/** service-interface: Link. */
 export const MAX_LEVEL = 4;
 
 export interface Link {
   readonly token: string;
   readonly name: string;
   readonly label: string;
+  /** 1 network, 2 campaign, 3 ad group, 4 creative. */
   readonly level: number;
   readonly archived: boolean;
   readonly hasSubtrackers: boolean;

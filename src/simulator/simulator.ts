@@ -34,6 +34,7 @@ export interface SimulatorSettings extends Credentials {
   /** 0 for any free port. */
   readonly port: number;
   readonly world: World | Partial<WorldOptions>;
+  /** Default: the real clock. */
   readonly now: Date | null;
   readonly middleware: (exchange: Exchange) => Promise<void>;
 }
@@ -58,6 +59,7 @@ export interface RunningSimulator {
   setNow(at: Date): void;
   setToken(token: string): void;
   readonly links: LinkStore;
+  /** With which it was started. */
   readonly credentials: Credentials;
   close(): Promise<void>;
 }
