@@ -96,13 +96,12 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
   return { line, given, values, content, reasons, untimely };
 }
 
-const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
-const textOf = (value: unknown) => (typeof value === 'string' && !isBlank(value) ? value : '');
+const textOf = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : '');
 /** Counts code points, as services do. */
 const lengthOf = (text: string) => Array.from(text).length;
 
 function reasonsOf(column: SpendColumn, given: unknown, value: string) {
-  if (given === undefined || given === null || isBlank(given))
+  if (given === undefined || given === null || (typeof given === 'string' && value === ''))
     return column === 'engaged_at' ? [] : [`${column} was empty`];
   if (typeof given !== 'string') return [`${column} must be text or a number`];
   if (given.toWellFormed().includes(NOT_UTF8)) return [`${column} was not UTF-8`];

@@ -79,12 +79,8 @@ export async function refreshCatalog(
     return await storeCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error, signal);
-    const isOptional =
-      seenAt !== null &&
-      failure.kind !== 'storage' &&
-      !decisive.has(failure.code) &&
-      !signal.aborted;
-    if (!isOptional) throw failure;
+    const isDecisive = failure.kind === 'storage' || decisive.has(failure.code);
+    if (seenAt === null || isDecisive || signal.aborted) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
     run.emit(warningEvent('CATALOG_STALE', message));
     return readCatalog(warehouse, slices);

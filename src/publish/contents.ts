@@ -158,32 +158,28 @@ export class Contents {
   async write(
     table: LakeTable,
     blocks: readonly PlannedBlock[],
-    // With options of COPY.
-    {
-      columns,
-      options,
-      pathOf,
-    }: {
-      columns: readonly { name: string; cell: string }[];
-      options: string;
-      pathOf: (block: PlannedBlock) => string;
+    layout: {
+      readonly columns: readonly { readonly name: string; readonly cell: string }[];
+      /** Of COPY. */
+      readonly options: string;
+      readonly pathOf: (block: PlannedBlock) => string;
     },
     { store, signal }: { store: LakeStore; signal: AbortSignal },
   ) {
-    const cells = columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
+    const cells = layout.columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
     const written = [];
     for (let start = 0; start < blocks.length; start += store.atOnce) {
       const drafts: { block: PlannedBlock; path: string; copied: unknown }[] = [];
       for (const block of blocks.slice(start, start + store.atOnce)) {
         signal.throwIfAborted();
-        const path = pathOf(block);
+        const path = layout.pathOf(block);
         // In the order of the loads.
         const sql = `copy (
 select
     ${cells.join(',\n    ')}
 from ${await this.#sourceOf(table)}
 ${block.condition === null ? '' : `where ${block.condition}`}
-) to ${literal(await store.draft(path))} (${options})`;
+) to ${literal(await store.draft(path))} (${layout.options})`;
         const [copied] = await this.#session.rows(sql, [], z.unknown());
         drafts.push({ block, path, copied });
       }

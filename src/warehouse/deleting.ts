@@ -20,9 +20,9 @@ export async function tablesOfSlice(warehouse: Warehouse, slice: string, before:
       const isThere = columns.size > 0;
       const grain = dateDimensions.find((dimension) => columns.has(dimension)) ?? null;
       // The bare column is compared, so that DuckDB reads only the blocks of those days.
-      let condition = grain === null ? 'false' : `${identifier(grain)} < `;
-      if (endDay === null) condition = 'true';
-      else if (grain !== null) condition += dayLiteral(grain, endDay);
+      let condition = endDay === null ? 'true' : 'false';
+      if (endDay !== null && grain !== null)
+        condition = `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
       const sql = `select count(*) as rows from ${name} where ${condition}`;
       const [deleted] = isThere ? await warehouse.rows(sql, [], rowCount) : [];
       return { name, isThere, condition, grain, periods, rows: deleted?.rows ?? 0, endDay };

@@ -1,6 +1,15 @@
 /** The SQL of copies: the types in files, and what tells that a period of a table changed: contents are equal exactly when the rows are. */
 
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
+
+import { Failure } from '../../src/errors.ts';
+import { listTables, readTable } from '../../src/publish/formats/delta-commit.ts';
+import { checkpointPath } from '../../src/publish/formats/delta-log.ts';
+import { withStore } from '../../src/publish/places/disk.ts';
 
 import { plainType, undivided, type LakeTable } from '../../src/publish/tables.ts';
 import { withDatabase } from '../../src/publish/places/database.ts';
@@ -73,4 +82,22 @@ test('rows count in any order, with copies, and values not where they change pla
   expect(await contentOf(["('us', 2)", "('de', 1)"], 'BIGINT')).toBe(content);
   expect(await contentOf(["('us', 2)", "('de', 1)", "('de', 1)"], 'BIGINT')).not.toBe(content);
   expect(await contentOf(["('us', 1)", "('de', 2)"], 'BIGINT')).not.toBe(content);
+});
+
+test('a checkpoint that is no Parquet file is a damaged log; one that the disk could not read is not', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'ripen-log-'));
+  const file = join(path, 'facts', checkpointPath(10));
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, 'not a Parquet file');
+  const failed = new Failure('STORAGE_FAILED', 'The database failed: IO Error: Could not read');
+  const failing = { rows: () => Promise.reject(failed), run: () => Promise.resolve(0) };
+  await withStore({ path, mode: 0o644 }, null, new AbortController().signal, async (store) => {
+    const files = (await listTables(store)).get('facts');
+    const read = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
+      readTable(store, database, 'facts', files),
+    );
+    expect([read.table, read.damage?.code]).toEqual([null, 'STORAGE_FAILED']);
+    await expect(readTable(store, failing, 'facts', files)).rejects.toBe(failed);
+  });
+  await rm(path, { recursive: true });
 });
