@@ -19,7 +19,10 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
   'STORAGE_FAILED',
 ]);
 
-/** Crawls the apps whose last crawl is too old. Returns a failure for each whose links stayed as they were. */
+/**
+ * Crawls the apps whose last crawl is too old. Returns a failure for each whose links stayed as they were. Nothing else may use
+ * the session meanwhile.
+ */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
   return crawlApps(run, await chooseApps(run, links), links.maxLevel);
 }

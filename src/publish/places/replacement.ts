@@ -87,6 +87,7 @@ export function ifThere<T>(look: () => T): T | null {
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
   const first = makeDirectories(path);
   if (first === null) return;
+  // Reading a file needs search permission on its directory; the owner needs all permissions.
   const mode = 0o700 | fileMode | ((fileMode & 0o444) >> 2);
   for (let made = resolve(path); made.length >= first.length; made = dirname(made))
     chmodSync(made, mode);
