@@ -1,29 +1,8 @@
 -- How far the totals of each slice were last compared with those of the service.
 -- $1 as-of instant (UTC)
--- Returns one row per slice: slice, fingerprint (of its live table), read_at (of the oldest of its latest control totals), totals (values of loaded periods that were
--- compared). A run may read the control totals of some slices only, or a part of the days.
-with readings as (
-    select
-        control,
-        start_day,
-        end_day,
-        read_at,
-        unnest(metrics) as metric
-    from ripen.control_readings
-),
-
-latest as (
-    select
-        control,
-        metric,
-        start_day,
-        end_day,
-        read_at
-    from readings
-    qualify read_at > max(read_at) over (partition by control, metric) - interval 24 hour
-),
-
-compared as (
+-- Returns one row per slice: slice, fingerprint (of its live table), read_at (of the oldest of its latest control totals), totals
+-- (values of loaded periods that were compared).
+with compared as (
     select
         p.slice,
         p.start_day,
@@ -32,7 +11,7 @@ compared as (
     from ripen.slice_tables as t
     join ripen.slice_metrics as m on m.slice = t.slice
     join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint and p.age = m.age
-    join latest as n
+    join ripen_internal.latest_readings as n
         on n.control = t.control and n.metric = m.metric and n.start_day <= p.start_day and n.end_day >= p.end_day
     -- A value that still grew when its total was read was not compared.
     where
@@ -53,7 +32,7 @@ select
     coalesce(any_value(c.totals), 0) as totals
 from ripen.slice_tables as t
 join ripen.slice_metrics as m on m.slice = t.slice
-join latest as n on n.control = t.control and n.metric = m.metric
+join ripen_internal.latest_readings as n on n.control = t.control and n.metric = m.metric
 left join (
     select
         slice,
