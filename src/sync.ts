@@ -39,7 +39,7 @@ export async function sync(
   }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<RunSteps, 'onFinished'>>,
 ): Promise<SyncSummary> {
   const stages: RunSteps = {
-    refresh: async (run) => {
+    async refresh(run) {
       const source = factory.open(run);
       const targets: Targets = new Map();
       try {
@@ -51,7 +51,19 @@ export async function sync(
         if (!isIdleReplay(run)) await completeDimensions(run);
       }
     },
-    publish: publishLoaded(factory),
+    /** Even after failures: the copies then have what could be loaded. */
+    async publish(run, saveSummary) {
+      // A replay that loads nothing into a new warehouse must not replace good copies.
+      if (isIdleReplay(run)) return;
+      const { warehouse, record } = run;
+      const { audits, held } = await auditNight(config, warehouse, run);
+      record.audits = audits;
+      for (const failure of held) fail(failure, null, run);
+      await saveSummary();
+      if (held.length > 0) return;
+      const publishing = { ...config, confirmedNow: factory.confirmedNow() };
+      await publish(publishing, warehouse, run);
+    },
     onFinished,
   };
   return executeRun({ config, emit, signal }, options, stages, () => factory.statistics());
@@ -92,22 +104,6 @@ async function refresh(
   await measureTables(run.warehouse, live);
   await source.finish();
 }
-
-/** Publishes what is committed, even after failures: the copies then have what could be loaded. */
-const publishLoaded =
-  (factory: SourceFactory): RunSteps['publish'] =>
-  async (run, saveSummary) => {
-    // A replay that loads nothing into a new warehouse must not replace good copies.
-    if (isIdleReplay(run)) return;
-    const { config, warehouse, record, emit, signal } = run;
-    const { audits, held } = await auditNight(config, warehouse, { emit, signal });
-    record.audits = audits;
-    for (const failure of held) fail(failure, null, run);
-    await saveSummary();
-    if (held.length > 0) return;
-    const publishing = { ...config, confirmedNow: factory.confirmedNow() };
-    await publish(publishing, warehouse, { emit, signal });
-  };
 
 const isIdleReplay = ({ request, record }: Run): boolean =>
   request.command === 'replay' && !record.hasLoaded;

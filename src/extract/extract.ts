@@ -145,7 +145,8 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction) {
   const { emit } = extraction;
   const names = namesOf(window);
   const [boxes, controls] = [boxesOf(window), controlBoxesOf(window)];
-  const left = [...boxes, ...controls].filter((box) => !pending.answers.has(boxId(box)));
+  const answers = new Map(pending.answers.map((answer) => [boxId(answer.box), answer]));
+  const left = [...boxes, ...controls].filter((box) => !answers.has(boxId(box)));
   emit({ type: 'window_asked', ...names, requests: left.length });
   let requests = 0;
   const count = (sent: number) => void (requests += sent);
@@ -155,7 +156,6 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction) {
   };
   const giveUp = new AbortController();
   const signal = AbortSignal.any([extraction.signal, giveUp.signal]);
-  const answers = new Map(pending.answers);
   const heavy = new Map<string, Failure>();
   let controlFailure: Failure | null = null;
   const fetch = async (box: Box) => {
@@ -180,7 +180,8 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction) {
     await Promise.all(boxes.map(fetch));
     giveUp.signal.throwIfAborted();
     const [failure] = heavy.values();
-    if (failure !== undefined) return missed(failure, { heavy: new Set(heavy.keys()), answers });
+    if (failure !== undefined)
+      return missed(failure, { heavy: new Set(heavy.keys()), answers: [...answers.values()] });
     await Promise.all(controls.map(fetch));
     giveUp.signal.throwIfAborted();
     const inOrder = [...boxes, ...controls].flatMap((box) => {
@@ -195,7 +196,7 @@ async function fetchWindow(pending: PendingWindow, extraction: Extraction) {
     return { ...pending, answers: inOrder, controlFailure };
   } catch (error) {
     await extraction.spool.discard([...answers.values()]);
-    return missed(asFailure(error), { heavy: new Set(), answers: new Map() });
+    return missed(asFailure(error), { heavy: new Set(), answers: [] });
   }
 }
 

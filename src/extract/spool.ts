@@ -36,13 +36,11 @@ export interface PendingWindow {
   readonly round: Round | null;
   /** Dividing the request would not help. `completeness: warn` then loads the rows received. */
   readonly isIndivisible?: boolean;
-  /** By `boxId`. */
-  readonly answers: ReadonlyMap<string, Answer>;
+  /** The ones that it has. In the order of the boxes once it has all. */
+  readonly answers: readonly Answer[];
 }
 
-export interface Spooled extends Omit<PendingWindow, 'answers'> {
-  /** In the order of the boxes. */
-  readonly answers: readonly Answer[];
+export interface Spooled extends PendingWindow {
   /** Why the totals of a divided window are not known. */
   readonly controlFailure: Failure | null;
 }

@@ -4,7 +4,7 @@
  */
 
 import { type Day, isWithin } from '../model/calendar.ts';
-import { namesText } from '../model/measure.ts';
+import { countText, namesText, sumOf } from '../model/measure.ts';
 import { endOf, isWhole } from '../model/period.ts';
 import {
   type Box,
@@ -40,22 +40,15 @@ interface Disagreement {
   readonly needsWhole?: boolean;
 }
 
-interface Agreement {
-  /** Those that are not accepted. */
-  readonly disagreements: readonly Disagreement[];
-  /** Whether one was accepted. */
-  readonly isTolerant: boolean;
-  /** What of the parts cannot be verified. */
-  readonly unverified: string | null;
-  /** How an undivided window differs from control totals, which its own totals outweigh. */
-  readonly different: string | null;
-}
-
+/**
+ * Returns the disagreements that are not accepted, and whether one was; what of the parts cannot be verified; and how an
+ * undivided window differs from control totals, which its own totals outweigh.
+ */
 export function compareAnswers(
   answered: Answered,
   proofs: readonly AnswerProof[],
   totals: NightTotals,
-): Agreement {
+) {
   const { spooled, controls } = answered;
   const { window, doubts } = spooled;
   const isOne = window.parts.length === 1;
@@ -100,8 +93,6 @@ const differ = (one: number, other: number): boolean =>
 /** In a message. */
 const MAX_NAMES = 3;
 
-const rowsText = (rows: number): string => (rows === 1 ? '1 row' : `${rows} rows`);
-
 /** The batches of a part must all have rows, and the same sums of the metric they share, or else the same keys. */
 function betweenBatches(answered: Answered): Disagreement[] {
   const { answers, spooled, copies, periodRows, rejects, sharedSums } = answered;
@@ -119,7 +110,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
     if (empty.length > 0) {
       const metrics = empty.flatMap(({ box }) => box.metrics.filter((id) => id !== shared));
       const names = namesText(metrics, MAX_NAMES);
-      const clause = `the request for ${names} was answered without rows, that for the other metrics with ${rowsText(filled.rows)}`;
+      const clause = `the request for ${names} was answered without rows, that for the other metrics with ${countText(filled.rows, 'row')}`;
       disagreements.push({ clause, suspects: empty.map(({ box }) => box), boxes });
       continue;
     }
@@ -140,6 +131,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
       disagreements.push({ clause, suspects, boxes, acceptedAfter: after });
     }
   }
+  const boxes = answers.map(({ box }) => box);
   if (shared !== undefined) {
     // The shared metric counts in every row of a key that comes in several forms.
     for (const [start, sum] of disagreements.length === 0 ? sharedSums : []) {
@@ -147,22 +139,20 @@ function betweenBatches(answered: Answered): Disagreement[] {
       const lacksRejected = rejects !== null && Math.abs(sum) < Math.abs(once);
       if (!differ(sum, once) || lacksRejected) continue;
       const clause = `the requests for its metrics did not have the same attr_dependency: joined, their rows had ${shared} of ${sum} instead of ${once} in the period of ${start}`;
-      const boxes = answers.map(({ box }) => box);
       const after = acceptedAfter(answered, start);
       disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter: after });
     }
     return disagreements;
   }
-  const keys = [...periodRows.values()].reduce((sum, rows) => sum + rows, 0);
-  for (const batchNo of new Set(answers.map(({ box }) => box.batchNo))) {
+  const keys = sumOf(periodRows.values());
+  for (const batchNo of new Set(boxes.map((box) => box.batchNo))) {
     const batch = answers.filter(({ box }) => box.batchNo === batchNo);
-    const rows = batch.reduce((sum, answer) => sum + answer.rows, 0) - (copies[batchNo] ?? 0);
+    const rows = sumOf(batch.map((answer) => answer.rows)) - (copies[batchNo] ?? 0);
     if (rows === keys || (rows > keys && rejects !== null)) continue;
     const names = namesText(batch[0]?.box.metrics ?? [], MAX_NAMES);
-    const clause = `the request for ${names} was answered with ${rowsText(rows)}, all requests together with ${keys}`;
+    const clause = `the request for ${names} was answered with ${countText(rows, 'row')}, all requests together with ${keys}`;
     const after = [...periodRows.keys()].map((start) => acceptedAfter(answered, start));
     const suspects = batch.map(({ box }) => box);
-    const boxes = answers.map(({ box }) => box);
     disagreements.push({ clause, suspects, boxes, acceptedAfter: Math.max(1, ...after) });
   }
   return disagreements;
@@ -183,10 +173,11 @@ function betweenParts({ answers, controls, spooled: { window } }: Answered): Dis
   const lists = controls.filter((control) => !hasSums(control)).map(proveAnswer);
   const cut = lists.find(({ against }) => against !== null);
   const disagreements: Disagreement[] = [];
+  const doubt = (clause: string, boxes: readonly Box[], acceptedAfter: number): void =>
+    void disagreements.push({ clause, suspects: boxes, boxes, acceptedAfter });
   if (cut !== undefined) {
     const { box } = cut.answer;
-    const clause = `the list of ${box.control?.[1] ?? ''} was not complete: ${clauseOf(cut)}`;
-    disagreements.push({ clause, suspects: [box], boxes: [box], acceptedAfter: 1 });
+    doubt(`the list of ${box.control?.[1] ?? ''} was not complete: ${clauseOf(cut)}`, [box], 1);
   }
   const filled = new Set(answers.flatMap(({ box, rows }) => (rows > 0 ? [box.partNo] : [])));
   if (filled.size === 0) return disagreements;
@@ -196,13 +187,7 @@ function betweenParts({ answers, controls, spooled: { window } }: Answered): Dis
   const clause = `one of its ${window.parts.length} parts was answered without rows, the others with some`;
   const divided = empty.filter(({ part }) => isDivided(window, part));
   const undivided = empty.filter(({ part }) => !isDivided(window, part));
-  if (undivided.length > 0)
-    disagreements.push({
-      clause,
-      suspects: undivided,
-      boxes: undivided,
-      acceptedAfter: MAX_DOUBTS,
-    });
+  if (undivided.length > 0) doubt(clause, undivided, MAX_DOUBTS);
   const isShown = lists.length > 0 && lists.every(({ verdict }) => verdict === 'proven');
   if (divided.length > 0 && !isShown) {
     const isConfirmed = controlBoxes.length > 0 && cut === undefined;
@@ -240,10 +225,8 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
       disagreements.push({ clause, suspects, boxes, acceptedAfter: after });
     };
     const isSummed = dimensions?.length === 1 && control.periodSums.size > 0;
-    const starts = isSummed
-      ? new Set([...answers, control].flatMap(({ periodSums }) => Array.from(periodSums.keys())))
-      : [];
-    for (const start of starts) {
+    const starts = [...answers, control].flatMap(({ periodSums }) => [...periodSums.keys()]);
+    for (const start of isSummed ? new Set(starts) : []) {
       if (!isWithin(start, window.replaced)) continue;
       const totals = control.periodSums.get(start);
       for (const metric of metrics) {
@@ -283,11 +266,11 @@ function differentSum(
     }),
   );
   // The totals count identical rows once or as often as they came.
+  const ofParts = [...counted.values()].map(({ answer }) =>
+    answer.periodSums.get(start)?.get(metric),
+  );
   const added = (['distinctSum', 'sum'] as const).map((kind) =>
-    [...counted.values()].reduce(
-      (all, { answer }) => all + Number(answer.periodSums.get(start)?.get(metric)?.[kind] ?? 0),
-      0,
-    ),
+    sumOf(ofParts.map((part) => Number(part?.[kind] ?? 0))),
   );
   let tolerance = 0;
   const isCount = [...counted.values()].every(({ sum }) => sum.isCount);

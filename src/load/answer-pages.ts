@@ -5,16 +5,8 @@
  */
 
 import { Failure, type WarningCode } from '../errors.ts';
-import {
-  addDays,
-  bucketOf,
-  type Day,
-  type DayInterval,
-  meet,
-  parseDay,
-} from '../model/calendar.ts';
-import type { FetchedPeriod } from '../model/ledger.ts';
-import type { Period } from '../model/period.ts';
+import { addDays, bucketOf, type DayInterval, parseDay } from '../model/calendar.ts';
+import { sumOf } from '../model/measure.ts';
 import type { Slice } from '../model/slice.ts';
 import { type Box, reportParameters, subjectOf, type Window } from '../model/window.ts';
 import type { BodyRead } from '../extract/columns/reading.ts';
@@ -26,7 +18,6 @@ import {
   unusable,
 } from '../extract/envelope.ts';
 
-/** What the pages of one answer state together. */
 export interface AnswerPages {
   readonly rows: number;
   readonly failure: Failure | null;
@@ -59,7 +50,7 @@ export function judgePages(window: Window, box: Box, bodies: readonly BodyRead[]
   const metrics = slice.metrics.filter((id) => box.metrics.includes(id));
   const dimensions = box.control ?? slice.dimensions;
   const requested = new Set([...dimensions, ...box.metrics, 'attr_dependency']);
-  const rows = bodies.reduce((sum, body) => sum + body.rows, 0);
+  const rows = sumOf(bodies.map((body) => body.rows));
   const envelopes = bodies.flatMap(({ members }): Envelope[] => {
     const envelope = parseEnvelope(members);
     return typeof envelope === 'string' ? [] : [envelope];
@@ -133,12 +124,12 @@ function malformed(
     });
   }
   const requested = window.slice.parameters['currency']?.toUpperCase();
-  const { currencies = [] } =
-    envelopes.find(
-      (page) => page.currencies.length > 0 && !page.currencies.includes(requested ?? ''),
-    ) ?? {};
-  if (requested === undefined || currencies.length === 0) return null;
-  const names = [...new Set(currencies)].join(', ');
+  if (requested === undefined) return null;
+  const other = envelopes.find(
+    ({ currencies }) => currencies.length > 0 && !currencies.includes(requested),
+  );
+  if (other === undefined) return null;
+  const names = [...new Set(other.currencies)].join(', ');
   return fail(`the answer was in ${names}; ${requested} was requested`, {
     facts: { requested, answered: names },
     hint: 'Run `ripen check` to see which currencies the service knows.',
@@ -150,11 +141,9 @@ export function pageWarnings(
   answers: readonly AnswerPages[],
   { unread }: WindowMaturity,
 ): LoadWarning[] {
-  const warnings = [...new Set(answers.flatMap((answer) => answer.warnings))].map(
-    (words): LoadWarning => {
-      return { code: 'SERVICE_WARNING', message: `The service warned: ${words}` };
-    },
-  );
+  const warnings: LoadWarning[] = [];
+  for (const words of new Set(answers.flatMap((answer) => answer.warnings)))
+    warnings.push({ code: 'SERVICE_WARNING', message: `The service warned: ${words}` });
   const otherKeys = new Set(answers.flatMap((answer) => answer.otherKeys));
   if (otherKeys.size > 0) {
     const names = [...otherKeys].sort().map((key) => (key === '' ? '""' : key));
@@ -216,21 +205,6 @@ function labelledDays(label: string): DayInterval | null {
     /^(?:Q([1-4]) )?(\d{4})(?:-(\d{2}))?$/.exec(label) ?? [];
   const bucket = quarter !== undefined ? 'quarter' : label.length === 4 ? 'year' : 'month';
   const within = quarter === undefined ? month : String(Number(quarter) * 3).padStart(2, '0');
-  const day: Day | null = parseDay(`${year}-${within}-01`);
+  const day = parseDay(`${year}-${within}-01`);
   return day === null ? null : bucketOf(day, bucket, 1);
-}
-
-/** Returns what speaks against the finality of a period's cells. */
-export function evidenceOf(
-  { computedAt, immature }: WindowMaturity,
-  { bucket }: Period,
-  fetchedAt: Date,
-): Pick<FetchedPeriod, 'computedAt' | 'immature'> {
-  const metrics = new Set(
-    immature.flatMap(({ metric, days }) => (meet(days, bucket) ? [metric] : [])),
-  );
-  return {
-    computedAt: computedAt !== null && computedAt < fetchedAt ? computedAt : null,
-    immature: metrics.size === 0 ? null : [...metrics],
-  };
 }

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import { addDays, type Day, type DayInterval, isWithin, spanOf } from '../model/calendar.ts';
+import { sumOf } from '../model/measure.ts';
 import type { Slice } from '../model/slice.ts';
 import {
   asScript,
@@ -14,13 +15,14 @@ import {
   timestamp,
 } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Recording } from './load-ledger.ts';
 import type { Loaded, NightTotals, Replacement } from './outcome.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
 /** Records the totals of each slice that changed since they were last read. */
 export async function recordTotals(
   tables: readonly { readonly staged: Staged; readonly replacements: readonly Replacement[] }[],
-  { warehouse, runId }: { readonly warehouse: Warehouse; readonly runId: string },
+  { warehouse, runId }: Recording,
 ): Promise<readonly (readonly Loaded[])[]> {
   const statements: string[] = [];
   const readings: object[] = [];
@@ -47,7 +49,7 @@ export async function recordTotals(
   }
   return tables.map(({ replacements }) =>
     replacements.map(({ window, answered }): Loaded => {
-      const rows = [...answered.periodRows.values()].reduce((sum, each) => sum + each, 0);
+      const rows = sumOf(answered.periodRows.values());
       const none = { rejected: 0, restated: [], empty: [], warnings: [], isUnserved: false };
       return { kind: 'loaded', window, rows, fetched: rows, ...none };
     }),

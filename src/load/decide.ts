@@ -4,7 +4,8 @@
  */
 
 import { Failure, isPassing } from '../errors.ts';
-import type { Day } from '../model/calendar.ts';
+import type { CompletenessVerdict } from '../model/ledger.ts';
+import { sumOf } from '../model/measure.ts';
 import {
   boxId,
   partId,
@@ -44,18 +45,13 @@ function prove(
   const { answers, controls, spooled } = answered;
   const { window, doubts, controlFailure } = spooled;
   const { slice, fingerprint, periods, compared } = window;
-  const subject = subjectOf(window);
   const proofs = answers.map(proveAnswer);
   const short = proofs.filter(isShort);
   const unfollowed = answers.find((answer) => answer.unfollowed !== null)?.unfollowed ?? null;
   const comparison = compareAnswers(answered, proofs, totals);
   const { disagreements, different } = comparison;
   const isDivided = window.parts.length > 1;
-  const again = (
-    others: Window,
-    failure: Failure,
-    boxes: ReadonlySet<string> | null = null,
-  ): Again => {
+  const again = (others: Window, failure: Failure, boxes: Again['boxes'] = null): Again => {
     const { isConfirmation } = spooled;
     return { kind: 'again', window: others, spooled, failure, boxes, isConfirmation };
   };
@@ -75,10 +71,10 @@ function prove(
     const isCut =
       compared !== undefined &&
       periods.length > 1 &&
-      (sumOf(periodRows) >= sumOf(compared) ||
+      (sumOf(periodRows.values()) >= sumOf(compared.values()) ||
         [...periodRows].some(([start, rows]) => rows > (compared.get(start) ?? 0)));
     if (different !== null && doubts < MAX_DOUBTS && (compared === undefined || isCut)) {
-      const failure = new Failure('DATA_INCOMPLETE', `${subject}: ${different}.`);
+      const failure = new Failure('DATA_INCOMPLETE', `${subjectOf(window)}: ${different}.`);
       const halves = splitByPeriods(window) ?? [window];
       return halves.map((half) => again({ ...half, compared: periodRows }, failure));
     }
@@ -94,7 +90,7 @@ function prove(
     const isLess = comparison.isTolerant && proven.verdict === 'proven';
     return isLess ? { ...proven, verdict: 'unverifiable' } : proven;
   }
-  const message = `${subject}: ${clause}.`;
+  const message = `${subjectOf(window)}: ${clause}.`;
   const failure = new Failure('DATA_INCOMPLETE', message, { hint: UNPROVEN_HINT });
   const isWarned = slice.completeness === 'warn';
   const isLast = isWarned && spooled.isIndivisible === true;
@@ -135,15 +131,12 @@ function prove(
   return fail('DATA_INCOMPLETE', message, { hint: isDivided ? PARTS_HINT : BATCHES_HINT });
 }
 
-const sumOf = (counts: ReadonlyMap<Day, number>): number =>
-  [...counts.values()].reduce((sum, count) => sum + count, 0);
-
 /** Returns the verdict if nothing speaks against the window. */
 function loadable(
   { rejects }: Answered,
   proofs: readonly AnswerProof[],
   unverified: string | null,
-): Proven & { readonly warnings: LoadWarning[] } {
+) {
   const warnings: LoadWarning[] = [];
   const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
   if (rejects === null && rounded !== null) {
@@ -155,18 +148,18 @@ function loadable(
     warnings.push({ code: 'PARTS_NOT_PROVEN', message });
   }
   // Rejected rows may hold all values of a metric: only a disagreement would show anything.
-  if (rejects !== null)
-    return { verdict: 'unverifiable', comparisons: [], notAdditive: [], addsUp: [], warnings };
-  const comparisons = proofs.flatMap((proof) => proof.comparisons);
-  const isSilent = proofs.some(
+  const telling = rejects === null ? proofs : [];
+  const comparisons = telling.flatMap((proof) => proof.comparisons);
+  const isSilent = telling.some(
     ({ verdict, answer }) => verdict === 'unverifiable' && answer.rows > 0,
   );
   const isProven = !isSilent && comparisons.length > 0 && unverified === null;
+  const verdict: CompletenessVerdict = isProven ? 'proven' : 'unverifiable';
   return {
-    verdict: isProven ? 'proven' : 'unverifiable',
+    verdict,
     comparisons,
-    notAdditive: proofs.flatMap((proof) => proof.notAdditive),
-    addsUp: proofs.flatMap((proof) => proof.addsUp),
+    notAdditive: telling.flatMap((proof) => proof.notAdditive),
+    addsUp: telling.flatMap((proof) => proof.addsUp),
     warnings,
   };
 }
@@ -175,17 +168,18 @@ function loadable(
 function divisible({ spooled }: Answered, proofs: readonly AnswerProof[], failure: Failure): Split {
   const differences = new Map<string, number>();
   const [parts, rows] = [new Set<string>(), new Map<string, number>()];
+  const against: AnswerProof['against'][] = [];
   for (const proof of proofs) {
     const id = partId(proof.answer.box.part);
     rows.set(id, (rows.get(id) ?? 0) + proof.answer.rows);
     if (!isShort(proof)) continue;
     parts.add(id);
+    against.push(proof.against);
     for (const { metric, sum, total } of proof.comparisons.filter(({ agrees }) => !agrees)) {
       const difference = Math.abs(Number(sum) - Number(total));
       differences.set(metric, (differences.get(metric) ?? 0) + difference);
     }
   }
-  const against = proofs.filter(isShort).map((proof) => proof.against);
   const isCut = against.includes(null);
   const isAssumed = against.every((comparison) => comparison?.isAssumed === true);
   const shortfall = { rows, differences, isCut, isAssumed };

@@ -13,6 +13,7 @@ import {
   startOfDayAt,
   unionOf,
 } from '../model/calendar.ts';
+import { sumOf } from '../model/measure.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { type DuePeriod, labelOf, subjectOf, type Window, windowOf } from '../model/window.ts';
@@ -42,9 +43,8 @@ export function isStated(totals: NightTotals, start: Day): boolean | null {
 }
 
 interface Judging extends Policy {
-  /** Rows that came, by first day of the period. */
+  /** Rows by first day of the period, and those of them that cannot be stored. */
   readonly answered: ReadonlyMap<Day, number>;
-  /** Those that cannot be stored. */
   readonly rejected?: ReadonlyMap<Day, number>;
   readonly fetchedAt: Date;
   /** Whether an earlier answer had too few rows. */
@@ -165,17 +165,19 @@ export function guard(
   let recorded = rejects?.recorded ?? [];
   for (const { fate, window } of sharesOf(spooled.window, judging)) {
     if (fate === 'keep') continue;
-    const starts = window.periods.map(({ period }) => period.bucket.start);
     if (fate === 'load' || fate === 'unserved') {
-      const empty = emptyStretches(window, rows);
+      const without = window.periods.flatMap(({ period }) =>
+        (rows.get(period.bucket.start) ?? 0) > 0 ? [] : [period],
+      );
+      const empty = unionOf(without.map((period) => period.requested)).map((requested) =>
+        labelOf({ requested }),
+      );
       const text = `The service had no rows for ${empty.join(', ')}`;
       if (fate === 'unserved') {
         const message = `${text}, where a metric was added; it is NULL there, and the stored rows are kept.`;
         warnings.push({ code: 'EMPTY_PERIODS', message });
       } else if (empty.length > 0) {
-        const isRefuted = starts.some(
-          (start) => !rows.get(start) && isStated(policy.totals, start) === true,
-        );
+        const isRefuted = without.some(({ bucket }) => isStated(policy.totals, bucket.start));
         const end = isRefuted
           ? 'control totals state values, so that it stays due'
           : 'final once two runs agree';
@@ -200,14 +202,12 @@ export function guard(
       [warnings, recorded] = [[], []];
       continue;
     }
-    const sumOf = (countOf: (start: Day) => number): number =>
-      starts.reduce((sum, start) => sum + countOf(start), 0);
-    const facts = {
-      rows: sumOf((start) => (rows.get(start) ?? 0) - (rejected.get(start) ?? 0)),
-      before: sumOf((start) => policy.stored.get(start)?.rows ?? 0),
-    };
-    let clause = `the service answered ${facts.rows} rows where ${facts.before} were loaded before`;
-    if (facts.before === 0)
+    const starts = window.periods.map(({ period }) => period.bucket.start);
+    const storable = starts.map((start) => (rows.get(start) ?? 0) - (rejected.get(start) ?? 0));
+    const before = sumOf(starts.map((start) => policy.stored.get(start)?.rows ?? 0));
+    const facts = { rows: sumOf(storable), before };
+    let clause = `the service answered ${facts.rows} rows where ${before} were loaded before`;
+    if (before === 0)
       clause =
         fate === 'refuse'
           ? 'two answers had no rows, but control totals state values'
@@ -218,12 +218,11 @@ export function guard(
       hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
     });
     if (fate === 'refuse') outcomes.push({ kind: 'failed', window, failure });
-    else if (facts.before === 0) holes.push(again(window, failure));
+    else if (before === 0) holes.push(again(window, failure));
     else outcomes.push(again(window, failure));
   }
-  const [first, last] = [holes.at(0), holes.at(-1)];
-  if (first === undefined || last === undefined) return outcomes;
-  if (first === last) return [...outcomes, first];
+  const [first, ...others] = holes;
+  if (first === undefined || others.length === 0) return [...outcomes, ...holes];
   // Holes are requested together. Of what lies between them the next answer confirms nothing.
   const doubted = new Set(holes.flatMap(({ window }) => window.periods));
   const { slice, fingerprint, parts, periods } = spooled.window;
@@ -256,14 +255,6 @@ function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) 
     rejected.set(start, (rejected.get(start) ?? 0) + 1);
   }
   return { rows, rejected };
-}
-
-/** Returns the stretches of periods without rows as `first:last`, both inclusive. */
-function emptyStretches(window: Window, rows: ReadonlyMap<Day, number>): string[] {
-  const empty = window.periods.flatMap(({ period: { bucket, requested } }) =>
-    (rows.get(bucket.start) ?? 0) > 0 ? [] : [requested],
-  );
-  return unionOf(empty).map((requested) => labelOf({ requested }));
 }
 
 function warningsOf(

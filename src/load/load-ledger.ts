@@ -3,11 +3,12 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { type Day, isWithin, startOfDayAt, unionOf } from '../model/calendar.ts';
+import { type Day, isWithin, meet, startOfDayAt, unionOf } from '../model/calendar.ts';
 import { isExact } from '../model/column-type.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { FetchedPeriod, PeriodRecord } from '../model/ledger.ts';
 import { computedAt, finalMetrics, recordOf, RUNS_TO_BELIEVE_EMPTY } from '../model/maturity.ts';
+import { sumOf } from '../model/measure.ts';
 import type { Metric } from '../model/metric.ts';
 import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -17,7 +18,6 @@ import { additiveOf, ledgerBounds } from '../warehouse/tables/target.ts';
 import { periodRow, periodsShape } from '../warehouse/ledger.ts';
 import { asScript, bound, insertion, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { evidenceOf } from './answer-pages.ts';
 import type { Answered, Reject } from './answered.ts';
 import { isStated } from './fate.ts';
 import type { Load, StoredPeriod } from './outcome.ts';
@@ -53,21 +53,15 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
       const start = slice.grain === null ? replaced.start : period.bucket.start;
       const isProtected =
         protectedLoad !== null && period.state === 'final' && period.loadId <= protectedLoad;
-      const { fetchedAt, emptyRuns } = period;
-      const other = periods.get(start) ?? {
-        fetchedAt,
-        emptyRuns,
-        rows: 0,
-        isProtected,
-        records: [],
-      };
+      const other = periods.get(start);
+      const { records = [], fetchedAt = period.fetchedAt } = other ?? {};
       periods.set(start, {
         ...period,
-        records: [...other.records, period],
-        rows: rows === null ? period.rows + other.rows : (rows.get(start) ?? 0),
-        emptyRuns: Math.max(emptyRuns, other.emptyRuns),
-        fetchedAt: other.fetchedAt > fetchedAt ? other.fetchedAt : fetchedAt,
-        isProtected: isProtected || other.isProtected === true,
+        records: [...records, period],
+        rows: rows === null ? period.rows + (other?.rows ?? 0) : (rows.get(start) ?? 0),
+        emptyRuns: Math.max(period.emptyRuns, other?.emptyRuns ?? 0),
+        fetchedAt: fetchedAt > period.fetchedAt ? fetchedAt : period.fetchedAt,
+        isProtected: isProtected || other?.isProtected === true,
       });
     }
     return periods;
@@ -75,9 +69,9 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
 }
 
 export const rowsIn = ({ periods }: Window, rows: ReadonlyMap<Day, number>): number =>
-  periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
+  sumOf(periods.map(({ period }) => rows.get(period.bucket.start) ?? 0));
 
-interface Recording {
+export interface Recording {
   readonly warehouse: Warehouse;
   readonly runId: string;
 }
@@ -101,7 +95,7 @@ const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 export async function recordLoads(
   slices: readonly SliceLoads[],
   recording: Recording,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const { warehouse, runId } = recording;
   const restated = new Map<string, Set<string>>();
   const known = slices.filter(({ isKnown }) => isKnown);
@@ -130,23 +124,17 @@ export async function recordLoads(
   }
   const rejects = slices.flatMap(({ loads }) => loads.flatMap((load) => load.rejects.recorded));
   const entries = slices.map((of) => entriesOf(of, runId));
+  const loads = entries.flatMap((of) => of.loads);
+  const periods = entries.flatMap((of) => of.periods);
   await warehouse.run(
     asScript([
       ...(await recordingRejects(rejects, recording)),
-      await insertion(
-        warehouse,
-        'ripen.loads',
-        entries.flatMap(({ loads }) => loads),
-      ),
+      await insertion(warehouse, 'ripen.loads', loads),
       ...entries.flatMap(({ deletions }) => deletions),
-      await insertion(
-        warehouse,
-        'ripen.periods',
-        entries.flatMap(({ periods }) => periods),
-      ),
+      await insertion(warehouse, 'ripen.periods', periods),
     ]),
   );
-  return new Map([...restated].map(([loadId, periods]) => [loadId, [...periods]]));
+  return restated;
 }
 
 function entriesOf({ target, loads, ...counted }: SliceLoads, runId: string) {
@@ -170,8 +158,8 @@ function entriesOf({ target, loads, ...counted }: SliceLoads, runId: string) {
       end_day: window.requested.end,
       reasons: [...new Set(window.periods.map(({ reason }) => reason))],
       parameters: reportParameters(window),
-      requests: received.reduce((sum, answer) => sum + answer.requests, 0),
-      bytes: received.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
+      requests: sumOf(received.map((answer) => answer.requests)),
+      bytes: sumOf(received.flatMap(({ pages }) => pages.map((page) => page.bytes))),
       rows_fetched: rowsIn(window, answered.periodRows) + rejected,
       rows_loaded: rowsIn(window, counted.rows),
       rows_rejected: rejected,
@@ -206,7 +194,11 @@ function periodsOf(
 ): PeriodRecord[] {
   const { periodRows, maturity, fetchedAt } = answered;
   const { utcOffset, settleMs } = slice;
-  const requestedAt = requestedAtOf(answered.spooled.answers);
+  const load = {
+    loadId: Number(loadId),
+    requestedAt: requestedAtOf(answered.spooled.answers),
+    metrics: window.slice.metrics,
+  };
   return window.periods.flatMap(({ period }) => {
     const { bucket, requested } = period;
     const rows = counted.rows.get(bucket.start) ?? 0;
@@ -214,12 +206,7 @@ function periodsOf(
     if (isUnserved)
       return (before?.records ?? []).map((record) => {
         const metrics = byAge.get(record.age) ?? [];
-        const kept = {
-          ...record,
-          loadId: Number(loadId),
-          requestedAt,
-          metrics: window.slice.metrics,
-        };
+        const kept = { ...record, ...load };
         const watched = { ...kept, fetchedAt, computedAt: null };
         const finals = (record: FetchedPeriod): number =>
           finalMetrics(record, metrics, slice).length;
@@ -248,17 +235,18 @@ function periodsOf(
         emptyRuns = 1;
       else emptyRuns = before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
     }
+    const immature = maturity.immature.filter(({ days }) => meet(days, bucket));
+    const at = computedAt(fetchedAt, maturity.computedAt);
     const fetched = {
+      ...load,
       bucket,
       requested,
-      loadId: Number(loadId),
       fetchedAt,
-      requestedAt,
-      metrics: window.slice.metrics,
       rejected,
       emptyRuns,
       verdict,
-      ...evidenceOf(maturity, period, fetchedAt),
+      computedAt: at < fetchedAt ? at : null,
+      immature: immature.length === 0 ? null : [...new Set(immature.map(({ metric }) => metric))],
     };
     return [...byAge].map(([age, metrics]) => {
       const cells = counted.cells.get(cellKey(age, bucket.start)) ?? 0;

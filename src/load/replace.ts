@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import { type Day, unionOf } from '../model/calendar.ts';
+import { sumOf } from '../model/measure.ts';
 import { describeTables } from '../warehouse/tables/slice-declarations.ts';
 import { alterTypes } from '../warehouse/tables/slice-table.ts';
 import { tableColumns, type Target, valueType } from '../warehouse/tables/target.ts';
@@ -10,7 +11,7 @@ import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pagesOf } from './answered.ts';
-import { cellKey, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
+import { cellKey, type Recording, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
 import type { Load, Loaded, Replacement } from './outcome.ts';
 import { columnsFor } from './read-pages.ts';
 import type { Staged } from './staged-sql.ts';
@@ -37,7 +38,7 @@ const keptRow = storedRow.omit({ slice: true, rows: true });
 /** Replaces the rows of windows, all or none. Returns per table the results, and the target with columns as wide as needed. */
 export async function replaceWindows(
   tables: readonly TableReplacements[],
-  { warehouse, runId }: { readonly warehouse: Warehouse; readonly runId: string },
+  { warehouse, runId }: Recording,
 ): Promise<{ readonly loaded: readonly Loaded[]; readonly target: Target }[]> {
   const all = tables.flatMap(({ replacements }) => replacements);
   if (all.length === 0) return [];
@@ -48,10 +49,7 @@ export async function replaceWindows(
     loadIdRow,
   );
   const rowsOf = (replacements: readonly Replacement[]): number =>
-    replacements.reduce(
-      (sum, { window, answered }) => sum + rowsIn(window, answered.periodRows),
-      0,
-    );
+    sumOf(replacements.map(({ window, answered }) => rowsIn(window, answered.periodRows)));
   return transactRows(warehouse, rowsOf(all), async () => {
     const replaced: Replaced[] = [];
     for (const { target, staged, replacements, lost } of tables) {
@@ -131,7 +129,7 @@ export async function replaceWindows(
           fetched: rowsIn(window, answered.periodRows) + rejected,
           rows: rowsIn(window, rows),
           rejected,
-          restated: restated.get(loadId) ?? [],
+          restated: [...(restated.get(loadId) ?? [])],
           empty,
           warnings,
           isUnserved,

@@ -49,6 +49,12 @@ export function groupedText(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+export function sumOf(numbers: Iterable<number>): number {
+  let sum = 0;
+  for (const number of numbers) sum += number;
+  return sum;
+}
+
 /** More names make a line longer, not clearer. */
 export function namesText(names: readonly string[], most = 5): string {
   const more = names.length > most ? ` and ${names.length - most} more` : '';

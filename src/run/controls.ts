@@ -105,7 +105,7 @@ export async function readControls(
   );
   if (alone.length > 0) unread.push(...(await readWindows(alone)));
   for (const { failure, slice } of unread) {
-    if (failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage') throw failure;
+    if (failure.kind === 'storage') throw failure;
     const names = (membersOf.get(slice.name) ?? []).map(({ name }) => name);
     const warned = await warnedSlices(run, 'CONTROL_UNREAD');
     const [first] = names;

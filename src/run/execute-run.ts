@@ -5,14 +5,14 @@ import { randomUUID } from 'node:crypto';
 import { scrubbedJson } from '../config/secret.ts';
 import { asFailure, exitCodeOf, Failure, failureCodes } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { timeoutSignal } from '../model/duration.ts';
+import { LOCK_WAIT_MS, timeoutSignal } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { assertNoFutureFetch } from '../warehouse/ledger.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { recordRun, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, checkForced, chosenSlices } from './circumstances.ts';
-import { fail, type Run, type RunOptions, runRequest, saveWarnings } from './run.ts';
+import { fail, type Run, type RunOptions, type RunRequest, saveWarnings } from './run.ts';
 import { RunRecord, type SyncSummary } from './summary.ts';
 import { assertOwnCopies } from '../publish/copies.ts';
 import { assertWritable } from '../publish/places/destinations.ts';
@@ -36,7 +36,15 @@ export async function executeRun(
   { refresh, publish, onFinished }: RunSteps,
   statistics: () => ServiceStatistics,
 ): Promise<SyncSummary> {
-  const request = runRequest(options);
+  const request: RunRequest = {
+    command: options.command,
+    asOf: options.asOf ?? null,
+    slices: options.slices ?? null,
+    lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS,
+    deadlineMs: options.deadlineMs ?? null,
+    forced: options.forced ?? null,
+    acceptLoss: options.acceptLoss ?? false,
+  };
   const { command, deadlineMs, lockWaitMs, forced, asOf } = request;
   checkAsOf(asOf, new Date());
   if (forced !== null) checkForced(forced);

@@ -1,18 +1,17 @@
 /** Explains what the next sync would request, why, and what that saves. Reads the ledger and requests nothing. */
 
 import type { Config } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import type { Failure } from '../errors.ts';
 import { readCatalog } from '../account/stored-catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { ageIn, metricsByAge } from '../model/cube.ts';
 import type { Slice } from '../model/slice.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
-import { isMetricItem, metricsOf } from '../model/metric.ts';
-import { starredAt } from '../warehouse/tables/slice-metrics.ts';
+import { sumOf } from '../model/measure.ts';
+import { metricsOf } from '../model/metric.ts';
 import { refusalOf } from '../warehouse/tables/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
-import { sliceRefusal } from '../model/slice-refusal.ts';
 import { boxesOf, controlBoxesOf, type DueReason } from '../model/window.ts';
 import { periodsByReason, type SlicePlan } from '../plan/plan.ts';
 import {
@@ -22,7 +21,7 @@ import {
   onWarehouse,
 } from './circumstances.ts';
 import { assertNoFutureFetch } from '../warehouse/ledger.ts';
-import { plannedSlices } from './tables.ts';
+import { loadableSlices, plannedSlices } from './tables.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -85,25 +84,16 @@ export async function explainPlan(config: Config, request: PlanRequest): Promise
   const explain = async (warehouse: Warehouse): Promise<PlannedSlice[]> => {
     await assertNoFutureFetch(warehouse, config.slices, planAt);
     const catalog = await readCatalog(warehouse, chosen);
-    const loadable = chosen.filter((slice) => {
-      const refusal = sliceRefusal(slice, catalog);
-      if (refusal === null) return true;
-      const message = `slice ${slice.name}: ${refusal.message}.`;
-      refuse(slice.name, new Failure('CONFIG_INVALID', message, refusal));
-      return false;
-    });
-    const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-    const starred = await starredAt(warehouse, loadable, listed, planAt);
-    const refusals = await Promise.all(
-      starred.map(async ({ slice }) => refusalOf(warehouse, slice)),
-    );
-    const typed = starred.flatMap(({ slice }, at) => {
-      const refusal = refusals[at] ?? null;
+    const typed: Pick<SlicePlan, 'slice' | 'metrics'>[] = [];
+    const starred = await loadableSlices({ warehouse, planAt }, chosen, catalog, refuse);
+    const refusals = starred.map(async ({ slice }) => refusalOf(warehouse, slice));
+    for (const [at, refusal] of (await Promise.all(refusals)).entries()) {
+      const slice = starred[at]?.slice;
+      if (slice === undefined) continue;
       // Whether a metric adds up changes no plan.
-      if (refusal === null) return { slice, metrics: metricsOf(slice, catalog) };
-      refuse(slice.name, refusal);
-      return [];
-    });
+      if (refusal === null) typed.push({ slice, metrics: metricsOf(slice, catalog) });
+      else refuse(slice.name, refusal);
+    }
     const planned = await plannedSlices(config, warehouse, typed, { planAt, forced: null });
     return planned.map(({ plan, ledger }) => describePlan(plan, ledger.live));
   };
@@ -179,6 +169,3 @@ function expectedRows(slice: Slice, table: SliceTable | null) {
     return Math.round(sumOf(periods.map(rowsOf)));
   };
 }
-
-const sumOf = (numbers: readonly number[]): number =>
-  numbers.reduce((sum, number) => sum + number, 0);

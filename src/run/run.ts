@@ -5,7 +5,6 @@ import { Failure } from '../errors.ts';
 import { type Emit, warningEvent } from '../events.ts';
 import type { LoadWarning } from '../load/answer-pages.ts';
 import type { DayInterval } from '../model/calendar.ts';
-import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { countText } from '../model/measure.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, namesOf, type Window } from '../model/window.ts';
@@ -34,16 +33,6 @@ export interface RunRequest {
 export type Optional<T> = { readonly [K in keyof T]?: T[K] | null | undefined };
 
 export type RunOptions = Pick<RunRequest, 'command'> & Optional<RunRequest>;
-
-export const runRequest = (options: RunOptions): RunRequest => ({
-  command: options.command,
-  asOf: options.asOf ?? null,
-  slices: options.slices ?? null,
-  lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS,
-  deadlineMs: options.deadlineMs ?? null,
-  forced: options.forced ?? null,
-  acceptLoss: options.acceptLoss ?? false,
-});
 
 export interface Run {
   readonly config: Config;

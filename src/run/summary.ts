@@ -3,6 +3,7 @@
 import type { FailureCode } from '../errors.ts';
 import type { RunEvent } from '../events.ts';
 import { addDays, day, unionOf } from '../model/calendar.ts';
+import { sumOf } from '../model/measure.ts';
 import { labelOf } from '../model/window.ts';
 import type { AuditResult } from '../publish/audits.ts';
 import type { ServiceStatistics } from '../service/service.ts';
@@ -25,7 +26,7 @@ export interface SliceSummary {
 export type FailureSummary = Omit<RunFailure, 'resolved'> & { readonly code: FailureCode };
 
 export const failuresIn = (summarized: readonly Pick<FailureSummary, 'count'>[]): number =>
-  summarized.reduce((sum, { count = 1 }) => sum + count, 0);
+  sumOf(summarized.map(({ count = 1 }) => count));
 
 export interface SyncSummary {
   readonly run_id: string;

@@ -30,23 +30,32 @@ import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { count, statement, storedColumnTypes } from '../warehouse/sql.ts';
 
-/**
- * Returns the slices with stars replaced by the catalog's metrics. One that cannot be loaded as configured fails by itself.
- */
+/** Replaces stars by the catalog's metrics. Leaves out, and calls `refuse` with, what cannot be loaded as configured. */
+export async function loadableSlices(
+  { warehouse, planAt }: Pick<Run, 'warehouse' | 'planAt'>,
+  slices: readonly Slice[],
+  catalog: Catalog,
+  refuse: (slice: string, failure: Failure) => void,
+) {
+  const loadable = slices.filter((slice) => {
+    const refusal = sliceRefusal(slice, catalog);
+    if (refusal === null) return true;
+    const message = `slice ${slice.name}: ${refusal.message}.`;
+    refuse(slice.name, new Failure('CONFIG_INVALID', message, refusal));
+    return false;
+  });
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  return starredAt(warehouse, loadable, listed, planAt);
+}
+
 export async function starredSlices(
   run: Run,
   slices: readonly Slice[],
   catalog: Catalog,
 ): Promise<Slice[]> {
-  const loadable = slices.filter((slice) => {
-    const refusal = sliceRefusal(slice, catalog);
-    if (refusal === null) return true;
-    const message = `slice ${slice.name}: ${refusal.message}.`;
-    fail(new Failure('CONFIG_INVALID', message, refusal), slice.name, run);
-    return false;
-  });
-  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-  const starred = await starredAt(run.warehouse, loadable, listed, run.planAt);
+  const starred = await loadableSlices(run, slices, catalog, (slice, failure) =>
+    fail(failure, slice, run),
+  );
   return starred.map(({ slice, stars }) => {
     const twins = twinsText(stars);
     if (twins !== null) warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
@@ -81,7 +90,7 @@ export async function prepareTargets(
   }
 }
 
-/** Plans slices from what their tables hold now, each with its ledger and the control totals that moved. */
+/** Returns each plan with the slice's ledger and the control totals that moved. */
 export async function plannedSlices(
   { controlMs }: Pick<Config, 'controlMs'>,
   warehouse: Warehouse,
@@ -114,7 +123,7 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   return planned.map(({ plan }) => plan);
 }
 
-/** Gives tables the types of a catalog that came after they were prepared. Answers are read into them meanwhile. */
+/** Gives tables the types of a catalog that came after they were prepared. */
 export async function adoptCatalog(run: Run, targets: Targets, catalog: Catalog): Promise<void> {
   const stale = [...targets.values()].filter((target) => target.catalog !== catalog);
   const slices = stale.map(({ slice }) => slice);
@@ -132,8 +141,8 @@ export async function currentTargets(
   for (const target of targets.values()) {
     const { slice, state, columns } = target;
     if (state === 'building') await swapIfComplete(run, target, lost);
-    const isSame = state === 'live' && isDeepStrictEqual(before.get(slice.name)?.columns, columns);
-    if (!isSame) changed.push(slice);
+    if (state === 'building' || !isDeepStrictEqual(before.get(slice.name)?.columns, columns))
+      changed.push(slice);
   }
   const [first] = targets.values();
   if (first === undefined) return [];
@@ -148,26 +157,24 @@ export async function currentTargets(
 /** Updates the views of live tables: a rebuilt one lacks them if the run ended before it was measured. */
 export async function declareLive({ warehouse }: Run, targets: Targets): Promise<void> {
   const live = [...targets.values()].filter(({ state }) => state === 'live');
-  await warehouse.transact(async () => {
-    await declareViews(warehouse, live);
-  });
+  await warehouse.transact(async () => declareViews(warehouse, live));
 }
 
 /** Swaps a complete new table in, or warns why not yet: nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise<void> {
   const { slice } = target;
-  const ledger = await readSliceLedger(run.warehouse, slice.name);
-  const { planAt, request } = run;
+  const { warehouse, planAt, request } = run;
+  const ledger = await readSliceLedger(warehouse, slice.name);
   let reason = swapBlockedBy({ slice, ledger, planAt }, request.acceptLoss);
   if (reason === null && ledger.live !== null && lost.size > 0) {
     const table = liveTable(slice.name);
-    const stored = await storedColumnTypes(run.warehouse, table, slice.name);
+    const stored = await storedColumnTypes(warehouse, table, slice.name);
     const live = { ...ledger.live, slice: { ...slice, dimensions: [...stored.keys()] }, table };
-    const apps = await lostAppsIn(run.warehouse, live, lost);
+    const apps = await lostAppsIn(warehouse, live, lost);
     if (apps.length > 0)
       reason = `the apps ${apps.join(', ')} are no longer listed, and only the old one has their values`;
   }
-  if (reason === null) await swapTables(run.warehouse, target, run.runId);
+  if (reason === null) await swapTables(warehouse, target, run.runId);
   if (reason === null || ledger.live === null) return;
   const message = `The new definition is not complete yet: ${reason}. Readers still see the old table, which is no longer refreshed.`;
   warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
@@ -206,11 +213,8 @@ const changedRow = z.object({
 
 /** Warns, once a slice, of changed final totals that this run found, or runs that ended before they could warn. */
 export async function warnOfChangedFinals(run: Run): Promise<void> {
-  const changed = await run.warehouse.rows(
-    statement('insight/changed_after_final'),
-    [],
-    changedRow,
-  );
+  const sql = statement('insight/changed_after_final');
+  const changed = await run.warehouse.rows(sql, [], changedRow);
   for (const { slice, metrics, totals, periods, newest, horizon_days, last_age } of changed) {
     const days = newest.join(', ') + (periods > newest.length ? ', …' : '');
     const horizons = metrics.length === 1 ? 'the horizon of' : 'horizons of up to';
@@ -219,7 +223,7 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
   }
 }
 
-/** Warns of each lost app that no answer of the run named. */
+/** Warns of apps that no answer of the run named. */
 export async function warnOfLostApps(
   run: Run,
   targets: readonly Target[],
@@ -236,7 +240,7 @@ export async function warnOfLostApps(
   }
 }
 
-/** Adds partners that only loaded rows name, if partners are configured, and rebuilds the joining views. Requests nothing. */
+/** Adds partners that only loaded rows name, and rebuilds the joining views. */
 export async function completeDimensions({ config, warehouse, emit, planAt }: Run): Promise<void> {
   if (config.partners) await completePartners(warehouse, planAt);
   const partners = await storedRows(warehouse, 'partners');

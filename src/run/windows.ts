@@ -26,12 +26,13 @@ import {
   namesOf,
   partId,
   type Window,
+  windowOf,
 } from '../model/window.ts';
 import { byPriority, resized, type SlicePlan } from '../plan/plan.ts';
 import { splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
-import { next, roundAfter, undivided } from './next.ts';
+import { courseOf, roundAfter } from './next.ts';
 import { refusedMetric, withoutMetrics, withoutStar } from './refused-metrics.ts';
 import { fail, type Run, saveWarnings, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
@@ -65,7 +66,7 @@ export async function readControlWindows(
   const signal = AbortSignal.any([run.signal, limit]);
   // They are not windows of the run.
   const emit: Emit = (event) => {
-    if (event.type === 'warning' || event.type === 'failed') run.emit(event);
+    if (event.type === 'failed') run.emit(event);
   };
   const loader = new WindowLoader({ ...run, emit, signal }, source, none, []);
   await loader.load(windows);
@@ -80,7 +81,7 @@ export async function readControlWindows(
 }
 
 const unanswered = (window: Window): PendingWindow => {
-  return { window, doubts: 0, isConfirmation: false, round: null, answers: new Map() };
+  return { window, doubts: 0, isConfirmation: false, round: null, answers: [] };
 };
 
 class WindowLoader {
@@ -129,14 +130,10 @@ class WindowLoader {
         await saveWarnings(this.#run);
         this.#waiting.unshift(...pending);
         // Some windows that were put back still need answers of this batch.
-        const paths = new Set(
-          pending.flatMap(({ answers }) => [...answers.values()].flatMap(pathsOf)),
-        );
-        const answers = [...batch.spooled, ...batch.missed].flatMap((taken) =>
-          Array.from(taken.answers.values()),
-        );
+        const kept = new Set(pending.flatMap(({ answers }) => answers.flatMap(pathsOf)));
+        const answers = [...batch.spooled, ...batch.missed].flatMap((taken) => taken.answers);
         await this.#source.discard(
-          answers.filter((answer) => !pathsOf(answer).some((path) => paths.has(path))),
+          answers.filter((answer) => !pathsOf(answer).some((path) => kept.has(path))),
         );
       }
     } finally {
@@ -263,33 +260,57 @@ class WindowLoader {
       if (window.slice.control === undefined) await this.#reportLoaded(outcome);
       return [];
     }
-    let step = next(outcome, this.#source.canRequest);
-    if (step.kind === 'divide') {
-      const { spooled, parts } = step.split;
+    if (outcome.kind === 'failed') return this.#fail(outcome.failure, window);
+    const { spooled, failure } = outcome;
+    const { canRequest } = this.#source;
+    if (outcome.kind === 'again') {
+      if (!canRequest) return this.#fail(failure, window);
+      this.#emitAgain(window, failure.message);
+      const { boxes, isConfirmation } = outcome;
+      // A confirmation may be doubted as often as a first answer, and so may a smaller window.
+      const isFirst =
+        window.periods.length < spooled.window.periods.length ||
+        (isConfirmation && !spooled.isConfirmation);
+      const again = {
+        window,
+        doubts: isFirst ? 0 : spooled.doubts + 1,
+        isConfirmation,
+        round: boxes === null ? null : spooled.round,
+        answers: spooled.answers.filter(({ box }) => boxes?.has(boxId(box)) === false),
+      };
+      return [again];
+    }
+    const { parts, shortfall } = outcome;
+    const course = courseOf(outcome, canRequest);
+    if (course === 'not additive') {
+      const metrics = [...(shortfall?.differences.keys() ?? [])];
+      await this.#stopSumming(window, metrics, requestedAtOf(spooled.answers));
+      const { slice, fingerprint, periods } = window;
+      const whole = canRequest ? windowOf(slice, fingerprint, periods) : window;
+      const { doubts, isConfirmation } = spooled;
+      return [{ ...unanswered(whole), doubts, isConfirmation }];
+    }
+    if (course === 'divide') {
       const answers = spooled.answers.filter(({ box }) => !parts.has(partId(box.part)));
-      const divided = await this.#divide({
-        ...spooled,
-        ...step.split,
-        answers: new Map(answers.map((answer) => [boxId(answer.box), answer])),
-      });
+      const divided = await this.#divide({ ...spooled, ...outcome, answers });
       if (divided !== null) return divided;
-      step = undivided(step.split);
     }
-    if (step.kind === 'fail') return this.#fail(step.failure, window);
-    if (step.kind === 'request') this.#emitAgain(window, step.because);
-    const { name, control } = window.slice;
+    return shortfall !== null && window.slice.completeness === 'warn'
+      ? [{ ...spooled, isIndivisible: true }]
+      : this.#fail(failure, window);
+  }
+
+  async #stopSumming(window: Window, metrics: readonly string[], seenAt: Date): Promise<void> {
+    const { name } = window.slice;
     const target = this.#into.targets.get(name);
-    if (step.kind === 'not additive' && target !== undefined) {
-      for (const metric of step.metrics) {
-        const message = `${metric} is not additive here: smaller requests returned the same rows, but their sum differs from the service's total. It is no longer used as proof.`;
-        if (control === undefined) warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
-      }
-      const shown = { notAdditive: step.metrics, addsUp: [] };
-      const seenAt = requestedAtOf(step.spooled.answers);
-      const unsummed = await saveAdditivity(this.#run.warehouse, target, shown, seenAt);
-      this.#into.targets.set(name, unsummed);
+    if (target === undefined) return;
+    for (const metric of metrics) {
+      const message = `${metric} is not additive here: smaller requests returned the same rows, but their sum differs from the service's total. It is no longer used as proof.`;
+      warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
     }
-    return [step.pending];
+    const shown = { notAdditive: metrics, addsUp: [] };
+    const unsummed = await saveAdditivity(this.#run.warehouse, target, shown, seenAt);
+    this.#into.targets.set(name, unsummed);
   }
 
   /** Also saves the parts that a window had to be divided into, unless they did not help. */
@@ -375,7 +396,7 @@ class WindowLoader {
     const round = roundAfter(divided.shortfall ?? null, divided.round, window, inParts);
     // Without the batches of a part that was divided.
     const boxes = new Set([...boxesOf(inParts), ...controlBoxesOf(inParts)].map(boxId));
-    const answers = new Map([...divided.answers].filter(([id]) => boxes.has(id)));
+    const answers = divided.answers.filter(({ box }) => boxes.has(boxId(box)));
     return [{ window: inParts, doubts, isConfirmation, round, answers }];
   }
 }
