@@ -1,7 +1,4 @@
-/**
- * Compares the answers of a window before they are joined: the batches of metrics of a part, the parts of a divided window,
- * and the totals of the undivided one. What is not over yet may move between two requests. Pure.
- */
+/** Compares the batches of metrics of a part, the parts of a divided window, and the totals of the undivided one. Pure. */
 
 import { type Day, isWithin } from '../model/calendar.ts';
 import { countText, namesText, sumOf } from '../model/measure.ts';
@@ -36,7 +33,6 @@ interface Disagreement {
   readonly boxes: readonly Box[];
   /** Number of repeated requests (default: never). */
   readonly acceptedAfter?: number;
-  /** Whether one request for the undivided window would settle it. */
   readonly needsWhole?: boolean;
 }
 
@@ -133,7 +129,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
   }
   const boxes = answers.map(({ box }) => box);
   if (shared !== undefined) {
-    // The shared metric counts in every row of a key that comes in several forms.
+    // It counts in every row of a key that comes in several forms.
     for (const [start, sum] of disagreements.length === 0 ? sharedSums : []) {
       const once = partSums.get(start) ?? 0;
       const lacksRejected = rejects !== null && Math.abs(sum) < Math.abs(once);
@@ -159,10 +155,8 @@ function betweenBatches(answered: Answered): Disagreement[] {
 }
 
 /**
- * A part without rows beside others is doubted if no sums of its whole exist. A list of the whole's values that is complete by
- * its own totals shows that it is empty; one without totals is a second answer that agrees. Identical rows may make a list
- * seem short, which holds a window only if it has such a part. If a part is its own whole, only its repeated answer can show
- * that it is empty.
+ * A part without rows beside others is doubted unless its whole has sums, or a complete list of values. A list without totals
+ * is a second answer. Identical rows may make it seem short, which holds only a window with such a part.
  */
 function betweenParts({ answers, controls, spooled: { window } }: Answered): Disagreement[] {
   const controlBoxes = controlBoxesOf(window);
@@ -225,7 +219,7 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
       disagreements.push({ clause, suspects, boxes, acceptedAfter: after });
     };
     const isSummed = dimensions?.length === 1 && control.periodSums.size > 0;
-    const starts = [...answers, control].flatMap(({ periodSums }) => [...periodSums.keys()]);
+    const starts = [...answers, control].flatMap(({ periodSums }) => Array.from(periodSums.keys()));
     for (const start of isSummed ? new Set(starts) : []) {
       if (!isWithin(start, window.replaced)) continue;
       const totals = control.periodSums.get(start);
@@ -251,7 +245,6 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
   return disagreements;
 }
 
-/** Returns the sum of a metric over the parts in a period if it differs from a total. */
 function differentSum(
   metric: string,
   { start, total, rows }: { readonly start: Day; readonly total: number; readonly rows: number },
@@ -278,7 +271,7 @@ function differentSum(
     tolerance =
       halfUnit(MIN_DIGITS) + SUM_ROUNDOFF * Math.max(Math.abs(total), ...added.map(Math.abs));
     for (const { answer, comparisons, sum } of counted.values()) {
-      // What its own total allowed as rounding; and each row may be rounded to the fewest digits of a page.
+      // Its own rounding, and that of each row to the fewest digits of a page.
       const filled = sum.precision.filter((page) => page.rows > 0);
       const fewest = Math.min(...filled.map(({ digits }) => digits));
       const own = comparisons.find((each) => each.metric === metric);

@@ -1,4 +1,4 @@
-/** Answered windows: their staged rows, and the facts that decide what becomes of each window. */
+/** Answered windows: what decides the fate of each. */
 
 import type { Failure } from '../errors.ts';
 import type { Day, DayInterval } from '../model/calendar.ts';
@@ -24,7 +24,6 @@ export interface Readable {
   readonly windowNo: number;
   readonly fetchedAt: Date;
   readonly answers: readonly ReadableAnswer[];
-  /** The answers to control boxes. */
   readonly controls: readonly ReadableAnswer[];
   readonly maturity: WindowMaturity;
 }
@@ -42,9 +41,8 @@ export interface MetricSum extends PeriodSum {
   readonly magnitude: number;
   /** Values other than zero. */
   readonly nonZero: number;
-  /** By page: its rows, and the most digits after the point in their values. */
+  /** By page; the most digits after the point in its values. */
   readonly precision: readonly { readonly rows: number; readonly digits: number }[];
-  /** Even in a widened column. */
   readonly isCount: boolean;
   /** Even if earlier answers showed that it adds up. */
   readonly isAssumed: boolean;
@@ -95,17 +93,14 @@ export interface Reject {
   readonly slice: string;
   readonly days: DayInterval;
   readonly reason: string;
-  /** The row as JSON. */
   readonly row: string;
 }
 
-/** The rows of a window with values that no column can hold. */
+/** Rows with values that no column can hold. */
 export interface Rejects {
   readonly recorded: readonly Reject[];
   /** The day of each row, if known. */
   readonly days: readonly (Day | null)[];
-  /** Metrics with a value that could not be stored. */
   readonly metrics: ReadonlySet<string>;
-  /** If there are more than the slice tolerates. */
   readonly failure: Failure | null;
 }

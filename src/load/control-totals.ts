@@ -103,7 +103,6 @@ where
 
 export interface NightControl {
   readonly name: string;
-  /** Only windows whose answers had rows. */
   readonly days: readonly DayInterval[];
 }
 
@@ -114,7 +113,6 @@ const totalRow = z.object({
   value: z.number(),
 });
 
-/** Reads tonight's totals for the periods that begin on some days, by slice. */
 export async function readNightTotals(
   warehouse: Warehouse,
   periods: readonly {
@@ -124,7 +122,6 @@ export async function readNightTotals(
   }[],
 ): Promise<ReadonlyMap<string, NightTotals>> {
   const totals = new Map<string, Map<Day, Map<string, number>>>();
-  // Most slices have the control totals of others.
   const requests = new Map<string, { days: DayInterval; metrics: string[] }>();
   for (const { slice, control, starts } of periods) {
     const read = starts.filter((start) => control?.days.some((days) => isWithin(start, days)));

@@ -1,7 +1,4 @@
-/**
- * Decides what becomes of an answered window: the one place where proof and guard meet. Pure. A doubted answer is requested
- * again by itself. What stays doubted holds the window, which is loaded wholly or not at all.
- */
+/** Decides what becomes of an answered window: the one place where proof and guard meet. Pure. */
 
 import { Failure, isPassing } from '../errors.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
@@ -22,7 +19,6 @@ import { guard } from './fate.ts';
 import type { Again, Failed, Outcome, Policy, Proven, Replacement, Split } from './outcome.ts';
 import { type AnswerProof, clauseOf, isShort, lacksRows, proveAnswer } from './proof.ts';
 
-/** Returns what to replace, request again, split or fail: every period of the window but those stored later. */
 export function decide(answered: Answered, policy: Policy): (Replacement | Outcome)[] {
   const { spooled, failure, conflicts } = answered;
   const { window, doubts, isConfirmation } = spooled;
@@ -55,7 +51,6 @@ function prove(
     const { isConfirmation } = spooled;
     return { kind: 'again', window: others, spooled, failure, boxes, isConfirmation };
   };
-  // Why the totals of the undivided window cannot be used.
   const bad = controls.find((control) => control.failure !== null || control.unfollowed !== null);
   const words = controlFailure?.message ?? bad?.failure?.message ?? bad?.unfollowed ?? null;
   const clause =
@@ -131,7 +126,6 @@ function prove(
   return fail('DATA_INCOMPLETE', message, { hint: isDivided ? PARTS_HINT : BATCHES_HINT });
 }
 
-/** Returns the verdict if nothing speaks against the window. */
 function loadable(
   { rejects }: Answered,
   proofs: readonly AnswerProof[],
@@ -164,7 +158,6 @@ function loadable(
   };
 }
 
-/** The division of the parts that fell short. */
 function divisible({ spooled }: Answered, proofs: readonly AnswerProof[], failure: Failure): Split {
   const differences = new Map<string, number>();
   const [parts, rows] = [new Set<string>(), new Map<string, number>()];

@@ -1,4 +1,4 @@
-/** SQL on the staged rows of a batch: their sums, and what the checks read. Pure. */
+/** SQL on the staged rows of a batch. Pure. */
 
 import { FAST_DIGITS } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
@@ -45,8 +45,8 @@ group by all`;
 }
 
 /**
- * Queries each answer and each of its periods: storable rows and values, and lists of exact sums, magnitudes and non-zero
- * counts of the additive metrics. Control answers follow those of their window.
+ * Queries rows, values and the additive metrics' sums, magnitudes and non-zero counts of each answer and period. Control
+ * answers come last.
  */
 export function countAnswers(staged: Staged, batchNo: number): string {
   const metrics = additiveOf(staged.columns);
@@ -98,7 +98,6 @@ from ${from}`;
   return [rows, ...controls].join('\nunion all\n');
 }
 
-/** Queries lists of exact sums of the additive metrics over distinct rows, by answer and period. */
 export function sumDistinctPeriods(
   { columns, period, answers }: Staged,
   windowNos: readonly number[],

@@ -52,7 +52,6 @@ const distinctRow = countedRow.pick({ window_no: true, answer_no: true, sums: tr
 });
 const lostRow = z.object({ start_day: dayShape, value: z.string().nullable() });
 
-/** Stages the rows of batches, checks them, and fills `totals`. Returns the facts of their windows. */
 export async function readAnswered(
   batches: readonly Staged[],
   warehouse: Warehouse,

@@ -1,6 +1,6 @@
 /**
- * Guards stored rows, period by period: an answer that would remove most rows of a settled one, or has none for one that is
- * over, is not accepted at once. Pure.
+ * Guards stored rows: an answer that would remove most rows of a settled period, or has none for one that is over, is not
+ * accepted at once. Pure.
  */
 
 import { Failure } from '../errors.ts';
@@ -47,7 +47,6 @@ interface Judging extends Policy {
   readonly answered: ReadonlyMap<Day, number>;
   readonly rejected?: ReadonlyMap<Day, number>;
   readonly fetchedAt: Date;
-  /** Whether an earlier answer had too few rows. */
   readonly isConfirmation: boolean;
   readonly isProven: boolean;
 }
@@ -144,7 +143,6 @@ export function sharesOf(
   });
 }
 
-/** Replaces the periods whose answer is accepted. The others are requested again, fail, or stay as they are. */
 export function guard(
   answered: Answered,
   proven: Proven,
@@ -235,7 +233,7 @@ export function guard(
   return [...outcomes, again(windowOf(slice, fingerprint, span, parts), first.failure)];
 }
 
-/** Counts by first day of the period the rows, in a cube the values, rejected ones included, and the rejected ones. */
+/** Rejected rows are counted among the others. */
 function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) {
   // A cube's period of zeros counts as one row: it is not empty.
   const rows = new Map(

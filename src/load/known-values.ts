@@ -31,7 +31,6 @@ export async function readKnownValues(
   return known;
 }
 
-/** Reads the values in some rows. A dimension without values is absent. */
 export async function readValues(
   warehouse: Warehouse,
   slice: Slice,

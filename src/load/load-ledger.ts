@@ -1,4 +1,4 @@
-/** What the ledger stores about loads: the periods that a window would replace, what replaced them, rejected rows. */
+/** What the ledger stores about loads. */
 
 import * as z from 'zod';
 
@@ -26,8 +26,8 @@ import type { Replaced } from './table-sql.ts';
 const storedRow = z.object({ slice: z.string(), periods: periodsShape });
 
 /**
- * Returns a function for what is stored of a window's periods, by first day; in a cube, of its requested ages together. Final
- * periods up to `protectedLoad` are protected. Not null, `rows` are those that a load would replace.
+ * Reads what is stored of periods, by first day; in a cube, of the requested ages together. Final ones up to `protectedLoad`
+ * are protected. Not null, `rows` are those that a load would replace.
  */
 export async function storedPeriods(warehouse: Warehouse, windows: readonly Window[]) {
   const requests = windows.map(({ slice, fingerprint, replaced }) => {
@@ -77,7 +77,6 @@ export interface Recording {
 }
 
 export interface SliceLoads extends Pick<Replaced, 'target' | 'loads' | 'isKnown'> {
-  /** The rows that came, by first day of the period. */
   readonly rows: ReadonlyMap<Day, number>;
   /** All rows, in a cube non-zero values, by `cellKey`. */
   readonly cells: ReadonlyMap<string, number>;
@@ -185,7 +184,6 @@ function entriesOf({ target, loads, ...counted }: SliceLoads, runId: string) {
   return { loads: loadRows, deletions, periods: periods.map((period) => periodRow(table, period)) };
 }
 
-/** Returns a record of each period, in a cube of each age. */
 function periodsOf(
   { loadId, answered, verdict, window, rejects, totals, stored, isUnserved }: Load,
   slice: Slice,

@@ -1,11 +1,8 @@
 /**
- * Loads spooled answers: turns them into typed rows and replaces their windows. Nothing is deleted before the answers are
- * shown to be whole reports with the requested keys, inside their days, unique, exact, and complete by the service's own
- * totals.
- *
- * Pages become Parquet files (`read-pages`); what they state is judged (`answer-pages`); rows are staged and counted
- * (`facts`); one pure function says what becomes of each window (`decide`); accepted periods are replaced and recorded in one
- * transaction (`replace`, `load-ledger`).
+ * Loads spooled answers: reads pages into Parquet files (`read-pages`), judges them (`answer-pages`), stages and counts their
+ * rows (`facts`), decides on each window (`decide`), and replaces and records accepted periods in one transaction (`replace`,
+ * `load-ledger`). Nothing is deleted before the answers are shown to be whole reports with the requested keys, inside their
+ * days, unique, exact, and complete by the service's own totals.
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
@@ -35,7 +32,6 @@ export interface SliceBatch {
   readonly spooled: readonly Spooled[];
   readonly target: Target;
   readonly acceptLoss: boolean;
-  /** Null if it was not read. */
   readonly control: NightControl | null;
 }
 
@@ -52,7 +48,6 @@ export interface Loading {
 interface LoadedBatch {
   /** Several per window if its periods have different fates, none for periods that a later fetch loaded. */
   readonly outcomes: readonly Outcome[];
-  /** With columns as wide as needed, and the additivity that the answers showed. */
   readonly target: Target;
 }
 
@@ -60,8 +55,8 @@ interface LoadedBatch {
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
 
 /**
- * Loads batches of different slices together: a commit and the ledger's statements take as long for one as for twenty. If that
- * fails, loads each by itself, and where one window may be the cause, window by window. Throws `STORAGE_FAILED`.
+ * Loads batches of slices together, as a commit takes as long for one as for twenty. If that fails, loads each by itself, and
+ * where one window may be the cause, window by window. Throws `STORAGE_FAILED`.
  */
 export async function loadBatches(
   batches: readonly SliceBatch[],

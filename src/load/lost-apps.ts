@@ -39,7 +39,6 @@ async function namedIn(
   return [...lost.values()].flatMap((app) => (names.has(app[column] ?? '') ? [app.app_token] : []));
 }
 
-/** Removes the apps that staged rows name. */
 export async function removeNamed(
   lost: LostApps,
   { slice, typed }: Staged,
@@ -50,7 +49,6 @@ export async function removeNamed(
 
 const countRow = z.object({ start_day: dayShape, rows: count });
 
-/** Counts the stored rows that a load would replace, by period. */
 export async function rowsWithout(
   lost: string,
   { target, staged }: { readonly target: Target; readonly staged: Staged },
@@ -63,13 +61,12 @@ export async function rowsWithout(
   return new Map(rows.map((row) => [row.start_day, row.rows]));
 }
 
-/** Whether a slice requests only lost apps, by name. */
 export function requestsOnlyLost(slice: Slice, lost: LostApps): boolean {
   const tokens = ownValues(slice, 'app_token') ?? [];
   return tokens.length > 0 && tokens.every((token) => lost.has(token));
 }
 
-/** The window undivided and without its lost apps. Null if it names none, or no other app. */
+/** Null if the window names no lost app, or no other one. */
 export function withoutLost(
   { slice, fingerprint, periods, parts }: Window,
   lost: LostApps,
@@ -90,7 +87,6 @@ export function withoutLost(
   );
 }
 
-/** Reads the tokens of lost apps whose values a table may hold. */
 export async function lostAppsIn(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Pick<Target, 'slice' | 'fingerprint' | 'table'>,

@@ -19,39 +19,34 @@ export interface Loaded {
   readonly rejected: number;
   /** First days of the periods in which a total changed. */
   readonly restated: readonly string[];
-  /** Stretches of periods without rows, `first:last`. */
   readonly empty: readonly string[];
   readonly warnings: readonly LoadWarning[];
   readonly isUnserved: boolean;
 }
 
-/** Requesting again would not help. */
 export interface Failed {
   readonly kind: 'failed';
   readonly window: Window;
   readonly failure: Failure;
 }
 
-/** Other answers may be accepted. */
 export interface Again {
   readonly kind: 'again';
-  /** As it is to be requested, perhaps undivided. */
   readonly window: Window;
   readonly spooled: Spooled;
   readonly failure: Failure;
-  /** The boxes (`boxId`) to request again; null: all. */
+  /** The boxes (`boxId`) of `window` to request again; null: all. */
   readonly boxes: ReadonlySet<string> | null;
   /** Whether the new answers confirm or refute a loss of stored rows. */
   readonly isConfirmation: boolean;
 }
 
-/** Smaller parts may be loaded. */
 export interface Split {
   readonly kind: 'split';
   readonly window: Window;
   readonly spooled: Spooled;
   readonly failure: Failure;
-  /** The parts (`partId`) to divide. */
+  /** To divide, by `partId`. */
   readonly parts: ReadonlySet<string>;
   /** Null if they are only too large. */
   readonly shortfall: Shortfall | null;
@@ -59,9 +54,8 @@ export interface Split {
   readonly values: KnownValues;
 }
 
-/** How far rows fell short, which shows whether splitting helps. */
 export interface Shortfall {
-  /** By part (`partId`), for every part. */
+  /** By `partId`. */
   readonly rows: ReadonlyMap<string, number>;
   readonly differences: Round['differences'];
   /** Whether a part was cut by a limit, or by the service's own account. */
@@ -91,7 +85,6 @@ export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedA
 export type NightTotals = ReadonlyMap<Day, ReadonlyMap<string, number>>;
 
 export interface Policy {
-  /** Whether settled periods may lose most of their rows. */
   readonly acceptLoss: boolean;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
   readonly totals: NightTotals;
@@ -100,7 +93,6 @@ export interface Policy {
 export interface Replacement extends Proven, Policy {
   readonly kind: 'replace';
   readonly answered: Answered;
-  /** With neighbouring periods of the answered one. */
   readonly window: Window;
   readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
   /** Stretches of periods without rows. */

@@ -50,14 +50,12 @@ const MIN_VALUES = 5;
 /** Of money, after the point, written out or not. */
 export const MIN_DIGITS = 2;
 
-/** Compares rows with totals, if possible in a reading of the pages' totals that proves them. */
 export function proveAnswer(answer: AnswerFacts): AnswerProof {
   const { sums, rows, doubt } = answer;
   const pages = answer.totals.map(
     (totals): Totals =>
       new Map(
         [...totals].flatMap(([metric, text]) => {
-          // A text that is not a number is skipped.
           if (parseDecimal(text) === null) return [];
           // `1.50` has two digits after the point, `1e-3` three.
           const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
@@ -147,8 +145,8 @@ function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer'
 }
 
 /**
- * Returns the readings of the totals of an answer's pages: equal ones are the answer's or each page's, others are summed if no
- * page lacks them. Only summed metrics decide, as others may be a new estimate each time.
+ * Totals that are equal on all pages are the answer's or each page's. Others are summed if no page lacks them. Only summed
+ * metrics decide, as others may be a new estimate each time.
  */
 function totalsOfPages(all: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const pages = all.filter(({ size }) => size > 0);

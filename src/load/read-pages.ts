@@ -35,7 +35,6 @@ const isSmall = ({ plainBytes }: SavedBody): boolean => plainBytes <= SMALL_BYTE
 export class ReadPages {
   readonly #reader: Pick<ColumnReader, 'read' | 'readHead'>;
   readonly #folder: string;
-  /** By path of the page. */
   readonly #read = new Map<string, PageRead>();
   /** In the names of the files, as the engine remembers files by name. */
   #readings = 0;
@@ -45,7 +44,6 @@ export class ReadPages {
     this.#folder = folder;
   }
 
-  /** Reads a saved page into columns, of a small one only the head. Throws `STORAGE_FAILED`. */
   async readSaved(page: SavedBody, box: Box, columns: Columns): Promise<BodyHead> {
     if (isSmall(page)) return this.#reader.readHead(page);
     await this.#readInto([{ page, box }], columns);
@@ -88,7 +86,6 @@ export class ReadPages {
     return read;
   }
 
-  /** Forgets answers, and removes the files that hold no other page. */
   async discard(answers: readonly Pick<Answer, 'pages'>[]): Promise<void> {
     const files = new Set<string>();
     for (const { path } of answers.flatMap(({ pages }) => pages)) {

@@ -1,4 +1,4 @@
-/** Replaces windows: their rows, restatements and ledger entries, in one transaction. */
+/** Replaces windows in one transaction: rows, restatements, ledger entries. */
 
 import * as z from 'zod';
 

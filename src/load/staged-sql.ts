@@ -1,6 +1,6 @@
 /**
- * SQL for the rows of a batch, read from Parquet files in the types of the batch. Pure. Temporary relations have a blank in
- * their names, and own columns a comma, which no slice, dimension or metric can have.
+ * SQL for the rows of a batch. Pure. Temporary relations have a blank in their names, and own columns a comma, which no
+ * slice, dimension or metric can have.
  */
 
 import { alike } from '../model/alike.ts';
@@ -24,7 +24,6 @@ export const [WINDOW, ANSWER, REJECTED] = [
 
 export interface Staged {
   readonly slice: Slice;
-  /** As wide as the batch needs. */
   readonly columns: Columns;
   readonly windows: readonly Readable[];
   readonly pages: readonly StagedPage[];
@@ -69,7 +68,6 @@ ${answeredRows(staged)};
 create or replace temp view ${staged.typed} as
 ${staged.isBatched ? joinedRows(staged.columns, staged.answers) : `select * from ${staged.answers}`}`;
 
-/** Queries the rows of `typed`, in columns that may be wider than those of the batch. */
 export function typedRows(staged: Staged): string {
   const rows = answeredRows(staged);
   return staged.isBatched ? joinedRows(staged.columns, `(\n${rows}\n)`) : rows;
@@ -131,10 +129,7 @@ from read_parquet([${files.map(([page]) => literal(page.file)).join(', ')}], hiv
   return scans.join('\nunion all\n');
 }
 
-/**
- * One row per key of a window, with the values of its batches of metrics. Copies with different values fail their window. No
- * `attr_dependency` is the same as an empty one.
- */
+/** Copies with different values fail their window. No `attr_dependency` is the same as an empty one. */
 export function joinedRows({ dimensions, metrics }: Columns, rows: string): string {
   const key = [WINDOW, ...dimensions.map(identifier)].join(', ');
   const columns = ['attr_dependency', ...metrics.map(({ id }) => id)].map(identifier);
@@ -150,8 +145,8 @@ group by ${key}, coalesce("attr_dependency", '{}')`;
 }
 
 /**
- * NULL for zeros of cohorts that cannot be complete: where immature values are withheld, the service answers zero or null
- * (observed: mature). Any `cohort_maturity` but `immature` is taken to withhold.
+ * NULL for zeros of cohorts that cannot be complete: any `cohort_maturity` but `immature` is taken to withhold values as zero
+ * or null (observed: mature).
  */
 function withheldValues(
   windows: readonly Readable[],
@@ -182,11 +177,10 @@ function withheldValues(
   return replacing;
 }
 
-/** Whether a window requests its first week only from a later day on. */
 export const beginsInWeek = ({ slice, requested, replaced }: Window): boolean =>
   slice.grain === 'week' && requested.start > replaced.start;
 
-/** Names a week that the date period cuts by its first day. Some services use its first requested day. */
+/** Some services name a cut week by its first requested day. */
 function cutWeeks(windows: readonly Readable[]): ReadonlyMap<string, string> {
   const cut = windows.filter(({ spooled: { window } }) => beginsInWeek(window));
   if (cut.length === 0) return new Map();

@@ -1,4 +1,4 @@
-/** SQL on a slice's table: what it has of some days, and how staged rows replace that. Pure. */
+/** SQL on a slice's table. Pure. */
 
 import type { DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
@@ -20,23 +20,20 @@ import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 export interface Replaced {
   readonly target: Target;
   readonly loads: readonly Load[];
-  /** With the pages of the loads alone. */
   readonly staged: Staged;
   readonly ranges: readonly DayInterval[];
   /** A condition for rows that stay in any case. */
   readonly lost: string | null;
   readonly rows: number;
-  /** Of identical rows, one is kept. */
   readonly hasCopies: boolean;
   /** By date, as in most answers; sorting is most of an insertion. */
   readonly isOrdered: boolean;
   /** Whether the table gets the rows that `totals` counts. */
   readonly isCounted: boolean;
-  /** Whether totals may move. */
   readonly isKnown: boolean;
 }
 
-/** Selects all but the rows of `lost` (a condition), in a cube only those of the load's metrics. */
+/** In a cube, only rows of the load's metrics. */
 function replacedRows(
   { table, columns, slice: { grain } }: Target,
   days: DayInterval,
@@ -51,7 +48,6 @@ function replacedRows(
   return `from ${table}\nwhere ${conditions.join(' and ')}`;
 }
 
-/** Counts rows, in a cube the non-zero values. */
 export const countReplaced = (target: Target, days: DayInterval, lost: string): string =>
   `select ${periodOf(target.slice.grain, days.start)} as start_day, ${counted(target)} as rows
 ${replacedRows(target, days, lost)}
@@ -69,7 +65,7 @@ const counted = ({ columns }: Target): string =>
 const exactText = (sum: string, type: ColumnType): string =>
   String.raw`regexp_replace(${sumText(sum, type)}, '\.0*$|(\.\d*[1-9])0+$', '\1')`;
 
-/** Turns a row per period into a row per sum `s0` … and one for the number of rows, which has no metric. */
+/** A row per sum `s0` …, and one for the number of rows, which has no metric. */
 function inRows(columns: Columns, query: string): string {
   const metrics = additiveOf(columns);
   return `select
@@ -189,7 +185,6 @@ ${typedRows({ ...staged, columns })}
   return `insert into ${table} (${selected}, "_load_id")\nselect ${selected}, ${LOAD}\nfrom (\n${loaded}\n)${order}`;
 }
 
-/** Returns one row for each value. */
 function cellsOf(
   { metrics, value }: Columns,
   cube: readonly CubeMetric[],

@@ -1,6 +1,4 @@
-/**
- * Checks the rows of windows, whatever their totals: rejected rows, days outside, weeks of another calendar, repeated keys.
- */
+/** Checks the rows of windows, whatever their totals. */
 
 import * as z from 'zod';
 
@@ -34,7 +32,6 @@ export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failu
   return new Failure('DATA_OUTSIDE_WINDOW', message, { facts, hint });
 }
 
-/** As in `Answered`: `failure` is of the first of the conflicts. */
 interface RepeatedKeys {
   readonly copies: number[];
   readonly conflicts: Day[];

@@ -1,7 +1,6 @@
 /**
- * The cheapest cover: consecutive periods × metrics that contain every due value. Pure. A request costs the service a base
- * besides its rows, so that a gap of periods that are not due may be cheaper than another request. In a cube the due values
- * are a diagonal: each night another age of each period becomes final.
+ * The cheapest cover: consecutive periods × metrics that contain every due value. Pure. As a request costs a base besides its
+ * rows, it may fill a gap of periods that are not due.
  */
 
 import { batchesOf, bytesOf, type DuePeriod, type DueReason } from '../model/window.ts';
@@ -48,7 +47,7 @@ interface Covering {
   readonly topReason: (reasons: readonly DueReason[]) => DueReason;
 }
 
-/** Covers the due ages of periods in order. No value is in two groups, and each begins and ends with a due period. */
+/** No value is in two groups, and each begins and ends with a due period. */
 export function coverOf(periods: readonly DueAges[], covering: Covering): Group[] {
   const { metrics, maxBytes, topReason } = covering;
   const runs: DueAges[][] = [];
@@ -74,7 +73,6 @@ export function coverOf(periods: readonly DueAges[], covering: Covering): Group[
   return groups;
 }
 
-/** Divides a run into the parts that cost least. */
 function divided(run: readonly DueAges[], covering: Covering): DueAges[][] {
   const { metrics, maxDays, maxBytes, cost, rowsOf } = covering;
   const bytes = new Map([...metrics].map(([age, names]) => [age, bytesOf(names)]));

@@ -1,6 +1,6 @@
 /**
- * Planning: (slice, ledger, clock) → the windows to request, their size and order, and the reason for each period. Pure. A
- * slice is planned for the table of its meaning: the live one, or the one that is built beside it.
+ * Planning: (slice, ledger, clock) → the windows to request. Pure. A slice is planned for the table of its meaning: the live
+ * one, or the one that is built beside it.
  */
 
 import { type DueReason, roomOf, type Window, windowOf } from '../model/window.ts';
@@ -47,13 +47,11 @@ interface PlanRequest {
 
 interface DueValues extends Pick<PlanRequest, 'slice' | 'metrics' | 'planAt' | 'cost'> {
   readonly fingerprint: string;
-  /** Null before the first load. */
   readonly table: SliceTable | null;
   readonly due: readonly DueAges[];
 }
 
 export interface SlicePlan extends DueValues {
-  /** Of the whole coverage, in order. */
   readonly periods: readonly Period[];
   /** In order of time. No cell is in two. */
   readonly windows: readonly Window[];
@@ -104,9 +102,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
   return { ...planned, periods, windows, storedNewer: newer.length, waiting };
 }
 
-/**
- * Divides what failed as one window in two, apart from other periods: soon a period that fails for ever holds back no other.
- */
+/** Divides what failed as one window in two, so that a period that fails for ever soon holds back no other. */
 function dividedAfterFailures(
   due: readonly DueAges[],
   control: ControlEvidence | null,
@@ -153,7 +149,6 @@ function windowsOf(values: DueValues, maxDays: number): Window[] {
   );
 }
 
-/** The reason whose window is requested first. */
 const topReason = (reasons: readonly DueReason[]): DueReason =>
   reasons.reduce((first, each) => (PRIORITY[each] < PRIORITY[first] ? each : first));
 
@@ -189,10 +184,7 @@ function forcedPeriods(
   });
 }
 
-/**
- * Returns why a table may not replace the live one yet: a period or metric lacks, is of a later fetch, or came empty where the
- * live one has rows.
- */
+/** Returns why a table may not replace the live one yet. */
 export function swapBlockedBy(
   { slice, ledger, planAt }: Pick<PlanRequest, 'slice' | 'ledger' | 'planAt'>,
   acceptLoss = false,
@@ -243,7 +235,6 @@ function reasonFor(
   return [...(table?.periods.keys() ?? [])].some((other) => other > start) ? 'missing' : 'new';
 }
 
-/** New periods first, then maturing ones, then older history. */
 const PRIORITY: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
@@ -278,12 +269,10 @@ export function byPriority(plans: readonly SlicePlan[]): Window[] {
 
 /** About 30 MB of rows of usual width: worth a request, and loaded in little memory. */
 const ROWS_PER_WINDOW = 50_000;
-/** The same for wide rows. */
 const CELLS_PER_WINDOW = 2_000_000;
 /** The failure of a longer request would cost too much. */
 const MAX_DAYS = 366;
 
-/** Returns the most days of a window of several periods. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
   // The rows of a cube are its cells.
@@ -304,7 +293,7 @@ const BYTES_PER_WINDOW = 30_000_000;
 /** One answer says little about days that are further away. */
 const MAX_JOINED_DAYS = 92;
 
-/** Returns windows in place of waiting ones, as long as the bytes of a day allow, newest first. */
+/** Returns windows in place of waiting ones, newest first, as long as the bytes of a day allow. */
 export function resized(plan: SlicePlan, waiting: readonly Window[], bytesADay: number): Window[] {
   const requests = waiting.map(({ slice, replaced }) => {
     return { replaced, ages: new Set(slice.metrics.map(ageIn(slice))) };

@@ -17,7 +17,7 @@ import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 /** If a window still fails in this many parts, splitting cannot help. */
 const MAX_PARTS = 64;
 
-/** Divides some parts (by id) in two by a dimension. Returns null if one cannot be divided, or for too many parts. */
+/** Null if a part cannot be divided, or for too many parts. */
 export function splitParts(
   window: Window,
   ids: ReadonlySet<string>,
@@ -33,7 +33,6 @@ export function splitParts(
 
 interface Division {
   readonly halves: readonly [Part, Part];
-  /** How far the two halves are from equal, by the known rows: 0 is even. */
   readonly imbalance: number;
 }
 
@@ -51,7 +50,6 @@ function dividePart(window: Window, part: Part, known: KnownValues): readonly [P
   return best?.halves ?? null;
 }
 
-/** Into two lists, or a list and its complement. */
 function divideValues(
   slice: Slice,
   part: Part,

@@ -1,4 +1,4 @@
-/** Which periods are due because the service states other totals now, within a night's limit. Pure. */
+/** Which periods are due because control totals moved. Pure. */
 
 import { type Day, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
@@ -15,7 +15,6 @@ const movements = ['maturing', 'final', 'restless'] as const;
 /** By first day of the period, and age. */
 type Moved = ReadonlyMap<Day, ReadonlyMap<string, (typeof movements)[number]>>;
 
-/** Returns how totals moved since they were loaded. Of a restless metric only final totals count, once a week. */
 export function movedTotals(
   control: ControlEvidence | null,
   table: SliceTable | null,
@@ -36,7 +35,6 @@ export function movedTotals(
   return moved;
 }
 
-/** Returns the windows with a period that failed since it was loaded. */
 export function failuresSinceLoad(
   { bucket, requested }: Period,
   control: ControlEvidence | null,
@@ -51,8 +49,7 @@ export function failuresSinceLoad(
 
 /**
  * Adds periods whose final totals moved, at least one, with at most as many rows as the rest of the plan, of restless metrics
- * a seventh of that: a service may change its history every night. The newest come first, those that failed since their load
- * last. Returns how many are left.
+ * a seventh of that. The newest come first, those that failed since their load last. Returns how many are left.
  */
 export function addFinals(
   due: ReadonlyMap<Period, Map<string, DueReason>>,

@@ -1,6 +1,6 @@
 /**
- * The archive as a source of answers. Each period is loaded only from its newest complete answer, and counts as fetched when
- * that was. Nothing newer in the warehouse is replaced, and nothing that `retain` has deleted returns.
+ * The archive as a source. Each period is loaded only from its newest complete answer, and counts as fetched when that was.
+ * Nothing newer in the warehouse is replaced, and nothing that `retain` has deleted returns.
  */
 
 import { existsSync } from 'node:fs';
@@ -40,7 +40,6 @@ export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceFac
 
 function openSource(run: Run): Source {
   const entries = new Map<string, readonly ArchivedWindow[]>();
-  /** By window id. */
   const chosen = new Map<string, ReplayedWindow>();
   const columns = openColumns(run);
   let restored: Promise<Catalog> | null = null;
@@ -93,7 +92,6 @@ function openSource(run: Run): Source {
   };
 }
 
-/** Reads the answers with a slice's current meaning, in the order of their fetches. */
 async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);

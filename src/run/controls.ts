@@ -1,7 +1,4 @@
-/**
- * Control totals in a run, requested before anything is planned. Everything works without them, so that no failure here is one
- * of the run, except refused credentials.
- */
+/** Control totals in a run, requested before anything is planned. No failure here is one of the run. */
 
 import * as z from 'zod';
 
@@ -40,7 +37,6 @@ const sizeRow = z.object({ control: z.string(), max_days: z.number().nullable() 
 const metricRow = z.object({ metric: z.string() }).transform(({ metric }) => metric);
 const slicesRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
 
-/** Requests the control totals of all slices. Returns those that were read, by slice. */
 export async function readControls(
   run: Run,
   source: Source,
@@ -133,7 +129,6 @@ export async function readControls(
 /** They are light. A service that hangs must not keep a night waiting. */
 const MAX_MS = 300_000;
 
-/** Returns as few windows as earlier requests that were too heavy allow. */
 async function controlWindows(
   { warehouse, config, planAt }: Run,
   targets: Targets,
@@ -195,7 +190,6 @@ async function readTonight({ warehouse, runId, planAt }: Run): Promise<Reading[]
   return warehouse.rows(statement('control/tonight'), [runId, timestamp(planAt)], tonightRow);
 }
 
-/** Returns the days of which one reading has all metrics. */
 function daysRead(
   readings: readonly Reading[],
   name: string,
@@ -209,7 +203,7 @@ function daysRead(
     .map(({ start_day: start, end_day: end }) => ({ start, end }));
 }
 
-/** Reports what the control totals added to a plan, with totals before and after. A restless metric is told once. */
+/** A restless metric is told once. */
 export async function reportMoved(
   run: Run,
   { slice, windows, waiting }: SlicePlan,

@@ -1,4 +1,4 @@
-/** The frame of every run: lock, ledger entry, deadline, signals, summary. The caller supplies the work. */
+/** The frame of every run: lock, ledger entry, deadline, signals, summary. */
 
 import { randomUUID } from 'node:crypto';
 
@@ -17,7 +17,6 @@ import { RunRecord, type SyncSummary } from './summary.ts';
 import { assertOwnCopies } from '../publish/copies.ts';
 import { assertWritable } from '../publish/places/destinations.ts';
 
-/** What a run does while it holds the warehouse. */
 export interface RunSteps {
   readonly refresh: (run: Run) => Promise<void>;
   /** `saveSummary` stores what the run did so far, for the copies of the ledger. */
@@ -27,8 +26,8 @@ export interface RunSteps {
 }
 
 /**
- * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal. Throws only the error that
- * kept the run from starting, before any request.
+ * Holds the warehouse until the deadline while it refreshes, until a signal while it publishes. Throws only what kept the run
+ * from starting, before any request.
  */
 export async function executeRun(
   { config, emit: listen, signal }: Pick<Run, 'config' | 'emit' | 'signal'>,

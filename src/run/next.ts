@@ -31,7 +31,6 @@ export function courseOf(
   return isCut || isNearer || total > round.rows ? 'divide' : 'fail';
 }
 
-/** Returns the round that begins when a window that fell short is divided by values. */
 export function roundAfter(
   shortfall: Shortfall | null,
   before: Round | null,

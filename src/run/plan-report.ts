@@ -1,4 +1,4 @@
-/** Explains what the next sync would request, why, and what that saves. Reads the ledger and requests nothing. */
+/** Explains what the next sync would request. Requests nothing. */
 
 import type { Config } from '../config/config.ts';
 import type { Failure } from '../errors.ts';
@@ -112,7 +112,6 @@ export async function explainPlan(config: Config, request: PlanRequest): Promise
   };
 }
 
-/** `live` is the served table, of this meaning or the previous one. */
 function describePlan(plan: SlicePlan, live: SliceTable | null): PlannedSlice {
   const { slice, periods, planAt, table } = plan;
   const ages = metricsByAge(slice, plan.metrics);
@@ -154,7 +153,6 @@ function describePlan(plan: SlicePlan, live: SliceTable | null): PlannedSlice {
   };
 }
 
-/** Returns an estimate: rows of the last load, otherwise the average per day. Null before the first load. */
 function expectedRows(slice: Slice, table: SliceTable | null) {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;

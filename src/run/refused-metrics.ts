@@ -1,6 +1,6 @@
 /**
- * A metric that only a star stands for, and that the service lists but refuses in reports, by name: the slice is loaded
- * without it for a month. If it was loaded before, its values stay, and the refusal fails the window.
+ * A metric that only a star stands for, and that the service lists but refuses in reports: the slice is loaded without it for
+ * a month. If it was loaded before, its values stay, and the refusal fails the window.
  */
 
 import * as z from 'zod';
@@ -13,7 +13,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const loadedRow = z.object({ metric: z.string() });
 
-/** Returns the one metric that a refusal names, if only a star stands for it. */
 export async function refusedMetric(
   warehouse: Warehouse,
   { slice }: Window,
@@ -33,7 +32,6 @@ export async function refusedMetric(
   return { metric, isLoaded: loaded.some((row) => row.metric === metric) };
 }
 
-/** Says how to load a slice again without a metric that was loaded and is now refused. */
 export const withoutStar = ({ code, message, facts }: Failure, metric: string): Failure =>
   new Failure(code, message, {
     facts,

@@ -1,4 +1,4 @@
-/** One run: what it was asked for, what it works on, and how it reports what happens. */
+/** One run, and how it reports what happens. */
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -17,7 +17,6 @@ export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
   /** The instant to plan for, which also counts as the fetch (default: now, and the actual fetch counts). */
   readonly asOf: Date | null;
-  /** Names of the slices in the run (default: all). */
   readonly slices: readonly string[] | null;
   /** For another run to release the warehouse (default: a minute). */
   readonly lockWaitMs: number;
@@ -74,10 +73,9 @@ export function reportPlan({ slice, windows, storedNewer }: SlicePlan, run: Run)
   }
 }
 
-/** A window, a slice by its name, or the whole run. */
 type Subject = Window | string | null;
 
-/** Reports a failure. Several of the whole run with one message, as of refused credentials, count once. */
+/** Several of the whole run with one message, as of refused credentials, count once. */
 export function fail(
   { code, message, hint }: Failure,
   about: Subject,
@@ -98,7 +96,6 @@ export function warn(
 const subjectNames = (about: Subject) =>
   about === null || typeof about === 'string' ? { slice: about, window: null } : namesOf(about);
 
-/** Stores the warnings that came since the last time. A kill loses the later ones. */
 export async function saveWarnings({ warehouse, runId, record }: Run): Promise<void> {
   await recordWarnings(warehouse, runId, record.takeWarnings());
 }

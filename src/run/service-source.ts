@@ -41,7 +41,6 @@ function openSource(run: Run, service: Service): Source {
   const clock = machineClock(service, request.asOf, emit);
   const closing = new AbortController();
   const signal = AbortSignal.any([run.signal, closing.signal]);
-  /** Does what needs no slice's table, in a session of its own. */
   const beside = async <T>(work: (crawl: Crawl) => Promise<T>): Promise<T> =>
     run.warehouse.withSession(
       async (warehouse) => work({ ...run, warehouse, service, clock, signal }),
@@ -49,7 +48,6 @@ function openSource(run: Run, service: Service): Source {
     );
   let catalog: Promise<Catalog> = Promise.resolve([]);
   let crawled: Promise<void> = Promise.resolve();
-  /** Whose links could not be crawled in this run. */
   const failedApps = new Set<unknown>();
   const discard: Spool['discard'] = async (answers) => {
     await columns.pages.discard(answers);
@@ -127,7 +125,6 @@ function openSource(run: Run, service: Service): Source {
 
 type Crawl = Run & Refreshing;
 
-/** Refreshes the catalog. Returns the stored one if it says the same of the run's slices. */
 async function nightCatalog(crawl: Crawl, stored: Catalog | null): Promise<Catalog> {
   const { service, clock, warehouse, slices } = crawl;
   const refreshed = await refreshCatalog(crawl, {
@@ -197,10 +194,7 @@ async function orWarn(
   }
 }
 
-/**
- * Requests partners and links, unless a run of the same instant did. A failure is reported and leaves the stored ones. Refused
- * credentials, `CLOCK_UNTRUSTED` and storage failures are thrown and end the run.
- */
+/** Unless a run of the same instant did. Refused credentials, `CLOCK_UNTRUSTED` and storage failures end the run. */
 async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>): Promise<void> {
   const { partners, links } = crawl.config;
   if (crawl.request.command !== 'sync') return;

@@ -22,9 +22,7 @@ export interface AnswerBatch extends Batch {
   readonly fetchedAt: Date | null;
 }
 
-/** A source, open for one run. */
 export interface Source {
-  /** Whether a window can be requested again or in parts. */
   readonly canRequest: boolean;
   /**
    * Returns the catalog that types values and the slices with answers. Throws without a catalog. Begins what `finish` waits
@@ -52,7 +50,6 @@ export interface Source {
   close(): Promise<void>;
 }
 
-/** A source before it is opened for a run. */
 export interface SourceFactory {
   statistics(): ServiceStatistics;
   /** Now by this machine's clock if the service's answers agree with it. */
@@ -60,7 +57,6 @@ export interface SourceFactory {
   open(run: Run): Source;
 }
 
-/** Opens an empty spool and a reader of answers into columns there. */
 export function openColumns({ warehouse }: Pick<Run, 'warehouse'>) {
   const spool = openSpool(warehouse.path);
   const reader = openColumnReader();

@@ -119,7 +119,6 @@ export class RunRecord {
     return this.#failures;
   }
 
-  /** Whether a planned window was neither loaded nor failed. */
   get hasUnfinished(): boolean {
     return this.slices.some(({ windows }) => windows.loaded + windows.failed < windows.planned);
   }
@@ -128,7 +127,6 @@ export class RunRecord {
     return this.slices.some(({ windows }) => windows.loaded > 0);
   }
 
-  /** Returns the warnings since the last call. */
   takeWarnings(): readonly SeenWarning[] {
     const warnings = this.#warnings;
     this.#warnings = [];

@@ -1,4 +1,4 @@
-/** The tables of a run's slices: prepares, plans and swaps them, deletes old periods, warns of changed finals. */
+/** The tables of a run's slices. */
 
 import { isDeepStrictEqual } from 'node:util';
 
@@ -63,7 +63,6 @@ export async function starredSlices(
   });
 }
 
-/** Sets the table of each slice. One that cannot be loaded as configured fails by itself. */
 export async function prepareTargets(
   run: Run,
   slices: readonly Slice[],
@@ -90,7 +89,6 @@ export async function prepareTargets(
   }
 }
 
-/** Returns each plan with the slice's ledger and the control totals that moved. */
 export async function plannedSlices(
   { controlMs }: Pick<Config, 'controlMs'>,
   warehouse: Warehouse,
@@ -160,7 +158,7 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
   await warehouse.transact(async () => declareViews(warehouse, live));
 }
 
-/** Swaps a complete new table in, or warns why not yet: nothing can fetch rows of a lost app again. */
+/** Nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise<void> {
   const { slice } = target;
   const { warehouse, planAt, request } = run;

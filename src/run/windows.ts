@@ -1,7 +1,4 @@
-/**
- * Requests and loads a run's windows. One that could not be loaded as it is is requested again, divided, or failed (`next`). A
- * failed window never fails the others, but refused credentials fail them all.
- */
+/** Requests and loads a run's windows. A failed one never fails the others, but refused credentials fail them all. */
 
 import type { Missed } from '../extract/extract.ts';
 import { alike } from '../model/alike.ts';
@@ -55,7 +52,7 @@ export async function loadWindows(
   await new WindowLoader(run, source, into, unsized).load(byPriority(plans));
 }
 
-/** Reads control totals until `limit`. Returns what failed or was left unread, which are no failures of the run. */
+/** Reads control totals until `limit`. Returns what failed or was left unread. */
 export async function readControlWindows(
   windows: readonly Window[],
   run: Run,
@@ -88,17 +85,13 @@ class WindowLoader {
   readonly #run: Run;
   readonly #source: Source;
   readonly #into: Loading;
-  /** Of control totals. */
   readonly failures: { readonly failure: Failure; readonly slice: Slice }[] = [];
-  /** Neither loaded nor failed. */
   readonly unread: Window[] = [];
   /** The next one first. The source takes them off. */
   readonly #waiting: PendingWindow[] = [];
   /** Slices whose first answer shows how long their other windows may be. */
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
-  /** Metrics that are refused by name and left out, by slice. */
   readonly #refused = new Map<string, ReadonlySet<string>>();
-  /** Ends all requests. */
   readonly #stop = new AbortController();
 
   constructor(run: Run, source: Source, into: Loading, unsized: readonly SlicePlan[]) {
@@ -143,7 +136,6 @@ class WindowLoader {
     }
   }
 
-  /** Returns no windows, in place of the failed one. */
   #fail(failure: Failure, window: Window): readonly PendingWindow[] {
     const { slice } = window;
     if (slice.control === undefined) fail(failure, window, this.#run);
@@ -185,7 +177,6 @@ class WindowLoader {
     return loadedBatches.flatMap(({ outcomes }) => outcomes);
   }
 
-  /** Returns the windows to request in place of one that lacks answers. */
   async #afterMiss(missed: Missed): Promise<readonly PendingWindow[]> {
     const { window, failure, heavy } = missed;
     if (this.#run.signal.aborted || this.#stop.signal.aborted) {
@@ -253,7 +244,6 @@ class WindowLoader {
     return rest;
   }
 
-  /** Returns the windows to request in place of one that was not loaded. */
   async #afterLoad(outcome: Outcome): Promise<readonly PendingWindow[]> {
     const { window } = outcome;
     if (outcome.kind === 'loaded') {
@@ -352,7 +342,6 @@ class WindowLoader {
     this.#regroup(slice.name, held.length, windows.length);
   }
 
-  /** Queues the other windows of a slice as they were planned. */
   #release({ slice }: Window): void {
     const held = this.#unsized.get(slice.name)?.held ?? [];
     this.#unsized.delete(slice.name);
