@@ -69,7 +69,6 @@ export async function sync(
   return executeRun({ config, emit, signal }, options, stages, () => factory.statistics());
 }
 
-/** Loads what is due, then deletes what `retain` no longer keeps. */
 async function refresh(
   run: Run,
   source: Source,

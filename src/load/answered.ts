@@ -39,7 +39,6 @@ export interface MetricSum extends PeriodSum {
   readonly metric: string;
   /** Sum of the absolute values. */
   readonly magnitude: number;
-  /** Values other than zero. */
   readonly nonZero: number;
   /** By page; the most digits after the point in its values. */
   readonly precision: readonly { readonly rows: number; readonly digits: number }[];
@@ -78,7 +77,6 @@ export interface Answered extends Readable {
 export const isBatched = ({ answers }: Pick<Readable, 'answers'>): boolean =>
   answers.some(({ box }) => box.batchNo > 0);
 
-/** Returns the metric that all batches of metrics have in common. */
 export function sharedMetric({ answers }: Pick<Readable, 'answers'>): string | undefined {
   const [first] = answers;
   return first?.box.metrics.find((id) =>

@@ -19,7 +19,6 @@ import type { Recording } from './load-ledger.ts';
 import type { Loaded, NightTotals, Replacement } from './outcome.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
-/** Records the totals of each slice that changed since they were last read. */
 export async function recordTotals(
   tables: readonly { readonly staged: Staged; readonly replacements: readonly Replacement[] }[],
   { warehouse, runId }: Recording,

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { isOfCounts } from '../model/column-type.ts';
+import { sumOf } from '../model/measure.ts';
 import { isCertain } from '../model/metric.ts';
 import { additiveOf } from '../warehouse/tables/target.ts';
 import { asScript, count, dayShape } from '../warehouse/sql.ts';
@@ -40,12 +41,13 @@ const countedRow = z.object({
   magnitudes: z.array(z.number().nullable()),
   non_zero: z.array(count.nullable()),
 });
-const joinedRow = countedRow.pick({
-  window_no: true,
-  start_day: true,
-  rows: true,
-  values: true,
-  sums: true,
+type Counted = z.infer<typeof countedRow>;
+
+const joinedRow = countedRow.omit({
+  batch_no: true,
+  answer_no: true,
+  magnitudes: true,
+  non_zero: true,
 });
 const distinctRow = countedRow.pick({ window_no: true, answer_no: true, sums: true }).extend({
   start_day: dayShape,
@@ -71,7 +73,7 @@ export async function readAnswered(
 
 async function answeredIn(
   staged: Staged,
-  counted: readonly z.infer<typeof countedRow>[],
+  counted: readonly Counted[],
   warehouse: Warehouse,
 ): Promise<Answered[]> {
   const rejects = await readRejects(warehouse, staged);
@@ -98,7 +100,7 @@ async function answeredIn(
     answer: ReadableAnswer,
     answerNo: number,
   ): AnswerFacts => {
-    const isHere = (row: { readonly window_no: number; readonly answer_no: number }): boolean =>
+    const isHere = (row: Pick<Counted, 'window_no' | 'answer_no'>): boolean =>
       row.window_no === windowNo && row.answer_no === answerNo;
     const rows = counted.filter(isHere);
     const total = rows.find((row) => row.start_day === null);
@@ -112,7 +114,7 @@ async function answeredIn(
       if (!answer.box.metrics.includes(id) || isRejected === true) return [];
       // Whole numbers stay exact up to 2^53, as far as the service's own totals are.
       const texts = [...distinctRows.values()].flatMap((texts) => texts[at] ?? []);
-      const distinctSum = String(texts.reduce((sum, text) => sum + Number(text), 0));
+      const distinctSum = String(sumOf(texts.map(Number)));
       const sum = total?.sums[at] ?? null;
       return [
         {
@@ -132,14 +134,13 @@ async function answeredIn(
     const periodSums = new Map<Day, ReadonlyMap<string, PeriodSum>>();
     for (const { start_day: start, sums: texts } of rows) {
       if (start === null) continue;
-      const sumOf = (at: number): PeriodSum => {
+      const ofMetrics = new Map<string, PeriodSum>();
+      for (const [at, { id }] of metrics.entries()) {
         const sum = texts[at] ?? null;
-        return { sum, distinctSum: hasCopies ? (distinctRows.get(start)?.[at] ?? null) : sum };
-      };
-      const listed = metrics.flatMap(({ id }, at) =>
-        answer.box.metrics.includes(id) ? [[id, sumOf(at)] as const] : [],
-      );
-      periodSums.set(start, new Map(listed));
+        const distinctSum = hasCopies ? (distinctRows.get(start)?.[at] ?? null) : sum;
+        if (answer.box.metrics.includes(id)) ofMetrics.set(id, { sum, distinctSum });
+      }
+      periodSums.set(start, ofMetrics);
     }
     return { ...answer, sums, periodSums, lost: [] };
   };

@@ -15,7 +15,6 @@ const valueRow = z.object({ value: z.string(), rows: count });
 /** More values do not make a better division. */
 const MAX_VALUES = 1000;
 
-/** Reads the values in the slice's table, or else those that the catalog lists. */
 export async function readKnownValues(
   warehouse: Warehouse,
   { slice, table }: Target,

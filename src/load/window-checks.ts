@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { type Day, isWithin, weekdayNames, weekdayOf } from '../model/calendar.ts';
+import { sumOf } from '../model/measure.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -26,7 +27,7 @@ export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failu
   const outside = [...rows.keys()].filter((start) => !isWithin(start, replaced)).toSorted();
   const [example] = outside;
   if (grain === null || example === undefined) return null;
-  const facts = { rows: outside.reduce((sum, start) => sum + (rows.get(start) ?? 0), 0), example };
+  const facts = { rows: sumOf(outside.map((start) => rows.get(start) ?? 0)), example };
   const message = `${subjectOf(window)}: ${facts.rows} rows lay outside the window, one of them at ${example}.`;
   const hint = 'Check utc_offset and the account; nothing was loaded.';
   return new Failure('DATA_OUTSIDE_WINDOW', message, { facts, hint });

@@ -12,6 +12,7 @@ import {
   wholeOf,
   type Window,
 } from '../model/window.ts';
+import { sumOf } from '../model/measure.ts';
 import { MAX_URL_BYTES, type Slice } from '../model/slice.ts';
 
 /** If a window still fails in this many parts, splitting cannot help. */
@@ -65,15 +66,13 @@ function divideValues(
     .filter(({ value }) => isSendable(value))
     .filter(({ value }) => (filtered?.includes(value) ?? true) && !notIn.includes(value))
     .toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1));
-  const rowsIn = (counted: readonly KnownValue[]): number =>
-    counted.reduce((sum, { rows }) => sum + rows, 0);
-  const total = rowsIn(candidates);
+  const total = sumOf(candidates.map(({ rows }) => rows));
   const room = VALUES_SHARE * (slice.maxUrlBytes ?? MAX_URL_BYTES) - encodedLength(valuesIn(part));
   let division: Division | null = null;
   // At least one value is left: taking the last would exceed half.
   for (let count = 1; count < candidates.length; count += 1) {
     const taken = candidates.slice(0, count);
-    const rows = rowsIn(taken);
+    const rows = sumOf(taken.map((value) => value.rows));
     const chosen = taken.map(({ value }) => value);
     const halves: [Part, Part] = [
       { ...part, [dimension]: { in: chosen, notIn: [] } },

@@ -3,6 +3,7 @@
 import { type Day, daysBetween, MS_PER_DAY } from '../model/calendar.ts';
 import type { ControlEvidence } from '../model/control.ts';
 import { rowsPerDay, storedAt, type SliceTable } from '../model/ledger.ts';
+import { sumOf } from '../model/measure.ts';
 import type { Period } from '../model/period.ts';
 import type { DueReason } from '../model/window.ts';
 
@@ -58,12 +59,11 @@ export function addFinals(
   table: SliceTable | null,
 ): number {
   const perDay = rowsPerDay(table) ?? 0;
-  const rowsOf = ({ bucket, requested }: Period, ages: Iterable<string>): number =>
-    [...ages].reduce((sum, age) => {
-      const average = perDay * daysBetween(requested.start, requested.end);
-      return sum + (storedAt(table, age, bucket.start)?.rows ?? average);
-    }, 0);
-  const rest = [...due].reduce((sum, [period, ages]) => sum + rowsOf(period, ages.keys()), 0);
+  const rowsOf = ({ bucket, requested }: Period, ages: Iterable<string>): number => {
+    const average = perDay * daysBetween(requested.start, requested.end);
+    return sumOf([...ages].map((age) => storedAt(table, age, bucket.start)?.rows ?? average));
+  };
+  const rest = sumOf([...due].map(([period, ages]) => rowsOf(period, ages.keys())));
   const candidates = [...due].toReversed().flatMap(([period, ages]) => {
     const movedAges = moved.get(period.bucket.start);
     if (movedAges === undefined) return [];

@@ -107,7 +107,6 @@ export async function onWarehouse<T>(
   return withWarehouse(config.warehouse, { ...options, mode }, use);
 }
 
-/** Opens an empty temporary warehouse. */
 export async function onScratchWarehouse<T>(
   config: Config,
   options: Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>,
@@ -182,7 +181,6 @@ const SIMULATED_LIMITS = {
   maxUrlBytes: MAX_URL_BYTES,
 } as const;
 
-/** Starts the simulator with its clock at `now`. Returns the address and credentials to reach it. */
 export async function startWorld(simulated: SimulatorService, now: Date) {
   const { kind: _kind, now: _now, maxConcurrency, ...world } = simulated;
   // Work with a real service does not pay for the simulator.
@@ -204,7 +202,6 @@ export async function startWorld(simulated: SimulatorService, now: Date) {
   return { service, simulator };
 }
 
-/** Returns the instant to plan for if the simulator's clock stands still. */
 export const simulatedNow = ({ service }: Config): Date | null =>
   service.kind === 'simulator' ? service.now : null;
 

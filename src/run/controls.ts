@@ -219,12 +219,13 @@ export async function reportMoved(
   const example = known.at(-1);
   if (due.length > 0) {
     const periods = new Set(known.map(({ start }) => start)).size;
-    const moves =
-      example === undefined
-        ? []
-        : [
-            `control totals of ${countText(periods, 'period')} moved, such as ${example.metric} of ${example.start} from ${example.before ?? 'none'} to ${example.after ?? 'none'}`,
-          ];
+    const moves: string[] = [];
+    if (example !== undefined) {
+      const { metric, start, before, after } = example;
+      moves.push(
+        `control totals of ${countText(periods, 'period')} moved, such as ${metric} of ${start} from ${before ?? 'none'} to ${after ?? 'none'}`,
+      );
+    }
     if (periods < starts.size)
       moves.push(
         `${countText(starts.size - periods, 'period')} had been loaded without control totals`,

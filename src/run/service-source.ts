@@ -67,22 +67,16 @@ function openSource(run: Run, service: Service): Source {
       crawled.catch(() => null);
       return { catalog: stored ?? (await catalog), slices: run.slices };
     },
-    async plan(targets) {
-      return planTargets(run, targets);
-    },
+    plan: async (targets) => planTargets(run, targets),
     async *answers(queue, targets, signal, onAnswer) {
-      const { maxConcurrency } = config.service;
-      const extraction = {
+      const batches = extract(queue, {
         service,
         spool: { ...spool, discard },
-        maxConcurrency,
+        maxConcurrency: config.service.maxConcurrency,
         // Windows of control totals are not counted as windows of a slice.
         emit: queue[0]?.window.slice.control === undefined ? emit : () => {},
         signal,
         onAnswer,
-      };
-      const batches = extract(queue, {
-        ...extraction,
         // Reads into the columns that the slice has now.
         readPage: async ({ slice }, box, page) => {
           const target = targets.get(slice.name);
@@ -157,19 +151,19 @@ async function archiveLoaded(
 ): Promise<void> {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
-  const [loaded, unproven] = [new Set<DuePeriod>(), new Set<DuePeriod>()];
+  const provenByPeriod = new Map<DuePeriod, boolean>();
   for (const outcome of outcomes) {
     // What is kept beside an answer without rows is in the archive as it was loaded.
     if (outcome.kind !== 'loaded' || outcome.isUnserved) continue;
-    const isUnproven = outcome.warnings.some(({ code }) => code === 'UNPROVEN');
-    for (const due of outcome.window.periods) (isUnproven ? unproven : loaded).add(due);
+    const isProven = outcome.warnings.every(({ code }) => code !== 'UNPROVEN');
+    for (const due of outcome.window.periods) provenByPeriod.set(due, isProven);
   }
   for (const answered of batch) {
     // Of an answer that was accepted in part, only those periods are loaded again.
-    const periods = answered.window.periods.filter((due) => loaded.has(due) || unproven.has(due));
+    const periods = answered.window.periods.filter((due) => provenByPeriod.has(due));
     // Control totals are of the night they were stated in, and no replay reads them.
     if (periods.length === 0 || answered.window.slice.control !== undefined) continue;
-    const isUnproven = periods.some((due) => unproven.has(due));
+    const isUnproven = periods.some((due) => provenByPeriod.get(due) === false);
     const spooled = { ...answered, window: { ...answered.window, periods }, isUnproven };
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () =>

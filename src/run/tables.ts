@@ -221,7 +221,6 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
   }
 }
 
-/** Warns of apps that no answer of the run named. */
 export async function warnOfLostApps(
   run: Run,
   targets: readonly Target[],

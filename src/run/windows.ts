@@ -227,7 +227,6 @@ class WindowLoader {
     return withoutMetrics(window, this.#refused.get(window.slice.name) ?? new Set());
   }
 
-  /** Returns what is left of a window. Waiting ones of its slice are narrowed, too. */
   #narrow(window: Window, restOf: (window: Window) => Window | null): readonly PendingWindow[] {
     const { name } = window.slice;
     const isOwn = (pending: PendingWindow): boolean => pending.window.slice.name === name;
@@ -348,7 +347,6 @@ class WindowLoader {
     this.#waiting.push(...held.map(unanswered));
   }
 
-  /** Returns halves of a window, or the window in more parts, and saves what was too heavy. */
   async #divide(
     divided: PendingWindow &
       Pick<Split, 'failure' | 'parts'> &
