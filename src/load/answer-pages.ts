@@ -91,13 +91,14 @@ function malformed(
   envelopes: readonly Envelope[],
   { dimensions, metrics }: Pick<Slice, 'dimensions' | 'metrics'>,
 ): Failure | null {
-  const fail = (clause: string, details: ConstructorParameters<typeof Failure>[2]): Failure =>
-    new Failure('DATA_MALFORMED', `${subjectOf(window)}: ${clause}.`, details);
+  const fail = (clause: string, hint: string): Failure =>
+    new Failure('DATA_MALFORMED', `${subjectOf(window)}: ${clause}.`, { hint });
   const reason = unusable(bodies);
   if (reason !== null)
-    return fail(`the answer was not one complete report: ${reason}`, {
-      hint: 'Run again later. Nothing was loaded.',
-    });
+    return fail(
+      `the answer was not one complete report: ${reason}`,
+      'Run again later. Nothing was loaded.',
+    );
   const filled = bodies.filter(({ rows }) => rows > 0);
   const lackedDimensions = dimensions.filter((name) =>
     filled.some(({ commonKeys }) => !commonKeys.includes(name)),
@@ -110,17 +111,17 @@ function malformed(
     .filter(([, names]) => names.length > 0)
     .map(([noun, names]) => `${noun} ${names.join(', ')}`);
   if (lacked.length > 0)
-    return fail(`the rows lacked the requested ${lacked.join(' and ')}`, {
-      facts: { missing: [...lackedDimensions, ...lackedMetrics].join(', ') },
-      hint: 'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
-    });
+    return fail(
+      `the rows lacked the requested ${lacked.join(' and ')}`,
+      'Run `ripen check` to see whether the service still knows the name, or remove it from the slice.',
+    );
   const bad = bodies.find((body) => body.badLabel !== null)?.badLabel ?? null;
   if (bad !== null) {
     const { dimension, label } = bad;
-    return fail(`the ${dimension} ${JSON.stringify(label)} was not a date of the documented form`, {
-      facts: { dimension, label },
-      hint: 'Check that no proxy or extra parameter turns format_dates on.',
-    });
+    return fail(
+      `the ${dimension} ${JSON.stringify(label)} was not a date of the documented form`,
+      'Check that no proxy or extra parameter turns format_dates on.',
+    );
   }
   const requested = window.slice.parameters['currency']?.toUpperCase();
   if (requested === undefined) return null;
@@ -129,10 +130,10 @@ function malformed(
   );
   if (other === undefined) return null;
   const names = [...new Set(other.currencies)].join(', ');
-  return fail(`the answer was in ${names}; ${requested} was requested`, {
-    facts: { requested, answered: names },
-    hint: 'Run `ripen check` to see which currencies the service knows.',
-  });
+  return fail(
+    `the answer was in ${names}; ${requested} was requested`,
+    'Run `ripen check` to see which currencies the service knows.',
+  );
 }
 
 export function pageWarnings(

@@ -1,6 +1,6 @@
 /** Decides what becomes of an answered window: the one place where proof and guard meet. Pure. */
 
-import { Failure, isPassing } from '../errors.ts';
+import { Failure, type FailureCode, isPassing } from '../errors.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import { sumOf } from '../model/measure.ts';
 import {
@@ -113,17 +113,15 @@ function prove(
       warnings: [{ code: 'UNPROVEN', message: text }],
     };
   }
-  const fail = (...details: ConstructorParameters<typeof Failure>): [Failed] => {
-    return [{ kind: 'failed', window, failure: new Failure(...details) }];
+  const fail = (code: FailureCode, hint: string): [Failed] => {
+    return [{ kind: 'failed', window, failure: new Failure(code, message, { hint }) }];
   };
-  if (unfollowed !== null) return fail('SOURCE_ENDLESS_PAGES', message, { hint: PAGES_HINT });
+  if (unfollowed !== null) return fail('SOURCE_ENDLESS_PAGES', PAGES_HINT);
   if (short.length > 0) return [divisible(answered, proofs, failure)];
-  if (disagreements.length === 0 && controlFailure !== null) {
-    const { code, facts } = controlFailure;
-    const hint = isPassing(controlFailure) ? (controlFailure.hint ?? PARTS_HINT) : PARTS_HINT;
-    return fail(code, message, { facts, hint, cause: controlFailure });
-  }
-  return fail('DATA_INCOMPLETE', message, { hint: isDivided ? PARTS_HINT : BATCHES_HINT });
+  if (disagreements.length > 0 || controlFailure === null)
+    return fail('DATA_INCOMPLETE', isDivided ? PARTS_HINT : BATCHES_HINT);
+  const { code, hint } = controlFailure;
+  return fail(code, (isPassing(controlFailure) ? hint : null) ?? PARTS_HINT);
 }
 
 function loadable(

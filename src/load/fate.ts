@@ -203,8 +203,7 @@ export function guard(
     const starts = window.periods.map(({ period }) => period.bucket.start);
     const storable = starts.map((start) => (rows.get(start) ?? 0) - (rejected.get(start) ?? 0));
     const before = sumOf(starts.map((start) => policy.stored.get(start)?.rows ?? 0));
-    const facts = { rows: sumOf(storable), before };
-    let clause = `the service answered ${facts.rows} rows where ${before} were loaded before`;
+    let clause = `the service answered ${sumOf(storable)} rows where ${before} were loaded before`;
     if (before === 0)
       clause =
         fate === 'refuse'
@@ -212,7 +211,6 @@ export function guard(
           : 'the answer had no rows';
     const { start, end } = window.requested;
     const failure = new Failure('DATA_SHRUNK', `${subjectOf(window)}: ${clause}.`, {
-      facts,
       hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
     });
     if (fate === 'refuse') outcomes.push({ kind: 'failed', window, failure });

@@ -97,10 +97,9 @@ function failed(spooled: Spooled, failure: Failure): Outcome {
   const bytes = Math.max(...answers.map((answer) => plainBytesOf([answer])));
   const heavy = answers.filter((answer) => plainBytesOf([answer]) === bytes);
   const message = `${subjectOf(window)}: an answer of ${Math.round(bytes / 1_000_000)} MB took more memory to load than the database has.`;
-  const tooHeavy = new Failure('SOURCE_TOO_HEAVY', message, {
-    facts: { bytes },
-    hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
-  });
+  const hint =
+    'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.';
+  const tooHeavy = new Failure('SOURCE_TOO_HEAVY', message, { hint });
   const parts = new Set(heavy.map(({ box }) => partId(box.part)));
   const none = { shortfall: null, values: new Map() };
   return { kind: 'split', window, spooled, failure: tooHeavy, parts, ...none };

@@ -22,15 +22,15 @@ export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failu
     const weekday = weekdayNames[weekdayOf(stray)];
     const message = `${subjectOf(window)}: week_starts_on is ${weekdayNames[weekStartsOn]}, but the service's week of ${stray} begins on ${weekday}.`;
     const hint = `Set \`week_starts_on: ${weekday}\`. If weeks are loaded, \`ripen plan\` then names the \`ripen drop\` and \`ripen backfill\` to begin anew.`;
-    return new Failure('DATA_MALFORMED', message, { facts: { example: stray }, hint });
+    return new Failure('DATA_MALFORMED', message, { hint });
   }
   const outside = [...rows.keys()].filter((start) => !isWithin(start, replaced)).toSorted();
   const [example] = outside;
   if (grain === null || example === undefined) return null;
-  const facts = { rows: sumOf(outside.map((start) => rows.get(start) ?? 0)), example };
-  const message = `${subjectOf(window)}: ${facts.rows} rows lay outside the window, one of them at ${example}.`;
+  const strayRows = sumOf(outside.map((start) => rows.get(start) ?? 0));
+  const message = `${subjectOf(window)}: ${strayRows} rows lay outside the window, one of them at ${example}.`;
   const hint = 'Check utc_offset and the account; nothing was loaded.';
-  return new Failure('DATA_OUTSIDE_WINDOW', message, { facts, hint });
+  return new Failure('DATA_OUTSIDE_WINDOW', message, { hint });
 }
 
 interface RepeatedKeys {
@@ -75,7 +75,7 @@ export async function repeatedKeys(
     if (versions === 1) continue;
     const message = `${subjectOf(window.spooled.window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
     const hint = 'Add the dimension that distinguishes the rows, such as app_token or an id.';
-    keys.failure ??= new Failure('DATA_DUPLICATE_KEY', message, { facts: { versions }, hint });
+    keys.failure ??= new Failure('DATA_DUPLICATE_KEY', message, { hint });
     keys.conflicts.push(row.start_day);
   }
   return repeated;
@@ -119,7 +119,6 @@ export async function readRejects(
       .slice(0, MAX_EXAMPLES)
       .join('; ');
     const message = `${subjectOf(window)}: ${rows.length} rows could not be stored exactly (${examples}).`;
-    const facts = { rows: rows.length, tolerated: maxRejects };
     const hint =
       'Look at ripen.rejected_rows. Set the type that a reason names, or raise max_rejects to load the other rows.';
     const rejects: Rejects = {
@@ -128,8 +127,7 @@ export async function readRejects(
       }),
       days: rows.map(({ day }) => day),
       metrics: new Set(all.map(({ metric }) => metric)),
-      failure:
-        rows.length > maxRejects ? new Failure('DATA_REJECTED', message, { facts, hint }) : null,
+      failure: rows.length > maxRejects ? new Failure('DATA_REJECTED', message, { hint }) : null,
     };
     return [[windowNo, rejects]];
   });

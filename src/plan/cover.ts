@@ -44,12 +44,29 @@ interface Covering {
   readonly maxBytes: number;
   readonly cost: RequestCost;
   readonly rowsOf: (period: Period, age: string) => number;
-  readonly topReason: (reasons: readonly DueReason[]) => DueReason;
 }
+
+export const PRIORITY: Readonly<Record<DueReason, number>> = {
+  new: 0,
+  open: 0,
+  'became final': 1,
+  moved: 1,
+  maturing: 1,
+  empty: 1,
+  unproven: 1,
+  missing: 2,
+  'metric added': 2,
+  'meaning changed': 2,
+  forced: 2,
+  between: 3,
+};
+
+export const topReason = (reasons: readonly DueReason[]): DueReason =>
+  reasons.reduce((first, each) => (PRIORITY[each] < PRIORITY[first] ? each : first));
 
 /** No value is in two groups, and each begins and ends with a due period. */
 export function coverOf(periods: readonly DueAges[], covering: Covering): Group[] {
-  const { metrics, maxBytes, topReason } = covering;
+  const { metrics, maxBytes } = covering;
   const runs: DueAges[][] = [];
   for (const next of periods) {
     const run = runs.at(-1);

@@ -32,7 +32,14 @@ import {
 } from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { coverOf, DEFAULT_COST, type DueAges, type RequestCost } from './cover.ts';
+import {
+  coverOf,
+  DEFAULT_COST,
+  type DueAges,
+  PRIORITY,
+  type RequestCost,
+  topReason,
+} from './cover.ts';
 
 interface PlanRequest {
   readonly slice: Slice;
@@ -141,16 +148,12 @@ function windowsOf(values: DueValues, maxDays: number): Window[] {
     rowsOf: ({ bucket, requested }, age) =>
       storedAt(table, age, bucket.start)?.rows ??
       perDay * daysBetween(requested.start, requested.end),
-    topReason,
   });
   const parts = learnedParts(slice, table, planAt);
   return groups.map(({ periods, metrics: ids }) =>
     windowOf(isCube ? { ...slice, metrics: ids } : slice, fingerprint, periods, parts),
   );
 }
-
-const topReason = (reasons: readonly DueReason[]): DueReason =>
-  reasons.reduce((first, each) => (PRIORITY[each] < PRIORITY[first] ? each : first));
 
 /** Counts due periods by reason, those of a cube once, although several windows request them. */
 export function periodsByReason(windows: readonly Window[]): Partial<Record<DueReason, number>> {
@@ -235,20 +238,7 @@ function reasonFor(
   return [...(table?.periods.keys() ?? [])].some((other) => other > start) ? 'missing' : 'new';
 }
 
-const PRIORITY: Readonly<Record<DueReason, number>> = {
-  new: 0,
-  open: 0,
-  'became final': 1,
-  moved: 1,
-  maturing: 1,
-  empty: 1,
-  unproven: 1,
-  missing: 2,
-  'metric added': 2,
-  'meaning changed': 2,
-  forced: 2,
-  between: 3,
-};
+/** A priority. */
 const HISTORY = 2;
 
 /** Returns the windows of all plans by rank, then newest first. Of a first load, only the newest counts as new. */

@@ -124,7 +124,6 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
 function damaged({ path, because }: Damage): Failure {
   const message = `${basename(path)} in the archive was skipped: ${because}.`;
   return new Failure('DATA_MALFORMED', message, {
-    facts: { path },
     hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to stop this warning.',
   });
 }

@@ -64,17 +64,10 @@ export async function executeRun(
     record.add(event);
     listen(event);
   };
-  const run: Run = {
-    config,
-    request,
-    warehouse,
-    slices,
-    record,
-    runId,
-    planAt,
-    emit,
-    signal: stop,
-  };
+  const summarize = (at: Date, isInterrupted = false): SyncSummary =>
+    record.summary(start, at, isInterrupted, statistics());
+  const reporting = { config, request, slices, record, runId, planAt, emit };
+  const run: Run = { ...reporting, warehouse, signal: stop };
   try {
     await assertOwnCopies(config, warehouse, signal);
     await assertNoFutureFetch(warehouse, config.slices, planAt);
@@ -82,15 +75,18 @@ export async function executeRun(
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     const isCut = await reportingFailure(run, async () => refresh(run));
     if (!signal.aborted && stop.aborted && (isCut || record.hasUnfinished)) {
-      fail(deadlineFailure(deadlineMs, statistics()), null, run);
+      const { lastSetback = null } = statistics();
+      const because = lastSetback === null ? '' : ` The last request failed: ${lastSetback}.`;
+      const message = `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before all windows were loaded.${because}`;
+      const hint = 'Run again: loaded data is kept, and only the rest is requested.';
+      fail(new Failure('DEADLINE_PASSED', message, { hint }), null, run);
     }
     const publishing = { ...run, signal };
     if (!signal.aborted) {
       await reportingFailure(publishing, async () => {
         const saveSummary = async (): Promise<void> => {
           await saveWarnings(run);
-          const summary = record.summary(start, new Date(), false, statistics());
-          await recordRun(warehouse, runId, scrubbedJson(summary));
+          await recordRun(warehouse, runId, scrubbedJson(summarize(new Date())));
         };
         await saveSummary();
         await publish(publishing, saveSummary);
@@ -98,20 +94,19 @@ export async function executeRun(
     }
     const finishedAt = new Date();
     const isInterrupted = signal.aborted;
-    const finalSummary = (): SyncSummary =>
-      record.summary(start, finishedAt, isInterrupted, statistics());
     try {
       await saveWarnings(run);
+      const summary = summarize(finishedAt, isInterrupted);
       const exitCode = isInterrupted ? null : exitCodeOf(record.failures);
-      const end = { finishedAt, status: finalSummary().status, exitCode };
-      await recordRun(warehouse, runId, scrubbedJson(finalSummary()), end);
+      const end = { finishedAt, status: summary.status, exitCode };
+      await recordRun(warehouse, runId, scrubbedJson(summary), end);
     } catch (error) {
       const failure = asFailure(error);
       // A disk or database that failed the run also fails its ledger entry.
       const isReported = record.failures.some(({ code }) => failureCodes[code] === 'storage');
       if (!isReported || failure.kind !== 'storage') fail(failure, null, run);
     }
-    const summary = finalSummary();
+    const summary = summarize(finishedAt, isInterrupted);
     const ms = Math.round(performance.now() - startedMs);
     emit({ type: 'run_finished', runId, status: summary.status, ms });
     await onFinished(warehouse, summary);
@@ -131,16 +126,4 @@ async function reportingFailure(run: Run, stage: () => Promise<void>): Promise<b
     if (!isCut) fail(asFailure(error), null, run);
     return isCut;
   }
-}
-
-function deadlineFailure(
-  deadlineMs: number | null,
-  { lastSetback = null }: ServiceStatistics,
-): Failure {
-  const because = lastSetback === null ? '' : ` The last request failed: ${lastSetback}.`;
-  const message = `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before all windows were loaded.${because}`;
-  return new Failure('DEADLINE_PASSED', message, {
-    facts: { deadline_ms: deadlineMs, because: lastSetback },
-    hint: 'Run again: loaded data is kept, and only the rest is requested.',
-  });
 }

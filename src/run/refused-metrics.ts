@@ -32,9 +32,8 @@ export async function refusedMetric(
   return { metric, isLoaded: loaded.some((row) => row.metric === metric) };
 }
 
-export const withoutStar = ({ code, message, facts }: Failure, metric: string): Failure =>
+export const withoutStar = ({ code, message }: Failure, metric: string): Failure =>
   new Failure(code, message, {
-    facts,
     hint: `If the service will not serve ${metric} again, replace the \`*\` that stands for it by the other names, which \`ripen check --resolved\` prints. \`ripen export\` keeps its values.`,
   });
 

@@ -56,7 +56,6 @@ const coverDrawn = (given: Drawn, periods: readonly DueAges[]): Group[] =>
     maxBytes: given.maxBytes,
     cost: { base: given.base, row: 1 },
     rowsOf: () => ROWS,
-    topReason: () => 'maturing',
   });
 
 test('a cover holds every due value, none twice, begins and ends with due periods, and no address is longer than allowed', () => {
