@@ -12,19 +12,17 @@ import { guarded } from './events.ts';
 import type { Tour, TourOptions } from './verbs/tour.ts';
 import type { FirstFiles, InitOptions } from './verbs/first-files.ts';
 import {
+  type BackfillOptions,
   chosenSlices,
+  type Circumstances,
+  type Monitor,
+  simulatedNow,
+  type SliceChoice,
+  type StatusOptions,
+  type SyncOptions,
   verb,
   withDefaults,
-  simulatedNow,
   withService,
-} from './run/circumstances.ts';
-import type {
-  BackfillOptions,
-  Circumstances,
-  Monitor,
-  SliceChoice,
-  StatusOptions,
-  SyncOptions,
 } from './run/circumstances.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import type { RunOptions } from './run/run.ts';

@@ -13,9 +13,14 @@ import {
   wholeOf,
 } from '../model/window.ts';
 import { MAX_DOUBTS } from '../extract/spool.ts';
-import { type Answered, type AnswerFacts, isBatched, sharedMetric } from './answered.ts';
+import {
+  type Answered,
+  type AnswerFacts,
+  isBatched,
+  type NightTotals,
+  sharedMetric,
+} from './answered.ts';
 import { SETTLED_AFTER_MS } from './fate.ts';
-import type { NightTotals } from './outcome.ts';
 import {
   type AnswerProof,
   clauseOf,

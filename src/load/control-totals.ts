@@ -16,7 +16,7 @@ import {
 } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Recording } from './load-ledger.ts';
-import type { Loaded, NightTotals, Replacement } from './outcome.ts';
+import type { Loaded, NightTotals, Replacement } from './answered.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
 export async function recordTotals(

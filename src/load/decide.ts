@@ -14,9 +14,17 @@ import {
 import { MAX_DOUBTS } from '../extract/spool.ts';
 import { compareAnswers, mayMove } from './agreement.ts';
 import type { LoadWarning } from './answer-pages.ts';
-import type { Answered } from './answered.ts';
+import type {
+  Again,
+  Answered,
+  Failed,
+  Outcome,
+  Policy,
+  Proven,
+  Replacement,
+  Split,
+} from './answered.ts';
 import { guard } from './fate.ts';
-import type { Again, Failed, Outcome, Policy, Proven, Replacement, Split } from './outcome.ts';
 import { type AnswerProof, clauseOf, isShort, lacksRows, proveAnswer } from './proof.ts';
 
 export function decide(answered: Answered, policy: Policy): (Replacement | Outcome)[] {

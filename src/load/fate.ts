@@ -18,16 +18,16 @@ import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { type DuePeriod, labelOf, subjectOf, type Window, windowOf } from '../model/window.ts';
 import { type LoadWarning, pageWarnings } from './answer-pages.ts';
-import type { Answered } from './answered.ts';
 import type {
   Again,
+  Answered,
   Failed,
   NightTotals,
   Policy,
   Proven,
   Replacement,
   StoredPeriod,
-} from './outcome.ts';
+} from './answered.ts';
 
 /** Younger periods may lose rows to late rejections. */
 export const SETTLED_AFTER_MS = 7 * MS_PER_DAY;

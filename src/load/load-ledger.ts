@@ -18,9 +18,8 @@ import { additiveOf, ledgerBounds } from '../warehouse/tables/target.ts';
 import { periodRow, periodsShape } from '../warehouse/ledger.ts';
 import { asScript, bound, insertion, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Answered, Reject } from './answered.ts';
+import type { Answered, Load, Reject, StoredPeriod } from './answered.ts';
 import { isStated } from './fate.ts';
-import type { Load, StoredPeriod } from './outcome.ts';
 import type { Replaced } from './table-sql.ts';
 
 const storedRow = z.object({ slice: z.string(), periods: periodsShape });

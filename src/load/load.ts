@@ -15,14 +15,20 @@ import { setThreadsFor } from '../warehouse/opening.ts';
 import { asScript } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { judgePages, maturityOf } from './answer-pages.ts';
-import { pagesOf, type Readable, type ReadableAnswer, type Reject } from './answered.ts';
+import {
+  type Outcome,
+  pagesOf,
+  type Readable,
+  type ReadableAnswer,
+  type Reject,
+  type Replacement,
+} from './answered.ts';
 import { type NightControl, readNightTotals, recordTotals } from './control-totals.ts';
 import { decide } from './decide.ts';
 import { readAnswered } from './facts.ts';
 import { readValues } from './known-values.ts';
 import { recordingRejects, storedPeriods } from './load-ledger.ts';
 import { removeNamed, rowsOfLost, rowsWithout } from './lost-apps.ts';
-import type { Outcome, Replacement } from './outcome.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
 import { replaceWindows, type TableReplacements } from './replace.ts';
 import { type Staged, stagedOf, WINDOW } from './staged-sql.ts';

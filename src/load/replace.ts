@@ -10,9 +10,8 @@ import { tableColumns, type Target, valueType } from '../warehouse/tables/target
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { pagesOf } from './answered.ts';
+import { type Load, type Loaded, pagesOf, type Replacement } from './answered.ts';
 import { cellKey, type Recording, recordLoads, rowsIn, type SliceLoads } from './load-ledger.ts';
-import type { Load, Loaded, Replacement } from './outcome.ts';
 import { columnsFor } from './read-pages.ts';
 import type { Staged } from './staged-sql.ts';
 import { countKept, type Replaced, replaceRows, totalTables } from './table-sql.ts';

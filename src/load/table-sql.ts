@@ -14,7 +14,7 @@ import {
   type Target,
 } from '../warehouse/tables/target.ts';
 import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
-import type { Load } from './outcome.ts';
+import type { Load } from './answered.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
 
 export interface Replaced {

@@ -1,6 +1,6 @@
 /** Whether smaller requests help a window that fell short or is too large. Pure. */
 
-import type { Shortfall, Split } from '../load/outcome.ts';
+import type { Shortfall, Split } from '../load/answered.ts';
 import { partId, type Window } from '../model/window.ts';
 import type { Round } from '../extract/spool.ts';
 import { sumOf } from '../model/measure.ts';

@@ -11,7 +11,7 @@ import {
 } from '../account/stored-catalog.ts';
 import { asFailure, type FailureCode } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
-import type { Outcome } from '../load/outcome.ts';
+import type { Outcome } from '../load/answered.ts';
 import { withMetrics } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { DuePeriod, Window } from '../model/window.ts';

@@ -2,7 +2,7 @@
 
 import type { Batch } from '../extract/extract.ts';
 import type { Loading } from '../load/load.ts';
-import type { Outcome } from '../load/outcome.ts';
+import type { Outcome } from '../load/answered.ts';
 import { ReadPages } from '../load/read-pages.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import type { Catalog } from '../model/catalog.ts';

@@ -8,7 +8,7 @@ import { readKnownValues } from '../load/known-values.ts';
 import { refusedText, saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { NightControl } from '../load/control-totals.ts';
 import { loadBatches, type SliceBatch } from '../load/load.ts';
-import type { Loaded, Outcome, Split } from '../load/outcome.ts';
+import type { Loaded, Outcome, Split } from '../load/answered.ts';
 import type { Slice } from '../model/slice.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
@@ -58,7 +58,7 @@ export async function readControlWindows(
   run: Run,
   source: Source,
   { targets, limit }: { readonly targets: Targets; readonly limit: AbortSignal },
-): Promise<readonly { readonly failure: Failure; readonly slice: Slice }[]> {
+) {
   const none = { targets, lost: async () => new Map(), controls: new Map() };
   const signal = AbortSignal.any([run.signal, limit]);
   // They are not windows of the run.
@@ -69,13 +69,19 @@ export async function readControlWindows(
   await loader.load(windows);
   const { failures, unread } = loader;
   if (run.signal.aborted || !limit.aborted) return failures;
-  for (const { slice, fingerprint, requested } of unread) {
-    const maxDays = Math.ceil(daysBetween(requested.start, requested.end) / 2);
-    await saveSize(run.warehouse, { slice: slice.name, fingerprint }, { maxDays }, run.planAt);
-  }
+  for (const window of unread)
+    await saveWindowSize(window, { maxDays: Math.ceil(daysOf(window) / 2) }, run);
   const failure = new Failure('SOURCE_TIMEOUT', 'the service did not answer in time.');
   return [...failures, ...unread.map(({ slice }) => ({ failure, slice }))];
 }
+
+const daysOf = ({ requested }: Window): number => daysBetween(requested.start, requested.end);
+
+const saveWindowSize = async (
+  { slice, fingerprint }: Window,
+  size: Parameters<typeof saveSize>[2],
+  { warehouse, planAt }: Run,
+): Promise<void> => saveSize(warehouse, { slice: slice.name, fingerprint }, size, planAt);
 
 const unanswered = (window: Window): PendingWindow => {
   return { window, doubts: 0, isConfirmation: false, round: null, answers: [] };
@@ -305,13 +311,11 @@ class WindowLoader {
   /** Also saves the parts that a window had to be divided into, unless they did not help. */
   async #reportLoaded(loaded: Loaded): Promise<void> {
     const { window, rows, fetched, rejected, restated, empty } = loaded;
-    const { slice, fingerprint, parts } = window;
+    const { slice, parts } = window;
     const counts = { rows, fetched, rejected, restated, empty };
     this.#run.emit({ type: 'window_loaded', ...namesOf(window), ...counts });
-    if (parts.length > 1 && loaded.warnings.every(({ code }) => code !== 'UNPROVEN')) {
-      const { warehouse, planAt } = this.#run;
-      await saveSize(warehouse, { slice: slice.name, fingerprint }, { parts }, planAt);
-    }
+    if (parts.length > 1 && loaded.warnings.every(({ code }) => code !== 'UNPROVEN'))
+      await saveWindowSize(window, { parts }, this.#run);
     for (const warning of loaded.warnings) {
       // Of a slice whose rows differ from its control totals, one window says so.
       const isNews = warning.code !== 'CONTROL_DIFFERS' || this.#into.controls.delete(slice.name);
@@ -328,17 +332,17 @@ class WindowLoader {
   }
 
   /** After a slice's first answer, queues its other windows, as few as that allows. */
-  #resize({ slice, requested }: Window, bytes: number): void {
-    const unsized = this.#unsized.get(slice.name);
+  #resize(answered: Window, bytes: number): void {
+    const { name } = answered.slice;
+    const unsized = this.#unsized.get(name);
     if (unsized === undefined) return;
-    this.#unsized.delete(slice.name);
+    this.#unsized.delete(name);
     const { plan, held } = unsized;
-    const bytesADay = bytes / daysBetween(requested.start, requested.end);
-    const windows = resized(plan, held, bytesADay).flatMap(
+    const windows = resized(plan, held, bytes / daysOf(answered)).flatMap(
       (window) => this.#withoutRefused(window) ?? [],
     );
     this.#waiting.push(...windows.map(unanswered));
-    this.#regroup(slice.name, held.length, windows.length);
+    this.#regroup(name, held.length, windows.length);
   }
 
   #release({ slice }: Window): void {
@@ -353,22 +357,18 @@ class WindowLoader {
       Partial<Pick<Split, 'shortfall' | 'values'>>,
   ): Promise<readonly PendingWindow[] | null> {
     const { window, failure, parts, doubts, isConfirmation } = divided;
-    const { slice, fingerprint } = window;
-    const { warehouse, planAt, emit } = this.#run;
+    const { warehouse, emit } = this.#run;
     // A slice with a window that was too heavy must not get longer ones.
     this.#release(window);
     const split = { type: 'window_split', ...namesOf(window), because: failure.message } as const;
     const halves = splitByPeriods(window);
     if (halves !== null) {
-      const maxDays = Math.max(
-        ...halves.map(({ requested }) => daysBetween(requested.start, requested.end)),
-      );
-      await saveSize(warehouse, { slice: slice.name, fingerprint }, { maxDays }, planAt);
+      await saveWindowSize(window, { maxDays: Math.max(...halves.map(daysOf)) }, this.#run);
       emit({ ...split, by: 'days', into: halves.length });
       // The newest half first, as the newest windows are requested first.
       return halves.toReversed().map(unanswered);
     }
-    const target = this.#into.targets.get(slice.name);
+    const target = this.#into.targets.get(window.slice.name);
     const stored = new Map(target === undefined ? [] : await readKnownValues(warehouse, target));
     const lost = await this.#into.lost();
     // A request that names a lost app may be refused.

@@ -5,9 +5,8 @@
 
 import { expect, test } from 'vitest';
 
-import type { AnswerFacts, Answered, PeriodSum } from '../../src/load/answered.ts';
+import type { Answered, AnswerFacts, PeriodSum, Replacement } from '../../src/load/answered.ts';
 import { decide } from '../../src/load/decide.ts';
-import type { Replacement } from '../../src/load/outcome.ts';
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
 import { addsUpCertainly } from '../../src/model/metric.ts';
 import {
