@@ -111,7 +111,7 @@ function failed(spooled: Spooled, failure: Failure): Outcome {
   return { kind: 'split', window, spooled, failure: tooHeavy, parts, ...none };
 }
 
-interface StagedBatch extends Pick<SliceBatch, 'acceptLoss' | 'control' | 'target'> {
+interface StagedBatch extends SliceBatch {
   readonly staged: Staged;
   readonly result: { target: Target; readonly outcomes: Outcome[] };
 }
@@ -211,9 +211,9 @@ async function load(
     controls[at]?.result.outcomes.push(...loaded);
   const others = tables.filter((table) => !controls.includes(table));
   for (const [at, { loaded, target }] of (await replaceWindows(others, loading)).entries()) {
-    const { result, replacements } = others[at] ?? {};
-    const [first] = replacements ?? [];
-    if (result === undefined || replacements === undefined || first === undefined) continue;
+    const { result, replacements = [] } = others[at] ?? {};
+    const [first] = replacements;
+    if (result === undefined || first === undefined) continue;
     result.outcomes.push(...loaded);
     const shown = {
       notAdditive: replacements.flatMap(({ notAdditive }) => notAdditive),

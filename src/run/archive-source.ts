@@ -69,7 +69,7 @@ function openSource(run: Run): Source {
         if (windows.length + damages.length === 0) {
           const message =
             'Nothing to replay: the warehouse has the same or later data, or `retain` removed it.';
-          warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
+          warn('REPLAY_EMPTY', message, slice.name, run);
         }
         for (const window of windows) chosen.set(window.spooled.window.id, window);
         const planned = windows.map(({ spooled }) => spooled.window);
@@ -103,14 +103,14 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
     const past = windows.filter((window) => !isFuture(window));
     if (past.length === 0) {
       const message = 'The archive has no answer that can be loaded.';
-      warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
+      warn('REPLAY_EMPTY', message, slice.name, run);
     }
     const meaning = fingerprintOf(slice);
     const current = past.filter(({ entry }) => entry.fingerprint === meaning);
     const skipped = past.length - current.length;
     if (skipped > 0) {
       const message = `${skipped} archived answers belong to an older definition of the slice, and were skipped.`;
-      warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+      warn('REPLAY_SKIPPED', message, slice.name, run);
     }
     return current;
   } catch (error) {

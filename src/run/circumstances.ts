@@ -97,10 +97,12 @@ export function withDefaults(config: Config, options: Circumstances): ResolvedOp
   return { asOf, planAt: asOf ?? now, emit, signal, lockWaitMs: lockWaitMs ?? LOCK_WAIT_MS };
 }
 
+type Opening = Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>;
+
 export async function onWarehouse<T>(
   config: Config,
   mode: 'read' | 'write',
-  options: Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>,
+  options: Opening,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { withWarehouse } = await import('../warehouse/opening.ts');
@@ -109,7 +111,7 @@ export async function onWarehouse<T>(
 
 export async function onScratchWarehouse<T>(
   config: Config,
-  options: Pick<ResolvedOptions, 'emit' | 'signal' | 'lockWaitMs'>,
+  options: Opening,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   return inTemporaryFolder(async (folder) =>
@@ -126,27 +128,19 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
     const hint = 'Use an instant in the past, or leave out --as-of.';
     throw new Failure('AS_OF_IN_FUTURE', message, { hint });
   }
-  if (asOf < new Date(EARLIEST_DAY)) {
-    const message = `${subject} is before ${EARLIEST_DAY}.`;
-    throw new Failure('USAGE_INVALID', message, {
-      hint: 'Correct the year, or leave out --as-of.',
-    });
-  }
+  const hint = 'Correct the year, or leave out --as-of.';
+  if (asOf < new Date(EARLIEST_DAY))
+    throw new Failure('USAGE_INVALID', `${subject} is before ${EARLIEST_DAY}.`, { hint });
 }
 
 /** Throws `USAGE_INVALID` for no days, and for a mistyped year, whose days would be requested week by week. */
 export function checkForced({ start, end }: DayInterval): void {
-  if (start >= EARLIEST_DAY && end > start) return;
-  const [message, hint] =
-    end > start
-      ? [
-          `The days to load again began on ${start}, before ${EARLIEST_DAY}.`,
-          'Use the first day of your data, or a later one.',
-        ]
-      : [
-          `The days to load again ended before ${end}, and began on ${start}.`,
-          'The end is the day after the last one.',
-        ];
+  let message = `The days to load again began on ${start}, before ${EARLIEST_DAY}.`;
+  let hint = 'Use the first day of your data, or a later one.';
+  if (end <= start) {
+    message = `The days to load again ended before ${end}, and began on ${start}.`;
+    hint = 'The end is the day after the last one.';
+  } else if (start >= EARLIEST_DAY) return;
   throw new Failure('USAGE_INVALID', message, { hint });
 }
 

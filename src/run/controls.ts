@@ -109,7 +109,7 @@ export async function readControls(
     // The failure names the internal slice.
     const because = failure.message.replaceAll(slice.name, first);
     const message = `The control totals of ${names.join(', ')} could not be read, so they are not compared tonight: ${because}`;
-    warn({ code: 'CONTROL_UNREAD', message }, first, run);
+    warn('CONTROL_UNREAD', message, first, run);
     await saveWarnings(run);
   }
   const readings = await readTonight(run);
@@ -239,5 +239,5 @@ export async function reportMoved(
   const news = [...restless].filter((metric) => !earlier.has(metric));
   if (news.length === 0) return;
   const text = `Most final totals of ${news.join(', ')} moved in each of the last ${RESTLESS_NIGHTS} nights, as if money were converted at the rate of the day: they make no period due, and final periods are loaded again because of them once a week at most.`;
-  warn({ code: 'METRIC_RESTLESS', message: text }, slice.name, run);
+  warn('METRIC_RESTLESS', text, slice.name, run);
 }

@@ -1,9 +1,8 @@
 /** One run, and how it reports what happens. */
 
 import type { Config } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type WarningCode } from '../errors.ts';
 import { type Emit, warningEvent } from '../events.ts';
-import type { LoadWarning } from '../load/answer-pages.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { countText } from '../model/measure.ts';
 import type { Slice } from '../model/slice.ts';
@@ -51,7 +50,7 @@ export function reportPlan({ slice, windows, storedNewer }: SlicePlan, run: Run)
   const { forced } = run.request;
   if (storedNewer > 0) {
     const message = `${countText(storedNewer, 'period')} fetched after --as-of ${storedNewer === 1 ? 'was' : 'were'} left unchanged.`;
-    warn({ code: 'AS_OF_OLDER', message }, slice.name, run);
+    warn('AS_OF_OLDER', message, slice.name, run);
   }
   const periods = periodsByReason(windows);
   run.emit({ type: 'slice_planned', slice: slice.name, windows: windows.length, periods });
@@ -69,7 +68,7 @@ export function reportPlan({ slice, windows, storedNewer }: SlicePlan, run: Run)
   } else if (forced.start < first || last < forced.end) {
     const requested = labelOf({ requested: { start: first, end: last } });
     const message = `Of the days ${days} only ${requested} were requested: the others ${reason}.`;
-    warn({ code: 'BACKFILL_CUT', message }, slice.name, run);
+    warn('BACKFILL_CUT', message, slice.name, run);
   }
 }
 
@@ -86,7 +85,8 @@ export function fail(
 }
 
 export function warn(
-  { code, message }: LoadWarning,
+  code: WarningCode,
+  message: string,
   about: Subject,
   { emit }: Pick<Run, 'emit'>,
 ): void {

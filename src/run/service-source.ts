@@ -184,7 +184,7 @@ async function orWarn(
     const failure = asFailure(error);
     if (failure.code !== 'STORAGE_FAILED') throw failure;
     const message = `${what}: ${failure.message}`;
-    warn({ code: 'ARCHIVE_FAILED', message }, window, run);
+    warn('ARCHIVE_FAILED', message, window, run);
   }
 }
 

@@ -58,7 +58,7 @@ export async function starredSlices(
   );
   return starred.map(({ slice, stars }) => {
     const twins = twinsText(stars);
-    if (twins !== null) warn({ code: 'METRIC_CASE_TWIN', message: `${twins}.` }, slice.name, run);
+    if (twins !== null) warn('METRIC_CASE_TWIN', `${twins}.`, slice.name, run);
     return slice;
   });
 }
@@ -84,8 +84,7 @@ export async function prepareTargets(
     // Only the first run that has a metric in its slice warns of it.
     const added = target.columns.metrics.filter(({ id }) => recorded[at]?.has(id) === false);
     const message = unknownFormsText(added, slice);
-    if (message !== null)
-      warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
+    if (message !== null) warn('METRIC_FORM_UNKNOWN', `${message}.`, slice.name, run);
   }
 }
 
@@ -175,7 +174,7 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise
   if (reason === null) await swapTables(warehouse, target, run.runId);
   if (reason === null || ledger.live === null) return;
   const message = `The new definition is not complete yet: ${reason}. Readers still see the old table, which is no longer refreshed.`;
-  warn({ code: 'MEANING_HELD_BACK', message }, slice.name, run);
+  warn('MEANING_HELD_BACK', message, slice.name, run);
 }
 
 /** Deletes what `retain` no longer keeps, also of the table that readers see until a new one is complete. */
@@ -217,7 +216,7 @@ export async function warnOfChangedFinals(run: Run): Promise<void> {
     const days = newest.join(', ') + (periods > newest.length ? ', …' : '');
     const horizons = metrics.length === 1 ? 'the horizon of' : 'horizons of up to';
     const message = `${countText(totals, 'final total')} of ${namesText(metrics)} changed after ${horizons} ${horizon_days}d, the last at age ${last_age} days: ${days}.`;
-    warn({ code: 'FINAL_CHANGED', message }, slice, run);
+    warn('FINAL_CHANGED', message, slice, run);
   }
 }
 
@@ -233,7 +232,7 @@ export async function warnOfLostApps(
   }
   for (const [app, names] of slices) {
     const message = `The app ${app} is no longer listed and has no new rows; its stored values are kept in ${names.join(', ')}.`;
-    warn({ code: 'ACCESS_LOST', message }, null, run);
+    warn('ACCESS_LOST', message, null, run);
   }
 }
 

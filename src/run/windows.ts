@@ -205,7 +205,7 @@ class WindowLoader {
       const known = this.#refused.get(name) ?? new Set();
       this.#refused.set(name, new Set([...known, metric]));
       const message = refusedText(metric);
-      if (!known.has(metric)) warn({ code: 'METRIC_REFUSED', message }, name, this.#run);
+      if (!known.has(metric)) warn('METRIC_REFUSED', message, name, this.#run);
       return this.#narrow(window, (each) => this.#withoutRefused(each));
     }
     this.#release(window);
@@ -301,7 +301,7 @@ class WindowLoader {
     if (target === undefined) return;
     for (const metric of metrics) {
       const message = `${metric} is not additive here: smaller requests returned the same rows, but their sum differs from the service's total. It is no longer used as proof.`;
-      warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
+      warn('NOT_ADDITIVE', message, window, this.#run);
     }
     const shown = { notAdditive: metrics, addsUp: [] };
     const unsummed = await saveAdditivity(this.#run.warehouse, target, shown, seenAt);
@@ -316,10 +316,10 @@ class WindowLoader {
     this.#run.emit({ type: 'window_loaded', ...namesOf(window), ...counts });
     if (parts.length > 1 && loaded.warnings.every(({ code }) => code !== 'UNPROVEN'))
       await saveWindowSize(window, { parts }, this.#run);
-    for (const warning of loaded.warnings) {
+    for (const { code, message } of loaded.warnings) {
       // Of a slice whose rows differ from its control totals, one window says so.
-      const isNews = warning.code !== 'CONTROL_DIFFERS' || this.#into.controls.delete(slice.name);
-      if (isNews) warn(warning, window, this.#run);
+      const isNews = code !== 'CONTROL_DIFFERS' || this.#into.controls.delete(slice.name);
+      if (isNews) warn(code, message, window, this.#run);
     }
   }
 
