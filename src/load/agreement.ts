@@ -60,7 +60,7 @@ export function compareAnswers(
   const ofParts = betweenParts(answered);
   const ofWhole = isOne ? [] : withControl(answered, proofs);
   const all = [...betweenBatches(answered), ...ofParts, ...ofWhole];
-  const isAccepted = (of: Disagreement): boolean => doubts >= (of.acceptedAfter ?? Infinity);
+  const isAccepted = (of: Disagreement) => doubts >= (of.acceptedAfter ?? Infinity);
   const disagreements = all.filter((each) => !isAccepted(each));
   const isTolerant = disagreements.length < all.length;
   // Why rows may be in none of the parts.
@@ -168,7 +168,7 @@ function betweenParts({ answers, controls, spooled: { window } }: Answered): Dis
   const summed = new Set(
     controlBoxes.flatMap(({ part, control }) => (control?.length === 1 ? [partId(part)] : [])),
   );
-  const hasSums = ({ box }: AnswerFacts): boolean => summed.has(partId(wholeOf(window, box.part)));
+  const hasSums = ({ box }: AnswerFacts) => summed.has(partId(wholeOf(window, box.part)));
   const lists = controls.filter((control) => !hasSums(control)).map(proveAnswer);
   const cut = lists.find(({ against }) => against !== null);
   const disagreements: Disagreement[] = [];
@@ -218,7 +218,7 @@ function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagr
       const clause = 'its parts have rows, and the whole was answered without any';
       disagreements.push({ clause, suspects: [control.box], boxes });
     }
-    const disagree = (clause: string, start: string): void => {
+    const disagree = (clause: string, start: string) => {
       const suspects = empty.length > 0 ? empty : boxes;
       const after = acceptedAfter(answered, start);
       disagreements.push({ clause, suspects, boxes, acceptedAfter: after });

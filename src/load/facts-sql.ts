@@ -152,7 +152,7 @@ export function duplicateKeys(
 ): string {
   // Values that were not requested may be what distinguishes the rows.
   const names = [...columns.dimensions, 'attr_dependency'];
-  const structOf = (of: readonly string[]): string =>
+  const structOf = (of: readonly string[]) =>
     `{${of.map((n) => `${literal(n)}: ${identifier(n)}`).join(', ')}}`;
   // As text: the engine writes a decimal below one as JSON that it cannot read.
   const shown = `concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra, '}')`;

@@ -100,7 +100,7 @@ async function answeredIn(
     answer: ReadableAnswer,
     answerNo: number,
   ): AnswerFacts => {
-    const isHere = (row: Pick<Counted, 'window_no' | 'answer_no'>): boolean =>
+    const isHere = (row: Pick<Counted, 'window_no' | 'answer_no'>) =>
       row.window_no === windowNo && row.answer_no === answerNo;
     const rows = counted.filter(isHere);
     const total = rows.find((row) => row.start_day === null);

@@ -97,8 +97,7 @@ function leastRows(
   const daysInCommon = Math.max(0, daysBetween(first, last));
   if (isShifted && daysInCommon < MIN_SHARE * daysBetween(before.bucket.start, before.bucket.end))
     return 0;
-  const sinceMs = (day: Day): number =>
-    fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
+  const sinceMs = (day: Day) => fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
   const isBucketSettled = sinceMs(bucket.end) > SETTLED_AFTER_MS;
   if (!isBucketSettled && sinceMs(requested.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
   return isShifted || (slice.grain === null && !isBucketSettled)
@@ -111,7 +110,7 @@ export function sharesOf(
   facts: Judging,
 ): { readonly fate: Fate; readonly window: Window }[] {
   const { slice, fingerprint, periods, parts, requested } = window;
-  const isEmptied = ({ bucket: { start } }: Period): boolean =>
+  const isEmptied = ({ bucket: { start } }: Period) =>
     (facts.answered.get(start) ?? 0) === 0 && (facts.stored.get(start)?.rows ?? 0) > 0;
   const fates = periods.map((due): Fate => {
     const fate = fateOf(due, slice, facts);

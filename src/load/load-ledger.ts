@@ -205,8 +205,7 @@ function periodsOf(
         const metrics = byAge.get(record.age) ?? [];
         const kept = { ...record, ...load };
         const watched = { ...kept, fetchedAt, computedAt: null };
-        const finals = (record: FetchedPeriod): number =>
-          finalMetrics(record, metrics, slice).length;
+        const finals = (record: FetchedPeriod) => finalMetrics(record, metrics, slice).length;
         // Watched from now on, unless that would make more values final.
         return recordOf(finals(watched) > finals(kept) ? kept : watched, metrics, slice);
       });
@@ -221,7 +220,7 @@ function periodsOf(
       const isConfirmed =
         isStated(totals, bucket.start) === false && fetchedAt >= endOf(period, utcOffset);
       // Answers from before the period ended do not cover all of it.
-      const isOver = (at: Date, end: Day): boolean =>
+      const isOver = (at: Date, end: Day) =>
         at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
       if (isConfirmed) emptyRuns = RUNS_TO_BELIEVE_EMPTY;
       else if (

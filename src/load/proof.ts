@@ -127,8 +127,7 @@ function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer'
   const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
   const disagreeing = assumed.filter(({ agrees }) => !agrees);
   const telling = certain.length === 0 ? assumed : certain;
-  const isSomething = ({ total, sum }: Comparison): boolean =>
-    Number(total) !== 0 || Number(sum) !== 0;
+  const isSomething = ({ total, sum }: Comparison) => Number(total) !== 0 || Number(sum) !== 0;
   const isShown = telling.some((each) => each.isExact && isSomething(each));
   const against =
     certain.find(({ agrees }) => !agrees) ?? (isShown ? null : (disagreeing[0] ?? null));
@@ -138,7 +137,7 @@ function proofOf(comparisons: readonly Comparison[]): Omit<AnswerProof, 'answer'
   const rounded = isShown ? null : (telling.find((each) => each.agrees && !each.isExact) ?? null);
   const isSilent = comparisons.length === 0 || isThin || rounded !== null;
   const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
-  const shown = (some: readonly Comparison[]): string[] =>
+  const shown = (some: readonly Comparison[]) =>
     verdict === 'proven' ? some.map(({ metric }) => metric) : [];
   const addsUp = shown(assumed.filter((each) => each.agrees && each.nonZero >= MIN_VALUES));
   return { verdict, comparisons, against, rounded, notAdditive: shown(disagreeing), addsUp };

@@ -60,7 +60,7 @@ export class ReadPages {
       answers.flatMap((answer) => answer.pages.map((page) => ({ page, box: answer.box }))),
     );
     const small = pages.filter(({ page }) => isSmall(page) && !this.#read.has(page.path));
-    const dimensionsOf = ({ box: { control } }: BoxedPage): string => control?.join() ?? '';
+    const dimensionsOf = ({ box: { control } }: BoxedPage) => control?.join() ?? '';
     for (const dimensions of new Set(small.map(dimensionsOf))) {
       const together = small.filter((boxed) => dimensionsOf(boxed) === dimensions);
       await this.#readInto(together, columns);

@@ -47,7 +47,7 @@ export async function replaceWindows(
     [all.length],
     loadIdRow,
   );
-  const rowsOf = (replacements: readonly Replacement[]): number =>
+  const rowsOf = (replacements: readonly Replacement[]) =>
     sumOf(replacements.map(({ window, answered }) => rowsIn(window, answered.periodRows)));
   return transactRows(warehouse, rowsOf(all), async () => {
     const replaced: Replaced[] = [];

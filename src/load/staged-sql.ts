@@ -84,9 +84,8 @@ function answeredRows({ columns, pages, replacing }: Staged): string {
       .map(({ name, type }) => `null::${type} as ${identifier(name)}`);
     return `select 0 as ${WINDOW}, 0 as ${ANSWER}, ${none.join(', ')}, null::VARCHAR as ${REJECTED} limit 0`;
   }
-  const typesOf = ({ types }: StagedPage): string =>
-    [...types.values()].map(formatColumnType).join();
-  const valueOf = (name: string): string => replacing.get(name) ?? identifier(name);
+  const typesOf = ({ types }: StagedPage) => [...types.values()].map(formatColumnType).join();
+  const valueOf = (name: string) => replacing.get(name) ?? identifier(name);
   const scans = alike(pages, typesOf).map((ofTypes) => {
     const values = [
       ...columns.dimensions.map((name) =>
@@ -113,7 +112,7 @@ function answeredRows({ columns, pages, replacing }: Staged): string {
     const isShared = bodies.some(({ length }) => length > 1);
     // A list of lists takes a twentieth of a large load's processor time (measured).
     const place = `[file_index::bigint + 1]${isShared ? `[${identifier(BODY)} + 1]` : ''}`;
-    const numbers = (numberOf: (page: StagedPage) => number): string => {
+    const numbers = (numberOf: (page: StagedPage) => number) => {
       const lists = bodies.map((ofFile) =>
         ofFile.map((page) => (page === null ? 'null' : numberOf(page))).join(', '),
       );

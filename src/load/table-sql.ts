@@ -192,8 +192,8 @@ function cellsOf(
   rows: string,
 ): string {
   const cubeMetrics = new Map(cube.map((metric) => [metric.metric, metric]));
-  const listed = (of: (column: Metric) => string): string => `[${metrics.map(of).join(', ')}]`;
-  const placed = (of: (metric: CubeMetric) => string): string =>
+  const listed = (of: (column: Metric) => string) => `[${metrics.map(of).join(', ')}]`;
+  const placed = (of: (metric: CubeMetric) => string) =>
     `${listed(({ id }) => of(cubeMetrics.get(id) ?? { metric: id, cohort: id, age: '', ageDays: 0 }))}[place]`;
   return `select
     ${key},

@@ -42,18 +42,17 @@ function openSource(run: Run): Source {
   const entries = new Map<string, readonly ArchivedWindow[]>();
   const chosen = new Map<string, ReplayedWindow>();
   const columns = openColumns(run);
-  let restored: Promise<Catalog> | null = null;
-  const catalog = async (): Promise<Catalog> => (restored ??= restoreCatalog(run));
+  let catalog: Catalog = [];
   return {
     canRequest: false,
     read: columns.pages,
-    catalog,
+    catalog: async () => catalog,
     async begin() {
-      const stored = await catalog();
+      catalog = await restoreCatalog(run);
       for (const slice of run.slices)
         if (!run.signal.aborted) entries.set(slice.name, await readEntries(slice, run));
       const slices = run.slices.filter(({ name }) => (entries.get(name) ?? []).length > 0);
-      return { catalog: stored, slices };
+      return { catalog, slices };
     },
     async plan(targets) {
       const plans: SlicePlan[] = [];
@@ -96,7 +95,7 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
   try {
     const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
     const now = new Date(Math.max(Date.now(), run.planAt.getTime()));
-    const isFuture = ({ entry }: ArchivedWindow): boolean => fetchedAtOf(entry) > tolerated(now);
+    const isFuture = ({ entry }: ArchivedWindow) => fetchedAtOf(entry) > tolerated(now);
     const reason = `it was recorded as fetched later than this machine's clock, ${now.toISOString()}`;
     const future = windows.filter(isFuture).map(({ path }) => ({ path, because: reason }));
     for (const damage of [...damages, ...future]) fail(damaged(damage), slice.name, run);

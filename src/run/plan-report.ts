@@ -160,7 +160,7 @@ function expectedRows(slice: Slice, table: SliceTable | null) {
     // The rows of a cube are values.
     const share = slice.cube === undefined ? 1 : metrics.length / slice.metrics.length;
     const ages = new Set(metrics.map(ageIn(slice)));
-    const rowsOf = ({ bucket, requested }: Period): number => {
+    const rowsOf = ({ bucket, requested }: Period) => {
       const loaded = sumOf([...ages].map((age) => storedAt(table, age, bucket.start)?.rows ?? 0));
       return loaded > 0 ? loaded : share * perDay * daysBetween(requested.start, requested.end);
     };

@@ -235,7 +235,7 @@ class WindowLoader {
 
   #narrow(window: Window, restOf: (window: Window) => Window | null): readonly PendingWindow[] {
     const { name } = window.slice;
-    const isOwn = (pending: PendingWindow): boolean => pending.window.slice.name === name;
+    const isOwn = (pending: PendingWindow) => pending.window.slice.name === name;
     const leftOf = (pending: PendingWindow): readonly PendingWindow[] => {
       const rest = isOwn(pending) ? restOf(pending.window) : pending.window;
       if (rest === null) return [];
