@@ -66,8 +66,7 @@ export async function executeRun(
   };
   const summarize = (at: Date, isInterrupted = false): SyncSummary =>
     record.summary(start, at, isInterrupted, statistics());
-  const reporting = { config, request, slices, record, runId, planAt, emit };
-  const run: Run = { ...reporting, warehouse, signal: stop };
+  const run = { config, request, warehouse, slices, record, runId, planAt, emit, signal: stop };
   try {
     await assertOwnCopies(config, warehouse, signal);
     await assertNoFutureFetch(warehouse, config.slices, planAt);
