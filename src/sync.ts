@@ -69,12 +69,7 @@ export async function sync(
   return executeRun({ config, emit, signal }, options, stages, () => factory.statistics());
 }
 
-async function refresh(
-  run: Run,
-  source: Source,
-  factory: SourceFactory,
-  targets: Targets,
-): Promise<void> {
+async function refresh(run: Run, source: Source, factory: SourceFactory, targets: Targets) {
   const { catalog, slices } = await source.begin();
   await prepareTargets(run, await starredSlices(run, slices, catalog), catalog, targets);
   const controls = await readControls(run, source, targets, catalog);
@@ -104,5 +99,5 @@ async function refresh(
   await source.finish();
 }
 
-const isIdleReplay = ({ request, record }: Run): boolean =>
+const isIdleReplay = ({ request, record }: Run) =>
   request.command === 'replay' && !record.hasLoaded;

@@ -84,18 +84,18 @@ export function mayMove({ spooled: { window }, fetchedAt }: Answered, start: str
   return due !== undefined && +endOf(due.period, utcOffset) + settleMs > +fetchedAt;
 }
 
-const acceptedAfter = (answered: Answered, start: string): number =>
+const acceptedAfter = (answered: Answered, start: string) =>
   mayMove(answered, start) ? 1 : Infinity;
 
 /** By more than the order of addition explains. */
-const differ = (one: number, other: number): boolean =>
+const differ = (one: number, other: number) =>
   Math.abs(one - other) > SUM_ROUNDOFF * Math.max(Math.abs(one), Math.abs(other));
 
 /** In a message. */
 const MAX_NAMES = 3;
 
 /** The batches of a part must all have rows, and the same sums of the metric they share, or else the same keys. */
-function betweenBatches(answered: Answered): Disagreement[] {
+function betweenBatches(answered: Answered) {
   const { answers, spooled, copies, periodRows, rejects, sharedSums } = answered;
   if (!isBatched(answered)) return [];
   const disagreements: Disagreement[] = [];
@@ -163,7 +163,7 @@ function betweenBatches(answered: Answered): Disagreement[] {
  * A part without rows beside others is doubted unless its whole has sums, or a complete list of values. A list without totals
  * is a second answer. Identical rows may make it seem short, which holds only a window with such a part.
  */
-function betweenParts({ answers, controls, spooled: { window } }: Answered): Disagreement[] {
+function betweenParts({ answers, controls, spooled: { window } }: Answered) {
   const controlBoxes = controlBoxesOf(window);
   const summed = new Set(
     controlBoxes.flatMap(({ part, control }) => (control?.length === 1 ? [partId(part)] : [])),
@@ -202,7 +202,7 @@ function betweenParts({ answers, controls, spooled: { window } }: Answered): Dis
 }
 
 /** The parts of a whole must add up to its totals by period, and have all its values. */
-function withControl(answered: Answered, proofs: readonly AnswerProof[]): Disagreement[] {
+function withControl(answered: Answered, proofs: readonly AnswerProof[]) {
   const { controls, periodRows, rejects, spooled } = answered;
   const { window } = spooled;
   const disagreements: Disagreement[] = [];

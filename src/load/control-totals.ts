@@ -58,12 +58,7 @@ export async function recordTotals(
 /** Doubles that differ by less were added in another order. */
 const SAME = 1e-12;
 
-function changedTotals(
-  staged: Staged,
-  windowNo: number,
-  days: DayInterval,
-  readAt: string,
-): string {
+function changedTotals(staged: Staged, windowNo: number, days: DayInterval, readAt: string) {
   const { slice, columns } = staged;
   const pages = staged.pages.filter((page) => page.windowNo === windowNo);
   const control = literal(slice.control ?? slice.name);

@@ -17,7 +17,7 @@ import {
 } from './staged-sql.ts';
 
 /** In a cube the values other than zero: other metrics bring rows of zeros with them. */
-const valuesIn = ({ metrics, value }: Columns): string =>
+const valuesIn = ({ metrics, value }: Columns) =>
   value === undefined
     ? 'count(*)'
     : `sum(${metrics.map(({ id }) => `coalesce((${identifier(id)} <> 0)::integer, 0)`).join(' + ')})`;
@@ -193,7 +193,7 @@ having count(*) > 1`;
 function controlRows(
   { spooled: { window } }: Pick<Readable, 'spooled'>,
   { pages }: ReadableAnswer,
-): string {
+) {
   const period = periodOf(window.slice.grain, window.replaced.start);
   const start = beginsInWeek(window)
     ? `case when ${cutWeek(period, window)} else ${period} end`

@@ -17,7 +17,7 @@ import { sumOf } from '../model/measure.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { type DuePeriod, labelOf, subjectOf, type Window, windowOf } from '../model/window.ts';
-import { type LoadWarning, pageWarnings } from './answer-pages.ts';
+import { pageWarnings } from './answer-pages.ts';
 import type {
   Again,
   Answered,
@@ -88,7 +88,7 @@ function leastRows(
   slice: Slice,
   before: StoredPeriod,
   { fetchedAt }: Judging,
-): number {
+) {
   const isShifted =
     slice.grain === null &&
     (before.bucket.start !== bucket.start || before.bucket.end !== bucket.end);
@@ -252,10 +252,7 @@ function answeredRows({ periodRows, periodValues, rejects, spooled }: Answered) 
   return { rows, rejected };
 }
 
-function warningsOf(
-  { spooled, answers, maturity, copies, rejects }: Answered,
-  proven: Proven,
-): LoadWarning[] {
+function warningsOf({ spooled, answers, maturity, copies, rejects }: Answered, proven: Proven) {
   const warnings = [...pageWarnings(spooled.window, answers, maturity), ...proven.warnings];
   const surplus = Math.max(0, ...copies);
   const rejected = rejects?.days.length ?? 0;

@@ -26,12 +26,7 @@ export function rowsOfLost(lost: LostApps, slice: Slice): string | null {
 
 const namedRow = z.object({ name: z.string() });
 
-async function namedIn(
-  lost: LostApps,
-  slice: Slice,
-  table: string,
-  warehouse: Warehouse,
-): Promise<string[]> {
+async function namedIn(lost: LostApps, slice: Slice, table: string, warehouse: Warehouse) {
   const [column, condition] = [appColumn(slice), rowsOfLost(lost, slice)];
   if (column === undefined || condition === null) return [];
   const sql = `select distinct ${identifier(column)} as name from ${table} where ${condition}`;

@@ -30,7 +30,7 @@ interface BoxedPage {
 /** Up to here, a file takes longer to make and open than the page to read. */
 const SMALL_BYTES = 128 * 1024;
 
-const isSmall = ({ plainBytes }: SavedBody): boolean => plainBytes <= SMALL_BYTES;
+const isSmall = ({ plainBytes }: SavedBody) => plainBytes <= SMALL_BYTES;
 
 export class ReadPages {
   readonly #reader: Pick<ColumnReader, 'read' | 'readHead'>;
@@ -98,7 +98,7 @@ export class ReadPages {
   }
 
   /** Reads pages with the same dimensions into one new file. */
-  async #readInto(boxed: readonly BoxedPage[], columns: Columns): Promise<void> {
+  async #readInto(boxed: readonly BoxedPage[], columns: Columns) {
     const pages = boxed.map(({ page }) => page);
     const [first] = boxed;
     if (first === undefined) return;

@@ -77,7 +77,7 @@ export function typedRows(staged: Staged): string {
  * Scans files together: a union of scans takes twice as long to insert. But a scan reads all its files in the types of the
  * first, and rounds what does not fit.
  */
-function answeredRows({ columns, pages, replacing }: Staged): string {
+function answeredRows({ columns, pages, replacing }: Staged) {
   if (pages.length === 0) {
     const none = tableColumns({ dimensions: columns.dimensions, metrics: columns.metrics })
       .filter(({ name }) => name !== '_load_id')

@@ -38,7 +38,7 @@ function replacedRows(
   { table, columns, slice: { grain } }: Target,
   days: DayInterval,
   lost: string | null,
-): string {
+) {
   const metrics = columns.metrics.map(({ id }) => literal(id)).join(', ');
   const conditions = [
     insideDays(grain, days),
@@ -58,15 +58,15 @@ export const countKept = (target: Target, days: DayInterval, lost: string): stri
 ${replacedRows(target, days, null)} and (${lost})
 group by 1, 2`;
 
-const counted = ({ columns }: Target): string =>
+const counted = ({ columns }: Target) =>
   columns.value === undefined ? 'count(*)' : 'count_if("value" <> 0)';
 
 /** Without trailing zeros: the same for any type of the column. */
-const exactText = (sum: string, type: ColumnType): string =>
+const exactText = (sum: string, type: ColumnType) =>
   String.raw`regexp_replace(${sumText(sum, type)}, '\.0*$|(\.\d*[1-9])0+$', '\1')`;
 
 /** A row per sum `s0` …, and one for the number of rows, which has no metric. */
-function inRows(columns: Columns, query: string): string {
+function inRows(columns: Columns, query: string) {
   const metrics = additiveOf(columns);
   return `select
     p,
@@ -80,7 +80,7 @@ ${query}
 )`;
 }
 
-const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string): string =>
+const sumsOf = (columns: Columns, sum: (metric: Metric, at: number) => string) =>
   additiveOf(columns)
     .map((metric, at) => `, ${sum(metric, at)} as s${at}`)
     .join('');
@@ -93,7 +93,7 @@ export const totalTables = [BEFORE, AFTER].map(
     `create or replace temp table ${table} (slice varchar, p date, metric varchar, age varchar, n bigint, z bigint, s varchar)`,
 );
 
-function totalTable(name: string, { target, ranges, lost }: Replaced): string {
+function totalTable(name: string, { target, ranges, lost }: Replaced) {
   const { columns, slice } = target;
   const { value } = columns;
   // One query per range, so that each touches only its own blocks.
@@ -112,7 +112,7 @@ group by 1, 2, 3`;
   return fill(name, slice.name, parts.join('\nunion all\n'));
 }
 
-const fill = (table: string, slice: string, query: string): string =>
+const fill = (table: string, slice: string, query: string) =>
   `insert into ${table} by name select ${literal(slice)} as slice, * from (\n${query}\n)`;
 
 export function replaceRows(replaced: Replaced): string[] {
@@ -143,7 +143,7 @@ where "_load_id" >= ${firstLoad}`;
 /** The load of a row; no slice has a column with such a name. */
 const LOAD = '"load,"';
 
-function insertRows({ target, loads, staged, hasCopies, isOrdered }: Replaced): string {
+function insertRows({ target, loads, staged, hasCopies, isOrdered }: Replaced) {
   const { table, columns, slice } = target;
   const { grain, cube } = slice;
   const key = [...columns.dimensions, 'attr_dependency'].map(identifier).join(', ');
@@ -190,7 +190,7 @@ function cellsOf(
   cube: readonly CubeMetric[],
   key: string,
   rows: string,
-): string {
+) {
   const cubeMetrics = new Map(cube.map((metric) => [metric.metric, metric]));
   const listed = (of: (column: Metric) => string) => `[${metrics.map(of).join(', ')}]`;
   const placed = (of: (metric: CubeMetric) => string) =>

@@ -119,11 +119,7 @@ const movements = ['maturing', 'final', 'restless'] as const;
 /** By first day of the period, and age. */
 type Moved = ReadonlyMap<Day, ReadonlyMap<string, (typeof movements)[number]>>;
 
-function movedTotals(
-  control: ControlEvidence | null,
-  table: SliceTable | null,
-  planAt: Date,
-): Moved {
+function movedTotals(control: ControlEvidence | null, table: SliceTable | null, planAt: Date) {
   const moved = new Map<Day, Map<string, (typeof movements)[number]>>();
   for (const { age, start, metric, isFinal } of control?.moved ?? []) {
     const isRestless = control?.restless.has(metric) === true;
@@ -160,7 +156,7 @@ function addFinals(
   moved: Moved,
   control: ControlEvidence | null,
   table: SliceTable | null,
-): number {
+) {
   const perDay = rowsPerDay(table) ?? 0;
   const rowsOf = ({ bucket, requested }: Period, ages: Iterable<string>) => {
     const average = perDay * daysBetween(requested.start, requested.end);
@@ -223,7 +219,7 @@ function dividedAfterFailures(
 /** The rows of a cube are values, several of which come in one row. */
 const VALUES_PER_ROW = 10;
 
-function windowsOf(values: DueValues, maxDays: number): Window[] {
+function windowsOf(values: DueValues, maxDays: number) {
   const { slice, metrics, fingerprint, table, planAt, due, cost = DEFAULT_COST } = values;
   const isCube = slice.cube !== undefined;
   const byAge = metricsByAge(slice, metrics);
@@ -258,7 +254,7 @@ export function periodsByReason(windows: readonly Window[]): Partial<Record<DueR
 function forcedPeriods(
   forced: DayInterval,
   { slice, table, periods, planAt }: Pick<SlicePlan, 'slice' | 'table' | 'periods' | 'planAt'>,
-): Period[] {
+) {
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   const firstDay = firstKeptDay(slice, planAt) ?? forced.start;
   const days = {

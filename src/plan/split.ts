@@ -94,13 +94,12 @@ function divideValues(
   return division;
 }
 
-const valuesIn = (part: Part): string[] =>
+const valuesIn = (part: Part) =>
   Object.values(part).flatMap((values) => (values.in ?? []).concat(values.notIn));
 
-const encodedLength = (values: readonly string[]): number =>
-  encodeURIComponent(values.join(',')).length;
+const encodedLength = (values: readonly string[]) => encodeURIComponent(values.join(',')).length;
 
 /** A comma in a list cannot be escaped, and an empty value would read as no list. */
-function isSendable(value: string): boolean {
+function isSendable(value: string) {
   return value !== '' && !value.includes(',') && value.trim() === value;
 }

@@ -120,7 +120,7 @@ async function readEntries(slice: Slice, run: Run): Promise<readonly ArchivedWin
   }
 }
 
-function damaged({ path, because }: Damage): Failure {
+function damaged({ path, because }: Damage) {
   const message = `${basename(path)} in the archive was skipped: ${because}.`;
   return new Failure('DATA_MALFORMED', message, {
     hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to stop this warning.',
@@ -128,7 +128,7 @@ function damaged({ path, because }: Damage): Failure {
 }
 
 /** Returns the newer of the warehouse's and archive's catalogs. Throws `STORAGE_FAILED` if there is none. */
-async function restoreCatalog(run: Run): Promise<Catalog> {
+async function restoreCatalog(run: Run) {
   const { warehouse } = run;
   const archived = await readArchivedCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);

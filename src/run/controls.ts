@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { NightControl } from '../load/control-totals.ts';
-import { type DayInterval, daysBetween, MS_PER_DAY, unionOf } from '../model/calendar.ts';
+import { daysBetween, MS_PER_DAY, unionOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import {
   type Control,
@@ -158,7 +158,7 @@ async function controlWindows(
 }
 
 /** A metric that does not add up in one of the slices is not summed. */
-function controlTargets(windows: readonly Window[], catalog: Catalog, members: Targets): Targets {
+function controlTargets(windows: readonly Window[], catalog: Catalog, members: Targets) {
   const metrics = [...members.values()].flatMap(({ columns }) => columns.metrics);
   const additive = Object.fromEntries(
     metrics.filter((metric) => !metric.additive).map(({ id }) => [id, false]),
@@ -190,11 +190,7 @@ async function readTonight({ warehouse, runId, planAt }: Run): Promise<Reading[]
   return warehouse.rows(statement('control/tonight'), [runId, timestamp(planAt)], tonightRow);
 }
 
-function daysRead(
-  readings: readonly Reading[],
-  name: string,
-  metrics: readonly string[],
-): DayInterval[] {
+function daysRead(readings: readonly Reading[], name: string, metrics: readonly string[]) {
   return readings
     .filter(
       (reading) =>

@@ -48,7 +48,6 @@ export function withoutMetrics(window: Window, refused: ReadonlySet<string>): Wi
     : null;
 }
 
-const wordsOf = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
+const wordsOf = (text: string) => ` ${text.replaceAll(/[^\p{L}\p{N}_]+/gu, ' ').trim()} `;
 
-const namesMetric = (text: string, metric: string): boolean =>
-  wordsOf(text).includes(wordsOf(metric));
+const namesMetric = (text: string, metric: string) => wordsOf(text).includes(wordsOf(metric));

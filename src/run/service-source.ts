@@ -119,7 +119,7 @@ function openSource(run: Run, service: Service): Source {
 
 type Crawl = Run & Refreshing;
 
-async function nightCatalog(crawl: Crawl, stored: Catalog | null): Promise<Catalog> {
+async function nightCatalog(crawl: Crawl, stored: Catalog | null) {
   const { service, clock, warehouse, slices } = crawl;
   const refreshed = await refreshCatalog(crawl, {
     async filtersData(...requested) {
@@ -144,11 +144,7 @@ async function nightCatalog(crawl: Crawl, stored: Catalog | null): Promise<Catal
 }
 
 /** An answer that was held back or failed must not be loaded again. */
-async function archiveLoaded(
-  batch: readonly Spooled[],
-  outcomes: readonly Outcome[],
-  run: Run,
-): Promise<void> {
+async function archiveLoaded(batch: readonly Spooled[], outcomes: readonly Outcome[], run: Run) {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
   const provenByPeriod = new Map<DuePeriod, boolean>();
@@ -172,12 +168,7 @@ async function archiveLoaded(
   }
 }
 
-async function orWarn(
-  what: string,
-  window: Window | null,
-  run: Run,
-  act: () => Promise<void>,
-): Promise<void> {
+async function orWarn(what: string, window: Window | null, run: Run, act: () => Promise<void>) {
   try {
     await act();
   } catch (error) {
@@ -189,7 +180,7 @@ async function orWarn(
 }
 
 /** Unless a run of the same instant did. Refused credentials, `CLOCK_UNTRUSTED` and storage failures end the run. */
-async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>): Promise<void> {
+async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>) {
   const { partners, links } = crawl.config;
   if (crawl.request.command !== 'sync') return;
   const isStored = await hasPartnersOf(crawl.warehouse, crawl.planAt);
@@ -205,7 +196,7 @@ async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>): Promis
 
 const endsRun: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
-async function orReport(run: Run, act: () => Promise<unknown>): Promise<void> {
+async function orReport(run: Run, act: () => Promise<unknown>) {
   try {
     await act();
   } catch (error) {

@@ -158,7 +158,7 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
 }
 
 /** Nothing can fetch rows of a lost app again. */
-async function swapIfComplete(run: Run, target: Target, lost: LostApps): Promise<void> {
+async function swapIfComplete(run: Run, target: Target, lost: LostApps) {
   const { slice } = target;
   const { warehouse, planAt, request } = run;
   const ledger = await readSliceLedger(warehouse, slice.name);

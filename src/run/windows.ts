@@ -75,7 +75,7 @@ export async function readControlWindows(
   return [...failures, ...unread.map(({ slice }) => ({ failure, slice }))];
 }
 
-const daysOf = ({ requested }: Window): number => daysBetween(requested.start, requested.end);
+const daysOf = ({ requested }: Window) => daysBetween(requested.start, requested.end);
 
 const saveWindowSize = async (
   { slice, fingerprint }: Window,
@@ -295,7 +295,7 @@ class WindowLoader {
       : this.#fail(failure, window);
   }
 
-  async #stopSumming(window: Window, metrics: readonly string[], seenAt: Date): Promise<void> {
+  async #stopSumming(window: Window, metrics: readonly string[], seenAt: Date) {
     const { name } = window.slice;
     const target = this.#into.targets.get(name);
     if (target === undefined) return;
@@ -309,7 +309,7 @@ class WindowLoader {
   }
 
   /** Also saves the parts that a window had to be divided into, unless they did not help. */
-  async #reportLoaded(loaded: Loaded): Promise<void> {
+  async #reportLoaded(loaded: Loaded) {
     const { window, rows, fetched, rejected, restated, empty } = loaded;
     const { slice, parts } = window;
     const counts = { rows, fetched, rejected, restated, empty };
@@ -323,16 +323,16 @@ class WindowLoader {
     }
   }
 
-  #regroup(slice: string, from: number, into: number): void {
+  #regroup(slice: string, from: number, into: number) {
     if (from !== into) this.#run.emit({ type: 'windows_regrouped', slice, from, into });
   }
 
-  #emitAgain(window: Window, because: string): void {
+  #emitAgain(window: Window, because: string) {
     this.#run.emit({ type: 'window_asked_again', ...namesOf(window), because });
   }
 
   /** After a slice's first answer, queues its other windows, as few as that allows. */
-  #resize(answered: Window, bytes: number): void {
+  #resize(answered: Window, bytes: number) {
     const { name } = answered.slice;
     const unsized = this.#unsized.get(name);
     if (unsized === undefined) return;
@@ -345,7 +345,7 @@ class WindowLoader {
     this.#regroup(name, held.length, windows.length);
   }
 
-  #release({ slice }: Window): void {
+  #release({ slice }: Window) {
     const held = this.#unsized.get(slice.name)?.held ?? [];
     this.#unsized.delete(slice.name);
     this.#waiting.push(...held.map(unanswered));
@@ -388,4 +388,4 @@ class WindowLoader {
   }
 }
 
-const pathsOf = ({ pages }: Answer): string[] => pages.map(({ path }) => path);
+const pathsOf = ({ pages }: Answer) => pages.map(({ path }) => path);
