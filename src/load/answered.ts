@@ -6,7 +6,6 @@ import type { CompletenessVerdict, PeriodRecord } from '../model/ledger.ts';
 import type { Box, KnownValues, Window } from '../model/window.ts';
 import type { Round, Spooled } from '../extract/spool.ts';
 import type { AnswerPages, LoadWarning, WindowMaturity } from './answer-pages.ts';
-import type { Comparison } from './proof.ts';
 import type { PageRead } from './read-pages.ts';
 
 export interface StagedPage extends PageRead {
@@ -158,6 +157,17 @@ export interface Shortfall {
   readonly isCut: boolean;
   /** Whether all disagreeing metrics are only assumed to add up. */
   readonly isAssumed: boolean;
+}
+
+export interface Comparison {
+  readonly metric: string;
+  readonly sum: string;
+  readonly total: string;
+  readonly agrees: boolean;
+  /** To the digits of the total, and to the cent: no rows can be missing. */
+  readonly isExact: boolean;
+  readonly isAssumed: boolean;
+  readonly nonZero: number;
 }
 
 export interface Proven {

@@ -3,18 +3,7 @@
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import type { Doubt } from './answer-pages.ts';
-import type { AnswerFacts, MetricSum } from './answered.ts';
-
-export interface Comparison {
-  readonly metric: string;
-  readonly sum: string;
-  readonly total: string;
-  readonly agrees: boolean;
-  /** To the digits of the total, and to the cent: no rows can be missing. */
-  readonly isExact: boolean;
-  readonly isAssumed: boolean;
-  readonly nonZero: number;
-}
+import type { AnswerFacts, MetricSum, Comparison } from './answered.ts';
 
 export interface AnswerProof {
   readonly answer: AnswerFacts;
