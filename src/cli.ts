@@ -101,6 +101,7 @@ function endBy(name: SignalName) {
 for (const name of SIGNALS) {
   process.on(name, () => {
     if (stoppedBy !== null) {
+      // To exit takes until every thread ends. The next signal then ends the process.
       for (const signal of SIGNALS) process.removeAllListeners(signal);
       process.exit(signalExitCodes[name]);
     }

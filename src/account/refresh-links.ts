@@ -126,6 +126,7 @@ async function crawlApp(run: Refreshing, appToken: string, maxLevel: number) {
     } catch (error) {
       if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING')
         throw error;
+      // It changed while its app was crawled.
       const message = `The link ${parent.link.token} is listed, but its sub-links are missing: ${error.message}`;
       throw new Failure('SOURCE_UNAVAILABLE', message, {
         hint: 'Run again later. The app keeps its links.',

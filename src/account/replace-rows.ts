@@ -28,7 +28,7 @@ const doubtRow = z.object({ is_earlier_night: z.boolean() });
 
 /**
  * Returns why stored links of an app, or partners, that a list lacks must stay: if more than half are missing, until a list of
- * a later night lacks as many. Runs inside the caller's transaction.
+ * a later night lacks as many: an empty or cut list of one night closes nothing. Runs inside the caller's transaction.
  */
 export async function doubtAbout(
   warehouse: Warehouse,

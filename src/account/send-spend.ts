@@ -1,5 +1,6 @@
 /**
  * Sends the lines of a file, each Cost ID at most once: the service has no idempotency key and cannot report what it accepted.
+ * An accepted one is never sent again, from any file.
  * A Cost ID is durably recorded before its call, and its outcome before the next lines are sent. At most one batch of lines is
  * unknown after a crash or a lost connection.
  */
@@ -130,6 +131,7 @@ const recordedRow = z.object({
   outcome: z.enum(['accepted', 'rejected', 'unknown']),
 });
 
+/** A line that was accepted, or may have been, must not be sent with other content. */
 async function judgeLines(
   records: readonly SpendRecord[],
   warehouse: Warehouse,
@@ -180,7 +182,7 @@ function copyReasons(lines: readonly JudgedLine[]) {
   return reasons;
 }
 
-/** Writes rejects as JSON lines, or without any removes an earlier file. Throws `STORAGE_FAILED`. */
+/** Writes rejects as JSON lines, or without any removes an earlier file. Throws `STORAGE_FAILED`. Overwrites nothing: it may be a link. */
 async function writeRejects(target: string, rejects: readonly RejectedLine[]) {
   const lines = rejects.map(({ line, reasons, given }) => {
     // A corrected rejects file has its own line and reasons; they are replaced.
@@ -221,7 +223,10 @@ interface SpendContext {
   readonly signal: AbortSignal;
 }
 
-/** Sends a few lines at once. Never throws: `failure` is what stopped it, such as the caller's signal. */
+/**
+ * Sends a few lines at once. Never throws: `failure` is what stopped it: a refused credential, a service that is down, the disk,
+ * the caller's signal, a batch without one certain answer, or one whose lines were all forbidden before any was accepted.
+ */
 async function submitLines(
   file: string,
   due: readonly DueLine[],

@@ -44,6 +44,7 @@ export class Secret {
     }
   }
 
+  /** For the wire alone: must not be printed or stored. */
   reveal(): string {
     return this.#value;
   }

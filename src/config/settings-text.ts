@@ -256,6 +256,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /** Valid as a header and as an address, which leads nowhere. */
 const UNUSED = 'https://unused.invalid';
 
+/** The values of variables are not searched for more. */
 function fillVariables(text: string, environment: Environment, isUnused: boolean) {
   const unset: string[] = [];
   let isNamed = false;

@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 
+import { version } from '../config/version.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { controlName } from '../model/control.ts';
 import type { Metric } from '../model/metric.ts';
@@ -54,7 +55,7 @@ export async function measureTables(
       name: 'measurements',
       slice: null,
       relations: [],
-      inputs: [JSON.stringify([developing, state])],
+      inputs: [JSON.stringify([version, developing, state])],
       statements: async () => {
         await replaceMeasurements(warehouse, tables, developing);
         return [];
@@ -127,6 +128,7 @@ async function replaceMeasurements(
   for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
 }
 
+/** Each metric once for each instant from which its values are final. Ratios of a day are not sums of hours. */
 function developingOf(tables: readonly Target[]) {
   const developing = new Map<string, Developing>();
   for (const { slice, columns } of tables) {

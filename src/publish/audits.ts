@@ -176,7 +176,7 @@ export async function auditNight(
   return { audits, held };
 }
 
-/** Prepares each audit against a warehouse. Returns those that are wrong or wait for a slice. */
+/** Prepares each audit against a warehouse that nothing writes to, and that is not open in this process. Returns those that are wrong or wait for a slice. */
 export async function auditProblems(
   { audits, slices }: Pick<Config, 'audits' | 'slices'>,
   path: string,

@@ -52,6 +52,7 @@ export interface Wire {
   readonly life: AbortSignal;
 }
 
+/** Called once a try, so that it must start from the beginning. */
 export type Reader<T> = (answer: WireAnswer, verdict: 'answer' | 'empty') => Promise<T>;
 
 export class Channel {

@@ -117,6 +117,7 @@ export function nextTarget(
   if (value !== null) return withParameter(target, 'cursor', value);
   if (data !== undefined && isLast(data, Object.keys(Object(pagination)), rows)) return null;
   const words = firstWords(JSON.stringify(pagination));
+  // Else rows would be missing in silence.
   const message = `The pagination of ${pathOf(target)} named neither a next page nor a known end: ${words}`;
   throw new Failure('DATA_MALFORMED', message, {
     facts: { response: words },

@@ -8,7 +8,7 @@ import type { WireAnswer } from './exchange.ts';
 import { policies, Setback } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 
-/** The only status of an accepted line (service-interface: Errors). */
+/** The only status of an accepted line (service-interface: Errors), whose body the interface does not show. */
 const ACCEPTED = 200;
 
 /**

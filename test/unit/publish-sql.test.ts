@@ -84,12 +84,12 @@ test('rows count in any order, with copies, and values not where they change pla
   expect(await contentOf(["('us', 1)", "('de', 2)"], 'BIGINT')).not.toBe(content);
 });
 
-test('a checkpoint that is no Parquet file is a damaged log; one that the disk could not read is not', async () => {
+test('a checkpoint that is no Parquet file is a damaged log; one that memory is too short for is not', async () => {
   const path = await mkdtemp(join(tmpdir(), 'ripen-log-'));
   const file = join(path, 'facts', checkpointPath(10));
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, 'not a Parquet file');
-  const failed = new Failure('STORAGE_FAILED', 'The database failed: IO Error: Could not read');
+  const failed = new Failure('ENGINE_MEMORY', 'The database ran out of memory');
   const failing = { rows: () => Promise.reject(failed), run: () => Promise.resolve(0) };
   await withStore({ path, mode: 0o644 }, null, new AbortController().signal, async (store) => {
     const files = (await listTables(store)).get('facts');

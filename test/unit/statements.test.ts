@@ -171,6 +171,23 @@ describe('the fixed statements', () => {
     expect([...code.matchAll(changes)].map(([text]) => text)).toEqual([]);
   });
 
+  test('what is measured has another state once a period is loaded, or is due again without a load', async () => {
+    const state = async () => (await rowsOf(statement('insight/state'), z.unknown()))[0];
+    const states = [await state()];
+    await connection.run(`insert into ripen.periods by name
+      select 's' as slice, 'f' as fingerprint, date '2026-01-01' as start_day, date '2026-01-02' as end_day,
+        start_day as requested_start, end_day as requested_end, 1 as load_id, now() as fetched_at, now() as ends_at,
+        true as whole, 1 as rows, 0 as rejected, 'final' as state, now() as trusted_at`);
+    states.push(await state());
+    await connection.run(
+      `update ripen.periods set trusted_at = null, state = 'maturing' where slice = 's'`,
+    );
+    states.push(await state());
+    await connection.run(`delete from ripen.periods where slice = 's'`);
+    expect(new Set(states).size).toBe(3);
+    expect(await state()).toEqual(states[0]);
+  });
+
   test('a name without a file is an error that names it', () => {
     expect(() => statement('load/no_such_statement')).toThrow(/no_such_statement/);
   });

@@ -7,6 +7,7 @@ import { closeSync, openSync, rmSync, writeFileSync, writevSync } from 'node:fs'
 
 import { type ColumnType, FAST_DIGITS } from '../../model/column-type.ts';
 
+/** Valid until the column it comes from reads on. */
 export interface ColumnGroup {
   /** 1 where a cell is NULL. */
   readonly nulls: Uint8Array;

@@ -66,6 +66,7 @@ export async function findingsOf(
     ofSlices.push(finding('untried', 'the names in the slices, as filters-data listed no metric'));
   else if (loadable.length > 0) ofSlices.push(finding('works', works));
 
+  // The plan of a refused slice would be refused for the same reason.
   const places = (await placeFindings({ ...config, slices }, checking)).filter(
     ({ code, slice }) => code !== 'CONFIG_INVALID' || !refused.has(slice),
   );

@@ -67,6 +67,7 @@ export async function requestedService(
         answered('reports_url', async () =>
           service.filtersData({ filters: catalogFilters }, ended),
         ),
+        // The campaign API has an address of its own; its shortest list shows whether it answers.
         wantsCampaign ? answered('base_url', async () => service.partners(ended).next()) : null,
       ]);
       const others = campaign?.findings ?? [

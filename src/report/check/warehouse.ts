@@ -25,6 +25,7 @@ import { type Finding, finding, findingOf, placeOf } from './finding.ts';
 import type { Checking } from './service.ts';
 
 const STORE_PATIENCE_MS = 10_000;
+/** A check does not wait for a run of the night. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
 export const reading = async <T>(

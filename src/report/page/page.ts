@@ -54,6 +54,7 @@ export function statusPage(report: StatusReport): string {
       </svg>
       ${percentText(final, expected)}`;
   };
+  // Money comes once, before the slices, from the one that shows most of it.
   const [lead] = slices.toSorted((one, other) => other.money.length - one.money.length);
   return html`<!doctype html>
     <html lang="en">
@@ -64,7 +65,7 @@ export function statusPage(report: StatusReport): string {
         <meta name="color-scheme" content="light dark" />
         <meta name="referrer" content="no-referrer" />
         <title>ripen status, ${minuteText(report.as_of)}</title>
-        ${new Markup(`<style>${pageStyle}</style>`)}
+        ${/* Unchanged, as the policy names the hash of every character between the tags. */ new Markup(`<style>${pageStyle}</style>`)}
       </head>
       <body>
         ${patterns}
