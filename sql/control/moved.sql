@@ -133,6 +133,26 @@ dated as (
     group by all
 ),
 
+latest as (
+    select
+        control,
+        metric,
+        start_day,
+        end_day,
+        read_at
+    from (
+        select
+            control,
+            start_day,
+            end_day,
+            read_at,
+            unnest(metrics) as metric
+        from ripen.control_readings
+        where control in (select control from cells where is_unread)
+    )
+    qualify read_at > max(read_at) over (partition by control, metric) - interval 24 hour
+),
+
 compared as (
     select
         d.slice,
@@ -166,7 +186,7 @@ compared as (
         false as is_known,
         c.start_day::timestamp as starts_at
     from cells as c
-    semi join ripen_internal.latest_readings as n
+    semi join latest as n
         on
             n.control = c.control
             and n.metric = c.metric

@@ -130,41 +130,6 @@ comment on column ripen.control_readings.start_day is 'First day that was read';
 comment on column ripen.control_readings.end_day is 'The day after the last one';
 comment on column ripen.control_readings.metrics is 'The metrics that were read';
 
--- A run may read some metrics, or a part of the days. Runs of one night may each read others.
-create view ripen_internal.latest_readings as
-with readings as (
-    select
-        control,
-        unnest(metrics) as metric,
-        start_day,
-        end_day,
-        read_at
-    from ripen.control_readings
-)
-
-select
-    r.control,
-    r.metric,
-    r.start_day,
-    r.end_day,
-    r.read_at
-from readings as r
-join (
-    select
-        control,
-        metric,
-        max(read_at) as latest_at
-    from readings
-    group by control, metric
-) as l on l.control = r.control and l.metric = r.metric and r.read_at > l.latest_at - interval 24 hour;
-
-comment on view ripen_internal.latest_readings is 'Which days of a control total were read in its latest night: the 24 hours up to its newest reading';
-comment on column ripen_internal.latest_readings.control is 'Name of the control totals, as in ripen.slice_tables';
-comment on column ripen_internal.latest_readings.metric is 'The metric that was read';
-comment on column ripen_internal.latest_readings.start_day is 'First day that was read';
-comment on column ripen_internal.latest_readings.end_day is 'The day after the last one';
-comment on column ripen_internal.latest_readings.read_at is 'When it was requested, or the as-of instant of the run (UTC)';
-
 create table ripen.loads (
     load_id bigint not null,
     run_id varchar not null,

@@ -1,8 +1,32 @@
 -- How far the totals of each slice were last compared with those of the service.
 -- $1 as-of instant (UTC)
 -- Returns one row per slice: slice, fingerprint (of its live table), read_at (of the oldest of its latest control totals), totals
--- (values of loaded periods that were compared).
-with compared as (
+-- (values of loaded periods that were compared). A run may read the control totals of some slices only, or a part of the days.
+with readings as (
+    select
+        control,
+        start_day,
+        end_day,
+        read_at,
+        unnest(metrics) as metric
+    from ripen.control_readings
+),
+
+-- The latest night, as in control/moved, where few controls are asked for. Grouped, it takes a fifth of the time of a window function over 400 nights.
+latest as (
+    select r.*
+    from readings as r
+    join (
+        select
+            control,
+            metric,
+            max(read_at) as read_at
+        from readings
+        group by control, metric
+    ) as l on l.control = r.control and l.metric = r.metric and r.read_at > l.read_at - interval 24 hour
+),
+
+compared as (
     select
         p.slice,
         p.start_day,
@@ -11,7 +35,7 @@ with compared as (
     from ripen.slice_tables as t
     join ripen.slice_metrics as m on m.slice = t.slice
     join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint and p.age = m.age
-    join ripen_internal.latest_readings as n
+    join latest as n
         on n.control = t.control and n.metric = m.metric and n.start_day <= p.start_day and n.end_day >= p.end_day
     -- A value that still grew when its total was read was not compared.
     where
@@ -32,7 +56,7 @@ select
     coalesce(any_value(c.totals), 0) as totals
 from ripen.slice_tables as t
 join ripen.slice_metrics as m on m.slice = t.slice
-join ripen_internal.latest_readings as n on n.control = t.control and n.metric = m.metric
+join latest as n on n.control = t.control and n.metric = m.metric
 left join (
     select
         slice,

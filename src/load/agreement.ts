@@ -1,7 +1,7 @@
 /** Compares the batches of metrics of a part, the parts of a divided window, and the totals of the undivided one. Pure. */
 
 import { type Day, isWithin } from '../model/calendar.ts';
-import { countText, namesText, sumOf } from '../model/measure.ts';
+import { countText, groupedText, namesText, sumOf } from '../model/measure.ts';
 import { endOf, isWhole } from '../model/period.ts';
 import {
   type Box,
@@ -151,7 +151,7 @@ function betweenBatches(answered: Answered) {
     const rows = sumOf(batch.map((answer) => answer.rows)) - (copies[batchNo] ?? 0);
     if (rows === keys || (rows > keys && rejects !== null)) continue;
     const names = namesText(batch[0]?.box.metrics ?? [], MAX_NAMES);
-    const clause = `the request for ${names} was answered with ${countText(rows, 'row')}, all requests together with ${keys}`;
+    const clause = `the request for ${names} was answered with ${countText(rows, 'row')}, all requests together with ${groupedText(keys)}`;
     const after = [...periodRows.keys()].map((start) => acceptedAfter(answered, start));
     const suspects = batch.map(({ box }) => box);
     disagreements.push({ clause, suspects, boxes, acceptedAfter: Math.max(1, ...after) });
@@ -161,7 +161,8 @@ function betweenBatches(answered: Answered) {
 
 /**
  * A part without rows beside others is doubted unless its whole has sums, or a complete list of values. A list without totals
- * is a second answer. Identical rows may make it seem short, which holds only a window with such a part.
+ * is a second answer. If a part is its own whole, only its repeated answer can show that it is empty. Identical rows may make it
+ * seem short, which holds only a window with such a part.
  */
 function betweenParts({ answers, controls, spooled: { window } }: Answered) {
   const controlBoxes = controlBoxesOf(window);

@@ -1,6 +1,6 @@
 /**
  * Judges the pages of one answer. An error object, `{"rows":null}` and an empty file would read as zero rows, which erase a
- * window.
+ * window: every body must be one document whose rows have every requested key. A warning of truncation raises a doubt.
  */
 
 import { Failure, type WarningCode } from '../errors.ts';

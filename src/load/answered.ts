@@ -127,6 +127,7 @@ export interface Failed {
 
 export interface Again {
   readonly kind: 'again';
+  /** As it is to be requested, perhaps undivided. */
   readonly window: Window;
   readonly spooled: Spooled;
   readonly failure: Failure;
@@ -191,6 +192,7 @@ export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedA
 export type NightTotals = ReadonlyMap<Day, ReadonlyMap<string, number>>;
 
 export interface Policy {
+  /** Whether settled periods may lose most of their rows. */
   readonly acceptLoss: boolean;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
   readonly totals: NightTotals;

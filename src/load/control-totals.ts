@@ -97,6 +97,7 @@ where
 
 export interface NightControl {
   readonly name: string;
+  /** Only windows whose answers had rows. */
   readonly days: readonly DayInterval[];
 }
 

@@ -1,4 +1,7 @@
-/** Decides what becomes of an answered window: the one place where proof and guard meet. Pure. */
+/**
+ * Decides what becomes of an answered window: the one place where proof and guard meet. Pure. A doubted answer is requested again
+ * by itself. What stays doubted holds the window, which is loaded wholly or not at all.
+ */
 
 import { Failure, type FailureCode, isPassing } from '../errors.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
@@ -59,6 +62,7 @@ function prove(
     const { isConfirmation } = spooled;
     return { kind: 'again', window: others, spooled, failure, boxes, isConfirmation };
   };
+  // Why the totals of the undivided window cannot be used.
   const bad = controls.find((control) => control.failure !== null || control.unfollowed !== null);
   const words = controlFailure?.message ?? bad?.failure?.message ?? bad?.unfollowed ?? null;
   const clause =

@@ -46,7 +46,7 @@ group by all`;
 
 /**
  * Queries rows, values and the additive metrics' sums, magnitudes and non-zero counts of each answer and period. Control
- * answers come last.
+ * answers follow those of their window.
  */
 export function countAnswers(staged: Staged, batchNo: number): string {
   const metrics = additiveOf(staged.columns);

@@ -1,6 +1,7 @@
 /**
  * The cheapest cover: consecutive periods × metrics that contain every due value. Pure. As a request costs a base besides its
- * rows, it may fill a gap of periods that are not due.
+ * rows, it may fill a gap of periods that are not due. In a cube the due values are a diagonal: each night another age of each
+ * period becomes final.
  */
 
 import { batchesOf, bytesOf, type DuePeriod, type DueReason } from '../model/window.ts';

@@ -119,6 +119,7 @@ const movements = ['maturing', 'final', 'restless'] as const;
 /** By first day of the period, and age. */
 type Moved = ReadonlyMap<Day, ReadonlyMap<string, (typeof movements)[number]>>;
 
+/** Of a restless metric only final totals count, once a week. */
 function movedTotals(control: ControlEvidence | null, table: SliceTable | null, planAt: Date) {
   const moved = new Map<Day, Map<string, (typeof movements)[number]>>();
   for (const { age, start, metric, isFinal } of control?.moved ?? []) {
@@ -271,7 +272,7 @@ function forcedPeriods(
   });
 }
 
-/** Returns why a table may not replace the live one yet. */
+/** Returns why a table may not replace the live one yet: what it lacks, has of a later fetch, or has empty where that has rows. */
 export function swapBlockedBy(
   { slice, ledger, planAt }: Pick<PlanRequest, 'slice' | 'ledger' | 'planAt'>,
   acceptLoss = false,
@@ -322,7 +323,7 @@ function reasonFor(
   return [...(table?.periods.keys() ?? [])].some((other) => other > start) ? 'missing' : 'new';
 }
 
-/** A priority. */
+/** The priority of older history: new periods come first, then maturing ones. */
 const HISTORY = 2;
 
 /** Returns the windows of all plans by rank, then newest first. Of a first load, only the newest counts as new. */

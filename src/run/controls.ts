@@ -1,4 +1,7 @@
-/** Control totals in a run, requested before anything is planned. No failure here is one of the run. */
+/**
+ * Control totals in a run, requested before anything is planned. Everything works without them: no failure but of the storage or
+ * the credentials is one of the run.
+ */
 
 import * as z from 'zod';
 

@@ -96,6 +96,7 @@ export function warn(
 const subjectNames = (about: Subject) =>
   about === null || typeof about === 'string' ? { slice: about, window: null } : namesOf(about);
 
+/** Stores the warnings since the last call. A kill loses the later ones. */
 export async function saveWarnings({ warehouse, runId, record }: Run): Promise<void> {
   await recordWarnings(warehouse, runId, record.takeWarnings());
 }

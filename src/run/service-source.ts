@@ -41,6 +41,7 @@ function openSource(run: Run, service: Service): Source {
   const clock = machineClock(service, request.asOf, emit);
   const closing = new AbortController();
   const signal = AbortSignal.any([run.signal, closing.signal]);
+  /** Does what needs no slice's table, in a session of its own. */
   const beside = async <T>(work: (crawl: Crawl) => Promise<T>): Promise<T> =>
     run.warehouse.withSession(
       async (warehouse) => work({ ...run, warehouse, service, clock, signal }),
@@ -119,6 +120,7 @@ function openSource(run: Run, service: Service): Source {
 
 type Crawl = Run & Refreshing;
 
+/** Refreshes the catalog. Returns the stored one if it says the same of the run's slices. */
 async function nightCatalog(crawl: Crawl, stored: Catalog | null) {
   const { service, clock, warehouse, slices } = crawl;
   const refreshed = await refreshCatalog(crawl, {

@@ -120,7 +120,7 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   return planned.map(({ plan }) => plan);
 }
 
-/** Gives tables the types of a catalog that came after they were prepared. */
+/** Gives tables the types of a catalog that came after they were prepared. Answers are read into them meanwhile. */
 export async function adoptCatalog(run: Run, targets: Targets, catalog: Catalog): Promise<void> {
   const stale = [...targets.values()].filter((target) => target.catalog !== catalog);
   const slices = stale.map(({ slice }) => slice);
@@ -157,7 +157,7 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
   await warehouse.transact(async () => declareViews(warehouse, live));
 }
 
-/** Nothing can fetch rows of a lost app again. */
+/** Swaps a complete new table in, or warns why not yet: nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps) {
   const { slice } = target;
   const { warehouse, planAt, request } = run;

@@ -52,7 +52,7 @@ export async function loadWindows(
   await new WindowLoader(run, source, into, unsized).load(byPriority(plans));
 }
 
-/** Reads control totals until `limit`. Returns what failed or was left unread. */
+/** Reads control totals until `limit`. Returns what failed or was left unread, which are no failures of the run. */
 export async function readControlWindows(
   windows: readonly Window[],
   run: Run,

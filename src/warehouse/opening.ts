@@ -153,7 +153,7 @@ export function warehouseExists(path: string): boolean {
   return false;
 }
 
-/** DuckDB's errors for a file that is not its own, or is another engine's. */
+/** DuckDB's errors for a file that is not its own. For another engine's, it names the extension that reads it. */
 const isUnreadable =
   /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i;
 

@@ -160,6 +160,7 @@ export async function warehouseOn(
     },
     async close() {
       // Of the whole instance: set earlier, checkpoints would write a third more (measured). 100 is the engine's default.
+      // A database that failed is closed as it is.
       const setting = `set max_vacuum_tasks = ${isReclaimed ? 100 : 0}`;
       if (release !== null) await connection.run(setting).catch(() => null);
       connection.closeSync();

@@ -205,34 +205,6 @@ describe('the migrations', () => {
     expect(rows.map(({ name }) => name)).toEqual(forPeople.split(' '));
   });
 
-  test('call the 24 hours up to the newest reading of a control total and metric its latest night, in one view', async () => {
-    expect(names.filter((name) => partsOf(name).body.includes('latest_readings'))).toEqual([
-      'control/moved',
-      'status/control',
-    ]);
-    await connection.run(`insert into ripen.control_readings
-      select control, 'run', read_at, date '2026-02-01', date '2026-02-03', metrics
-      from (values
-        ('one', timestamp '2026-02-12 02:30', ['clicks', 'installs']),
-        ('one', timestamp '2026-02-13 02:30', ['installs']),
-        ('one', timestamp '2026-02-13 02:31', ['installs']),
-        ('one', timestamp '2026-02-14 02:30', ['installs']),
-        ('two', timestamp '2026-02-01 02:30', ['installs']),
-        ('two', timestamp '2026-02-02 02:30', null)) as r (control, read_at, metrics)`);
-    const rows = await rowsOf(
-      `select concat_ws(' ', control, metric, strftime(read_at, '%d %H:%M')) as name
-       from ripen_internal.latest_readings order by name`,
-      z.object({ name: z.string() }),
-    );
-    await connection.run('delete from ripen.control_readings');
-    expect(rows.map(({ name }) => name)).toEqual([
-      'one clicks 12 02:30',
-      'one installs 13 02:31',
-      'one installs 14 02:30',
-      'two installs 01 02:30',
-    ]);
-  });
-
   test('are numbered from 1 without a gap', () => {
     const versions = migrations().map(({ version }) => version);
     expect(versions).toEqual(versions.map((_, index) => index + 1));
