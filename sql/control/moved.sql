@@ -73,6 +73,8 @@ cells as (
         p.start_day,
         p.age,
         p.fetched_at as loaded_at,
+        p.load_id,
+        p.fingerprint,
         coalesce(not list_contains(p.read_metrics, m.metric), false) as is_unread,
         least(p.fetched_at, p.computed_at) as fetched_at,
         case
@@ -102,6 +104,8 @@ later as (
         c.fetched_at,
         c.before_run,
         c.is_final,
+        c.load_id,
+        c.fingerprint,
         n.starts_at,
         arg_min_null(n.value, n.seen_at) filter (where n.seen_at > c.fetched_at) as first,
         arg_max_null(n.value, n.seen_at) as after
@@ -116,13 +120,36 @@ later as (
     group by all
 ),
 
--- The latest instant before the run, else the latest one before the load, at which the control totals had been read.
+-- When values were loaded the time before.
+earlier as (
+    select
+        l.slice,
+        l.start_day,
+        l.age,
+        l.metric,
+        max(coalesce(e.known_at, e.requested_at)) as loaded_at
+    from (select distinct slice, start_day, age, metric, fingerprint, load_id from later where before_run is not null) as l
+    join ripen.loads as e
+        on
+            e.slice = l.slice
+            and e.fingerprint = l.fingerprint
+            and e.load_id < l.load_id
+            and e.start_day <= l.start_day
+            and e.end_day > l.start_day
+            and list_contains(e.metrics, l.metric)
+    group by l.slice, l.start_day, l.age, l.metric
+),
+
+-- The latest instant before the run, else the latest one before the load, at which the control totals had been read. Nobody knows
+-- whether rows are late if they were not loaded before, or on a night without control totals.
 dated as (
     select
         l.*,
-        max(r.read_at) filter (where r.read_at <= l.before_run) as run_read_at,
+        max(r.read_at) filter (where r.read_at <= l.before_run and r.read_at > e.loaded_at - interval 12 hour) as run_read_at,
         max(r.read_at) as load_read_at
     from later as l
+    left join earlier as e
+        on e.slice = l.slice and e.start_day = l.start_day and e.age = l.age and e.metric = l.metric
     left join ripen.control_readings as r
         on
             r.control = l.control

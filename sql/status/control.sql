@@ -14,7 +14,12 @@ with readings as (
 
 -- The latest night, as in control/moved, where few controls are asked for. Grouped, it takes a fifth of the time of a window function over 400 nights.
 latest as (
-    select r.*
+    select
+        r.control,
+        r.metric,
+        r.start_day,
+        r.end_day,
+        r.read_at
     from readings as r
     join (
         select

@@ -213,6 +213,8 @@ async function fetchBox(
     const request = {
       parameters: reportParameters(window, box),
       pathFor: () => spool.pathFor(window),
+      // Control totals may be refused or too heavy where every other report is answered.
+      isCounted: window.slice.control === undefined,
       readPage: async (page: SavedBody) => {
         pages.push(page);
         const head = await readPage(window, box, page);

@@ -79,6 +79,8 @@ export interface SliceLoads extends Pick<Replaced, 'target' | 'loads' | 'isKnown
   readonly rows: ReadonlyMap<Day, number>;
   /** All rows, in a cube non-zero values, by `cellKey`. */
   readonly cells: ReadonlyMap<string, number>;
+  /** The first days of periods with rows of an app that is no longer listed. */
+  readonly keptDays: ReadonlySet<Day>;
 }
 
 /** The age is empty but for a cube. */
@@ -187,7 +189,7 @@ function periodsOf(
   { loadId, answered, verdict, window, rejects, totals, stored, isUnserved }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
-  counted: Pick<SliceLoads, 'rows' | 'cells'>,
+  counted: Pick<SliceLoads, 'rows' | 'cells' | 'keptDays'>,
 ): PeriodRecord[] {
   const { periodRows, maturity, fetchedAt } = answered;
   const { utcOffset, settleMs } = slice;
@@ -242,11 +244,19 @@ function periodsOf(
       emptyRuns,
       verdict,
       computedAt: at < fetchedAt ? at : null,
-      immature: immature.length === 0 ? null : [...new Set(immature.map(({ metric }) => metric))],
     };
     return [...byAge].map(([age, metrics]) => {
-      const cells = counted.cells.get(cellKey(age, bucket.start)) ?? 0;
-      return recordOf({ ...fetched, age, rows: cells }, metrics, slice);
+      const rows = counted.cells.get(cellKey(age, bucket.start)) ?? 0;
+      const unfinished = new Set(immature.map(({ metric }) => metric));
+      if (counted.keptDays.has(bucket.start)) {
+        // Values of an app that is no longer listed stay as they were fetched: they never become final.
+        const record = before?.records.find((each) => each.age === age);
+        const finals =
+          record === undefined ? [] : finalMetrics({ ...record, ...load }, metrics, slice);
+        for (const metric of metrics) if (!finals.includes(metric)) unfinished.add(metric.id);
+      }
+      const all = unfinished.size === 0 ? null : [...unfinished];
+      return recordOf({ ...fetched, age, rows, immature: all }, metrics, slice);
     });
   });
 }

@@ -101,6 +101,7 @@ export async function replaceWindows(
       const kept = lost === null ? [] : ranges.map((days) => countKept(target, days, lost));
       const counts =
         kept.length === 0 ? [] : await warehouse.rows(kept.join('\nunion all\n'), [], keptRow);
+      const keptDays = new Set(counts.map(({ start_day: start }) => start));
       const rows = new Map<Day, number>(
         isCounted ? loads.flatMap(({ answered }) => [...answered.periodRows]) : [],
       );
@@ -114,7 +115,7 @@ export async function replaceWindows(
       const cells = new Map<string, number>();
       for (const { age, start_day: start, values } of counts)
         cells.set(cellKey(age, start), (cells.get(cellKey(age, start)) ?? 0) + values);
-      slices.push({ target, loads, isKnown, rows, cells });
+      slices.push({ target, loads, isKnown, rows, cells, keptDays });
     }
     const restated = await recordLoads(slices, { warehouse, runId });
     return slices.map(({ target, loads, rows }) => {

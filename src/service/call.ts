@@ -38,6 +38,8 @@ export interface ChannelSettings {
 
 interface Sending extends Partial<Pick<WireRequest, 'method' | 'body' | 'triesWhenSlow'>> {
   readonly contentType?: string;
+  /** Whether failures count as those of a service that is down. */
+  readonly isCounted?: boolean;
 }
 
 export interface Wire {
@@ -87,6 +89,7 @@ export class Channel {
     sending: Sending = {},
   ): Promise<T> {
     const { method = 'GET', contentType, body = null, triesWhenSlow = TRIES_WHEN_SLOW } = sending;
+    const { isCounted = true } = sending;
     const { deadlineMs, refused, headers: usual } = this.#settings;
     const headers = contentType === undefined ? usual : { ...usual, 'content-type': contentType };
     const { origin } = this;
@@ -132,7 +135,8 @@ export class Channel {
         const failure = this.#lastFailure(error, request, kinds);
         // Before the slot passes to another waiting call.
         if (failure?.code === 'CREDENTIALS_REFUSED') refused.abort(failure);
-        release(policies[error.kind].result, error.because);
+        const { result } = policies[error.kind];
+        release(result === 'outage' && !isCounted ? 'unclear' : result, error.because);
         if (failure !== null) throw failure;
       }
       tally.retries += 1;

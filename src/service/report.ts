@@ -17,6 +17,8 @@ export interface ReportRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly pathFor: () => string;
   readonly readPage: (page: SavedBody) => Promise<PageHead>;
+  /** Whether failures count as those of a service that is down. */
+  readonly isCounted?: boolean;
 }
 
 export interface SavedReport {
@@ -32,7 +34,13 @@ const MAX_REPEATS = 2;
 /** Does not retry 504, 524 and the deadline: the caller requests less. */
 export async function requestReport(
   channel: Channel,
-  { parameters, pathFor, readPage, maxBytes }: ReportRequest & { readonly maxBytes: number },
+  {
+    parameters,
+    pathFor,
+    readPage,
+    isCounted = true,
+    maxBytes,
+  }: ReportRequest & { readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<SavedReport> {
   const pages: SavedBody[] = [];
@@ -47,7 +55,7 @@ export async function requestReport(
     requests += 1;
     // The default is human or local dates (observed: format_dates), even if the service names the address.
     const plain = withParameter(target, 'format_dates', 'false');
-    return channel.request(plain, signal, read, { triesWhenSlow: 1 });
+    return channel.request(plain, signal, read, { triesWhenSlow: 1, isCounted });
   };
   const first = channel.targetOf('/reports-service/report') + encodeQuery(parameters);
   /** Addresses of pages, and digests of their first rows. */
