@@ -224,6 +224,17 @@ test('an app that is no longer listed, but that answers still name, is loaded as
   expect(wordsSince(world, 0)).toEqual([]);
 });
 
+test('rows of an app that was lost while they matured never become final, the other days do', async () => {
+  const world = await openLost([daily]);
+  for (const night of [AFTER, 25]) expect((await world.night(night)).failures).toEqual([]);
+  const finals = await column(
+    world.scenario,
+    `select distinct period from ripen.finality where is_final and metric = 'installs' and period in (${[...FINAL, ...YOUNG].map((each) => `'${each}'`).join()}) order by all`,
+  );
+  // The last day was over only after the app had gone.
+  expect(finals).toEqual([...FINAL, LATER]);
+});
+
 test('an app that comes back after 2 weeks is whole in the days that became final without it', async () => {
   const world = await openLost([daily]);
   for (const night of [AFTER, 25]) await world.night(night);

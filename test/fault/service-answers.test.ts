@@ -349,6 +349,18 @@ describe('many calls at once', () => {
     expect(server.received).toHaveLength(requested);
   });
 
+  test('503 for ever to what does not count, such as control totals, opens no breaker', async () => {
+    const { service, signal, events } = await serve(always({ status: 503 }));
+    const readPage = async () => ({ rows: 0, rowsDigest: '', pagination: null });
+    const pathFor = () => '/nowhere';
+    const request = { parameters: { metrics: 'installs' }, pathFor, readPage, isCounted: false };
+    for (let call = 0; call < 3; call += 1)
+      expect(await failureFrom(service.report(request, signal))).toMatchObject({
+        code: 'SOURCE_UNAVAILABLE',
+      });
+    expect(events.filter(({ type }) => type === 'breaker_opened')).toEqual([]);
+  });
+
   test('a service that comes back closes the breaker and every call succeeds', async () => {
     const { events } = await serve((_, count) => (count <= 11 ? { status: 502 } : json(report)));
     expect((await askAll(20)).saved).toBe(20);

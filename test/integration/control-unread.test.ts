@@ -53,6 +53,20 @@ async function agreementOn(night: number): Promise<SliceStatus['control'] | unde
   return slices[0]?.control;
 }
 
+test('a day that another slice loads before it is over differs from nothing when it is first loaded', async () => {
+  const live = {
+    ...daily,
+    name: 'live',
+    datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 0 } },
+  };
+  const partly = gridOf(['2026-06-02'], values, metrics);
+  world = await openAnswering([daily, live], [...gridOf(days, values, metrics), ...partly]);
+  await world.night(2, { config });
+  world.rows = gridOf([...days, '2026-06-02'], values, metrics, 2);
+  await world.night(3, { config });
+  expect(await agreementOn(3)).toMatchObject({ moved: 0 });
+});
+
 test.each(['days', 'metrics'])(
   'a temporary value of a final day from a night that read control totals of other %s alone is replaced on the next',
   async (others) => {
