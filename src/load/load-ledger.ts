@@ -25,8 +25,8 @@ import type { Replaced } from './table-sql.ts';
 const storedRow = z.object({ slice: z.string(), periods: periodsShape });
 
 /**
- * Reads what is stored of periods, by first day; in a cube, of the requested ages together. Final ones up to `protectedLoad`
- * are protected. Not null, `rows` are those that a load would replace.
+ * Reads what is stored of periods, by first day; in a cube, of the requested ages together. Not null,
+ * `rows` are those that a load would replace.
  */
 export async function storedPeriods(warehouse: Warehouse, windows: readonly Window[]) {
   const requests = windows.map(({ slice, fingerprint, replaced }) => {
@@ -39,9 +39,12 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
   return (
     { slice, replaced }: Window,
     {
-      protectedLoad,
+      isProtected,
       rows,
-    }: { readonly protectedLoad: number | null; readonly rows: ReadonlyMap<Day, number> | null },
+    }: {
+      readonly isProtected: (age: string, start: Day) => boolean;
+      readonly rows: ReadonlyMap<Day, number> | null;
+    },
   ): ReadonlyMap<Day, StoredPeriod> => {
     const ages = new Set(slice.metrics.map(ageIn(slice)));
     const periods = new Map<Day, StoredPeriod>();
@@ -50,8 +53,6 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
       if (!ages.has(period.age) || !isReplaced) continue;
       // Without a date dimension, the one period counts under the first day of the window.
       const start = slice.grain === null ? replaced.start : period.bucket.start;
-      const isProtected =
-        protectedLoad !== null && period.state === 'final' && period.loadId <= protectedLoad;
       const other = periods.get(start);
       const { records = [], fetchedAt = period.fetchedAt } = other ?? {};
       periods.set(start, {
@@ -60,7 +61,7 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
         rows: rows === null ? period.rows + (other?.rows ?? 0) : (rows.get(start) ?? 0),
         emptyRuns: Math.max(period.emptyRuns, other?.emptyRuns ?? 0),
         fetchedAt: fetchedAt > period.fetchedAt ? fetchedAt : period.fetchedAt,
-        isProtected: isProtected || other?.isProtected === true,
+        isProtected: other?.isProtected === true || isProtected(period.age, period.bucket.start),
       });
     }
     return periods;

@@ -6,9 +6,18 @@
 import * as z from 'zod';
 
 import { type Day, unionOf } from '../model/calendar.ts';
+import { metricsByAge } from '../model/cube.ts';
+import { storedAt, tableOf } from '../model/ledger.ts';
+import { stateOf } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
-import { appColumn, lostIn, type LostApps } from '../warehouse/tables/lost-apps.ts';
+import {
+  appColumn,
+  lostIn,
+  type LostApps,
+  protectedLoadOf,
+} from '../warehouse/tables/lost-apps.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { count, dayShape, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -56,6 +65,24 @@ export async function rowsWithout(
   return new Map(rows.map((row) => [row.start_day, row.rows]));
 }
 
+/** Whether a period was final when an app was lost whose rows cannot be told from the others; metrics may have been added since. */
+export async function protectedPeriods(
+  warehouse: Warehouse,
+  { slice, fingerprint, columns }: Target,
+  lost: LostApps,
+): Promise<(age: string, start: Day) => boolean> {
+  const protectedLoad = protectedLoadOf(lost, slice);
+  if (protectedLoad === null) return () => false;
+  const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
+  const byAge = metricsByAge(slice, columns.metrics);
+  return (age, start) => {
+    const period = storedAt(table, age, start);
+    if (period === undefined || period.loadId > protectedLoad) return false;
+    const loaded = (byAge.get(age) ?? []).filter(({ id }) => period.metrics.includes(id));
+    return loaded.length > 0 && stateOf(period, loaded, slice) === 'final';
+  };
+}
+
 export function requestsOnlyLost(slice: Slice, lost: LostApps): boolean {
   const tokens = ownValues(slice, 'app_token') ?? [];
   return tokens.length > 0 && tokens.every((token) => lost.has(token));
@@ -89,7 +116,7 @@ export async function lostAppsIn(
 ): Promise<string[]> {
   if (appColumn(slice) !== undefined) return namedIn(lost, slice, table, warehouse);
   const sql = `select count(*) as rows from ripen.periods
-    where slice = $1 and fingerprint = $2 and state = 'final' and load_id <= $3`;
+    where slice = $1 and fingerprint = $2 and rows > 0 and load_id <= $3`;
   const names: string[] = [];
   for (const { app_token: token, last_load: load } of lostIn(lost, slice)) {
     const [row] = await warehouse.rows(

@@ -178,6 +178,27 @@ test('a backfill deletes no row of an app that went from final days, corrects th
   expect(await column(world.scenario, loaded)).toEqual(['12']);
 });
 
+test('a metric that is added on the night when an app goes is NULL on the final days of a slice without apps, which stay and are named; once the app is back, every day is whole', async () => {
+  const [few, all]: [Slice, Slice] = [{ ...coarse, metrics: ['installs', 'clicks'] }, coarse];
+  const world = await openLost([few]);
+  const final = onDays(await world.cells(few), FINAL);
+  for (const night of [AFTER, NEXT]) {
+    const told = world.warnings().length;
+    expect((await world.night(night, { slices: [all] })).failures).toEqual([]);
+    expect(wordsSince(world, told).join()).toMatch(/\bcoarse\b/);
+  }
+  expect(onDays(await world.cells(few), FINAL)).toEqual(final);
+  const finality = `select distinct metric, is_final from ripen.finality where period in (${FINAL.map((each) => `'${each}'`).join()}) order by 1`;
+  expect(await query(world.scenario, finality)).toEqual([
+    { metric: 'clicks', is_final: true },
+    { metric: 'cost', is_final: false },
+    { metric: 'installs', is_final: true },
+  ]);
+  world.apps = [KEPT, GONE];
+  expect((await world.night(BACK, { slices: [all] })).failures).toEqual([]);
+  expect(onDays(await world.cells(all), FINAL)).toEqual(onDays(world.truth(all, sums(2)), FINAL));
+});
+
 test('`backfill --accept-loss` deletes the rows of an app that went from 6 days, after which no run names it', async () => {
   const world = await openLost([daily]);
   await world.night(AFTER);

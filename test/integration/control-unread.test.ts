@@ -13,6 +13,7 @@ import {
   openAnswering,
   type Report,
 } from '../support/answering.ts';
+import { column } from '../support/contents.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { beside, refused } from '../support/odd-answers.ts';
 import { json } from '../support/scripted-server.ts';
@@ -134,4 +135,19 @@ test('a night that reads control totals of newer days alone requests no older on
   const summary = await world.night(12, { config });
   expect(summary.slices[0]?.periods['moved']).toBeUndefined();
   expect(await agreementOn(12)).toMatchObject({ moved: 0, totals: 72 });
+});
+
+test('totals of final days that stay because an app is no longer listed are neither compared nor counted', async () => {
+  const coarse = { ...daily, dimensions: ['day', 'network'] };
+  world = await openAnswering([coarse], rows, { apps: ['a', 'b'] });
+  await world.night(2, { config });
+  const before = await agreementOn(2);
+  const finals = `select count(*) from ripen.periods where state = 'final' and slice = 'daily'`;
+  const [days = ''] = await column(world.scenario, finals);
+  expect(Number(days)).toBeGreaterThan(0);
+  world.apps = ['a'];
+  await world.night(3, { config });
+  // And one day more is over.
+  const totals = (before?.totals ?? 0) - (Number(days) - 1) * metrics.length;
+  expect(await agreementOn(3)).toMatchObject({ totals, moved: 0 });
 });

@@ -14,7 +14,7 @@ import { hasStars } from '../../model/stars.ts';
 import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
-import { controlEvidence } from '../../warehouse/tables/lost-apps.ts';
+import { controlEvidence, protectedLoads } from '../../warehouse/tables/lost-apps.ts';
 import { count, instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Bindable, Warehouse } from '../../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
@@ -147,15 +147,15 @@ async function readAgreement(
   planAt: Date,
 ): Promise<(slice: Slice) => SliceStatus['control'] | string> {
   if (controlMs === null) return () => '`control` is off';
-  const asOf = [timestamp(planAt)];
-  const rows = (await warehouse?.rows(statement('status/control'), asOf, comparedTotals)) ?? [];
+  if (warehouse === null) return () => 'none could be read yet';
+  const kept = JSON.stringify(await protectedLoads(warehouse, slices));
+  const request = [timestamp(planAt), kept];
+  const rows = await warehouse.rows(statement('status/control'), request, comparedTotals);
   // A value that still grew when its total was read has not moved.
   const readAtMs = Math.max(...rows.map(({ read_at: at }) => Date.parse(at)));
   const comparedAt = new Date(Math.min(planAt.getTime(), readAtMs));
   const evidence =
-    warehouse === null || rows.length === 0
-      ? null
-      : await controlEvidence({ controlMs }, warehouse, slices, comparedAt);
+    rows.length === 0 ? null : await controlEvidence({ controlMs }, warehouse, slices, comparedAt);
   return (slice) => {
     const compared = rows.find((row) => row.slice === slice.name);
     if (compared !== undefined) {

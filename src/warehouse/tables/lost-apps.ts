@@ -40,6 +40,15 @@ export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
   return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
 }
 
+/** One row per slice, for the statements that compare totals. */
+export async function protectedLoads(warehouse: Warehouse, slices: readonly Slice[]) {
+  const lost = await readLostApps(warehouse);
+  return slices.map((slice) => {
+    const table = { slice: slice.name, fingerprint: fingerprintOf(slice) };
+    return { ...table, protected_load: protectedLoadOf(lost, slice) };
+  });
+}
+
 const movedRow = z.object({ slice: z.string(), moved: jsonOf(z.array(movedTotals)) });
 /** Of one statement: the totals of more might not fit into the engine's memory. */
 const MAX_SLICES = 60;
@@ -64,11 +73,7 @@ export async function controlEvidence(
   planAt: Date,
 ): Promise<Map<string, ControlEvidence>> {
   if (controlMs === null) return new Map();
-  const lost = await readLostApps(warehouse);
-  const tables = slices.map((slice) => {
-    const table = { slice: slice.name, fingerprint: fingerprintOf(slice) };
-    return { ...table, protected_load: protectedLoadOf(lost, slice) };
-  });
+  const tables = await protectedLoads(warehouse, slices);
   const moved: z.infer<typeof movedRow>[] = [];
   for (let from = 0; from < tables.length; from += MAX_SLICES) {
     const some = JSON.stringify(tables.slice(from, from + MAX_SLICES));
