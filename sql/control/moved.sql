@@ -1,8 +1,8 @@
 -- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
 -- themselves. A difference in the last digits of a double is none. Of a period that was loaded on a night without its control totals,
 -- nobody knows whether they moved: it counts once the latest night read them. An answer that was computed earlier is compared with the
--- totals of that instant. Rows that did not move with their total may only be late, so that they are compared with the totals before that
--- run, once.
+-- totals of that instant. Rows that did not move with their total may only be late: for a week they are compared with the totals that
+-- stood when they last moved.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
 -- Returns one row per slice: slice, moved (JSON list of metric, age, isFinal, isKnown, and periods: a list of start, before and after).
 with fetched as (
@@ -77,9 +77,7 @@ cells as (
         p.fingerprint,
         coalesce(not list_contains(p.read_metrics, m.metric), false) as is_unread,
         least(p.fetched_at, p.computed_at) as fetched_at,
-        case
-            when m.additive and s.load_id is null and p.rows_fetched > 0 then p.run_read_at - to_microseconds(1)
-        end as before_run,
+        case when m.additive and p.rows_fetched > 0 then p.run_read_at - interval 7 day end as late_since,
         m.metric,
         coalesce(
             p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
@@ -88,8 +86,6 @@ cells as (
         ) as is_final
     from nightly as p
     join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age and list_contains(p.metrics, m.metric)
-    left join ripen.restatements as s
-        on s.slice = p.slice and s.load_id = p.load_id and s.period = p.start_day and s.metric = m.metric
     where p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
 ),
 
@@ -102,7 +98,7 @@ later as (
         c.age,
         c.metric,
         c.fetched_at,
-        c.before_run,
+        c.late_since,
         c.is_final,
         c.load_id,
         c.fingerprint,
@@ -115,20 +111,21 @@ later as (
             c.control = n.control
             and c.metric = n.metric
             and c.start_day = n.starts_at::date
-            and n.seen_at > least(c.fetched_at, c.before_run)
+            and n.seen_at > least(c.fetched_at, c.late_since)
     where not c.is_unread
     group by all
 ),
 
--- When values were loaded the time before.
+-- When values were first loaded, and when they last moved.
 earlier as (
     select
         l.slice,
         l.start_day,
         l.age,
         l.metric,
-        max(coalesce(e.known_at, e.requested_at)) as loaded_at
-    from (select distinct slice, start_day, age, metric, fingerprint, load_id from later where before_run is not null) as l
+        min(coalesce(e.known_at, e.requested_at)) as loaded_at,
+        any_value(s.moved_at) as moved_at
+    from (select distinct slice, start_day, age, metric, fingerprint, load_id from later where late_since is not null) as l
     join ripen.loads as e
         on
             e.slice = l.slice
@@ -137,19 +134,34 @@ earlier as (
             and e.start_day <= l.start_day
             and e.end_day > l.start_day
             and list_contains(e.metrics, l.metric)
+    left join (
+        select
+            slice,
+            period,
+            metric,
+            max(seen_at) as moved_at
+        from ripen.restatements
+        group by slice, period, metric
+    ) as s on s.slice = l.slice and s.period = l.start_day and s.metric = l.metric
     group by l.slice, l.start_day, l.age, l.metric
 ),
 
--- The latest instant before the run, else the latest one before the load, at which the control totals had been read. Nobody knows
--- whether rows are late if they were not loaded before, or on a night without control totals.
+-- The latest instant at which the control totals had been read when the rows last moved, else before the load. Nobody knows whether
+-- rows are late if they were not loaded before, or on a night without control totals.
 dated as (
     select
         l.*,
-        max(r.read_at) filter (where r.read_at <= l.before_run and r.read_at > e.loaded_at - interval 12 hour) as run_read_at,
+        max(r.read_at) filter (where r.read_at <= l.rows_at and r.read_at > l.loaded_at - interval 12 hour) as rows_read_at,
         max(r.read_at) as load_read_at
-    from later as l
-    left join earlier as e
-        on e.slice = l.slice and e.start_day = l.start_day and e.age = l.age and e.metric = l.metric
+    from (
+        select
+            l.* exclude (late_since),
+            e.loaded_at,
+            greatest(e.loaded_at, e.moved_at, l.late_since) as rows_at
+        from later as l
+        left join earlier as e
+            on e.slice = l.slice and e.start_day = l.start_day and e.age = l.age and e.metric = l.metric
+    ) as l
     left join ripen.control_readings as r
         on
             r.control = l.control
@@ -201,7 +213,7 @@ compared as (
             b.control = d.control
             and b.metric = d.metric
             and b.starts_at = d.starts_at
-            and b.seen_at <= case when d.run_read_at is null then d.fetched_at else least(d.fetched_at, d.before_run) end
+            and b.seen_at <= case when d.rows_read_at is null then d.fetched_at else least(d.fetched_at, d.rows_at) end
     group by d.slice, d.start_day, d.age, d.metric, d.is_final, d.starts_at, d.after, d.load_read_at, d.first
     union all by name
     select

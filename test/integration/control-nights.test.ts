@@ -87,38 +87,49 @@ test('a final day that loses a row upstream is loaded again the next night, and 
 });
 
 test.each([
-  ['rows that say they were computed before', { debug: { cached_at: '2026-06-01T12:00:00Z' } }],
-  ['rows that come a night late', {}],
-])('a corrected final day with %s is loaded once more the next night', async (_, words) => {
-  world = await openAnswering([daily], rows);
-  await world.night(1, { config });
-  await world.night(2, { config });
-  const before = world.truth(daily);
-  world.rows = raised('2026-05-02', 'installs', 5);
-  const late = (row: Readonly<Record<string, unknown>>) =>
-    ['day', 'app_token', 'network'].reduce(
-      (some, name) => some.filter((each) => each[name] === row[name]),
-      rows,
-    )[0];
-  const restore = world.rewrite({ part: 'undivided', day: '2026-05-02' }, (report) => ({
-    status: 200,
-    body: JSON.stringify({
-      ...report,
-      ...words,
-      rows: report.rows.map((row) => ({ ...row, ...late(row) })),
-      totals: {},
-    }),
-  }));
-  await world.night(3, { config });
-  expect(await world.cells(daily)).toEqual(before);
-  restore();
-  for (const asked of [1, 0]) {
-    world.asked = [];
-    await world.night(5 - asked, { config });
-    expect(await world.cells(daily)).toEqual(world.truth(daily));
-    expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(asked);
-  }
-});
+  [1, 'that say they were computed before', { debug: { cached_at: '2026-06-01T12:00:00Z' } }],
+  [1, 'that do not', {}],
+  [5, 'that do not', {}],
+  [9, 'that do not', {}],
+])(
+  'a corrected final day whose rows come %i nights late, %s, is loaded again for a week',
+  async (late, _, words) => {
+    world = await openAnswering([daily], rows);
+    await world.night(1, { config });
+    await world.night(2, { config });
+    const before = world.truth(daily);
+    world.rows = raised('2026-05-02', 'installs', 5);
+    const former = (row: Readonly<Record<string, unknown>>) =>
+      ['day', 'app_token', 'network'].reduce(
+        (some, name) => some.filter((each) => each[name] === row[name]),
+        rows,
+      )[0];
+    const restore = world.rewrite({ part: 'undivided', day: '2026-05-02' }, (report) => ({
+      status: 200,
+      body: JSON.stringify({
+        ...report,
+        ...words,
+        rows: report.rows.map((row) => ({ ...row, ...former(row) })),
+        totals: {},
+      }),
+    }));
+    const [last, isInTime] = [2 + late, late < 7];
+    for (let night = 3; night <= last; night += 1) {
+      world.asked = [];
+      await world.night(night, { config });
+      expect(await world.cells(daily)).toEqual(before);
+    }
+    // A day that differs for ever is not requested for ever.
+    expect(countAsked(world, { part: 'undivided', day: '2026-05-02' }) > 0).toBe(isInTime);
+    restore();
+    for (const asked of isInTime ? [1, 0] : [0]) {
+      world.asked = [];
+      await world.night(last + 2 - asked, { config });
+      expect(await world.cells(daily)).toEqual(isInTime ? world.truth(daily) : before);
+      expect(countAsked(world, { part: 'undivided', day: '2026-05-02' })).toBe(asked);
+    }
+  },
+);
 
 test('a changed dimension deletes no day that the service has no longer, before that loss is accepted', async () => {
   world = await openAnswering([daily], rows);
