@@ -137,7 +137,23 @@ left join (
 where
     p.whole
     and d.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
-    and (m.additive or d.hours = 1);
+    and (m.additive or d.hours = 1)
+union all by name
+-- Without control totals, what loads found.
+select
+    r.slice,
+    r.metric,
+    r.period,
+    n.as_of as found_at,
+    true as is_final,
+    true as is_additive,
+    r.before::double as before,
+    r.after::double as after
+from ripen.restatements as r
+join ripen.slice_tables as t on t.slice = r.slice and t.state = 'live' and t.control is null
+join ripen.loads as l on l.load_id = r.load_id
+join ripen.runs as n on n.run_id = l.run_id
+where r.after_final and n.as_of > (select since from since);
 
 comment on view ripen_internal.moved_totals is 'Totals of the last 31 days that the service states differently although their time had come';
 comment on column ripen_internal.moved_totals.slice is 'Name of the slice';

@@ -291,3 +291,21 @@ test('2 nights without the service divide no window of the next', async () => {
   expect([failures, slices[0]?.windows.planned]).toEqual([[], 1]);
   expect(await world.cells(of)).toEqual(world.truth(of));
 }, 60_000);
+
+test('a corrected final day of a slice without control totals is news once it was loaded again', async () => {
+  const filtered = { ...daily, parameters: { ...daily.parameters, installs__gte: '0' } };
+  world = await openAnswering([filtered], rowsOn(1, 0));
+  await world.night(1, { config });
+  const changed = '2026-03-05';
+  world.rows = rowsOn(2, 0).map((row) =>
+    row.day === changed && row['network'] === 'x'
+      ? withCells(row, { installs: `${Number(row['installs']) + 7}` })
+      : row,
+  );
+  const forced = { slice: 'daily', start: day(changed), end: addDays(day(changed), 1) };
+  await world.night(2, { config, request: { command: 'backfill', forced } });
+  const sql = `select name, first_period, after - before as more from ripen.news where kind = 'final total moved'`;
+  expect(await query(world.scenario, sql)).toEqual([
+    { name: 'installs', first_period: changed, more: 7 },
+  ]);
+});
