@@ -1,8 +1,8 @@
 -- The control totals that differ now from those that stood when their period was loaded, of values that no longer grow by
 -- themselves. A difference in the last digits of a double is none. Of a period that was loaded on a night without its control totals,
 -- nobody knows whether they moved: it counts once the latest night read them. An answer that was computed earlier is compared with the
--- totals of that instant. Rows that did not move with their total may only be late: for a week they are compared with the totals that
--- stood when they last moved.
+-- totals of that instant. Rows that did not move with their total may only be late: they are compared with the totals before that run,
+-- once; if the rows of a slice were found to differ, for a week with the totals that stood when they last moved.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
 -- Returns one row per slice: slice, moved (JSON list of metric, age, isFinal, isKnown, and periods: a list of start, before and after).
 with fetched as (
@@ -66,6 +66,13 @@ nightly as (
     left join read as n on n.control = p.control and n.read_by = p.read_by and n.start_day = p.start_day
 ),
 
+differing as (
+    select distinct w.slice
+    from ripen.warnings as w
+    join ripen.runs as r on r.run_id = w.run_id
+    where w.code = 'CONTROL_DIFFERS' and r.as_of > $1::timestamp - interval 7 day
+),
+
 cells as (
     select
         p.slice,
@@ -77,7 +84,10 @@ cells as (
         p.fingerprint,
         coalesce(not list_contains(p.read_metrics, m.metric), false) as is_unread,
         least(p.fetched_at, p.computed_at) as fetched_at,
-        case when m.additive and p.rows_fetched > 0 then p.run_read_at - interval 7 day end as late_since,
+        case
+            when m.additive and p.rows_fetched > 0
+                then p.run_read_at - if(d.slice is null, to_microseconds(1), interval 7 day)
+        end as late_since,
         m.metric,
         coalesce(
             p.trusted_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
@@ -86,6 +96,7 @@ cells as (
         ) as is_final
     from nightly as p
     join ripen.slice_metrics as m on m.slice = p.slice and m.age = p.age and list_contains(p.metrics, m.metric)
+    left join differing as d on d.slice = p.slice
     where p.ends_at + to_seconds(m.comparable_seconds) <= $1::timestamp
 ),
 
@@ -116,15 +127,14 @@ later as (
     group by all
 ),
 
--- When values were first loaded, and when they last moved.
+-- When values last moved, or were first loaded.
 earlier as (
     select
         l.slice,
         l.start_day,
         l.age,
         l.metric,
-        min(coalesce(e.known_at, e.requested_at)) as loaded_at,
-        any_value(s.moved_at) as moved_at
+        greatest(min(coalesce(e.known_at, e.requested_at)), any_value(s.moved_at)) as moved_at
     from (select distinct slice, start_day, age, metric, fingerprint, load_id from later where late_since is not null) as l
     join ripen.loads as e
         on
@@ -147,17 +157,17 @@ earlier as (
 ),
 
 -- The latest instant at which the control totals had been read when the rows last moved, else before the load. Nobody knows whether
--- rows are late if they were not loaded before, or on a night without control totals.
+-- rows are late if they were not loaded before, or last moved on a night without control totals.
 dated as (
     select
         l.*,
-        max(r.read_at) filter (where r.read_at <= l.rows_at and r.read_at > l.loaded_at - interval 12 hour) as rows_read_at,
+        max(r.read_at) filter (where r.read_at <= l.rows_at and r.read_at > l.moved_at - interval 12 hour) as rows_read_at,
         max(r.read_at) as load_read_at
     from (
         select
             l.* exclude (late_since),
-            e.loaded_at,
-            greatest(e.loaded_at, e.moved_at, l.late_since) as rows_at
+            e.moved_at,
+            greatest(e.moved_at, l.late_since) as rows_at
         from later as l
         left join earlier as e
             on e.slice = l.slice and e.start_day = l.start_day and e.age = l.age and e.metric = l.metric
