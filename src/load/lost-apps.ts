@@ -115,13 +115,16 @@ export async function lostAppsIn(
   lost: LostApps,
 ): Promise<string[]> {
   if (appColumn(slice) !== undefined) return namedIn(lost, slice, table, warehouse);
-  const sql = `select count(*) as rows from ripen.periods
-    where slice = $1 and fingerprint = $2 and rows > 0 and load_id <= $3`;
+  // A period that lacks an added metric stays only if it was final before.
+  const sql = `select count(*) as rows from ripen.periods as p join ripen.loads as l on l.load_id = p.load_id
+    where p.slice = $1 and p.fingerprint = $2 and p.load_id <= $3
+      and (p.state = 'final' or not list_has_all(l.metrics, from_json($4::json, '["VARCHAR"]')))`;
+  const metrics = JSON.stringify(slice.metrics);
   const names: string[] = [];
   for (const { app_token: token, last_load: load } of lostIn(lost, slice)) {
     const [row] = await warehouse.rows(
       sql,
-      [slice.name, fingerprint, load],
+      [slice.name, fingerprint, load, metrics],
       countRow.pick({ rows: true }),
     );
     if (row !== undefined && row.rows > 0) names.push(token);

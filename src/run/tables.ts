@@ -166,7 +166,8 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps) {
   if (reason === null && ledger.live !== null && lost.size > 0) {
     const table = liveTable(slice.name);
     const stored = await storedColumnTypes(warehouse, table, slice.name);
-    const live = { ...ledger.live, slice: { ...slice, dimensions: [...stored.keys()] }, table };
+    const old = { ...slice, dimensions: [...stored.keys()], metrics: [] };
+    const live = { ...ledger.live, slice: old, table };
     const apps = await lostAppsIn(warehouse, live, lost);
     if (apps.length > 0)
       reason = `the apps ${apps.join(', ')} are no longer listed, and only the old one has their values`;
