@@ -25,8 +25,8 @@ import type { Replaced } from './table-sql.ts';
 const storedRow = z.object({ slice: z.string(), periods: periodsShape });
 
 /**
- * Reads what is stored of periods, by first day; in a cube, of the requested ages together. Not null,
- * `rows` are those that a load would replace.
+ * Reads what is stored of periods, by first day; in a cube, of the requested ages together. Not null, `rows`
+ * are those that a load would replace.
  */
 export async function storedPeriods(warehouse: Warehouse, windows: readonly Window[]) {
   const requests = windows.map(({ slice, fingerprint, replaced }) => {

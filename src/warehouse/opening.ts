@@ -38,7 +38,7 @@ const engineSettings = {
   checkpoint_threshold: '1GB',
   // For a new file. With the engine's 256 KiB, 40 slices of 12 metrics take 120 MB of memory and a file 4 times as large (measured).
   default_block_size: '65536',
-  // An asof join of few rows, as the engine guesses, compares each with all: 3 s where 0.1 s are enough (measured).
+  // An asof join of few rows, as the engine guesses, compares each with all: 2 s where 0.1 s are enough (measured).
   asof_loop_join_threshold: '0',
   autoinstall_known_extensions: 'false',
 } as const;
