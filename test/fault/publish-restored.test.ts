@@ -95,7 +95,10 @@ test.each([
   ],
   ['that is missing', 3, [() => rmSync(log(), { recursive: true })]],
 ])('a log %s begins anew with a checkpoint', async (_, nights, spoils) => {
-  for (let night = 0; night < nights; night += 1) await sample.publish([tables()]);
+  for (let night = 0; night < nights; night += 1) {
+    await restate(sample.warehouse, '2026-01-02', 1);
+    await sample.publish([tables()]);
+  }
   const path = join(sample.path('tables'), 'network_daily');
   for (const [at, spoil] of spoils.entries()) {
     await restate(sample.warehouse, '2026-01-02', 7);

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
-import { listTables, readTable } from '../../src/publish/formats/delta-commit.ts';
+import { listTables, readTables } from '../../src/publish/formats/delta-commit.ts';
 import { checkpointPath } from '../../src/publish/formats/delta-log.ts';
 import { withStore } from '../../src/publish/places/disk.ts';
 
@@ -84,20 +84,31 @@ test('rows count in any order, with copies, and values not where they change pla
   expect(await contentOf(["('us', 1)", "('de', 2)"], 'BIGINT')).not.toBe(content);
 });
 
-test('a checkpoint that is no Parquet file is a damaged log; one that memory is too short for is not', async () => {
+const PROTOCOL = `{'minReaderVersion': 1, 'minWriterVersion': 2}`;
+const METADATA = `{'id': 'a', 'format': {'provider': 'parquet'}, 'schemaString': '{}', 'partitionColumns': []::varchar[], 'configuration': map {'a': 'b'}}`;
+
+test('a checkpoint that is no Parquet file is a damaged log, that alone; one that memory is too short for is not', async () => {
   const path = await mkdtemp(join(tmpdir(), 'ripen-log-'));
   const file = join(path, 'facts', checkpointPath(10));
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, 'not a Parquet file');
+  const sound = join(path, 'whole', checkpointPath(10));
+  await mkdir(dirname(sound), { recursive: true });
   const failed = new Failure('ENGINE_MEMORY', 'The database ran out of memory');
   const failing = { rows: () => Promise.reject(failed), run: () => Promise.resolve(0) };
   await withStore({ path, mode: 0o644 }, null, new AbortController().signal, async (store) => {
-    const files = (await listTables(store)).get('facts');
-    const read = await withDatabase(':memory:', 'READ_WRITE', async (database) =>
-      readTable(store, database, 'facts', files),
-    );
-    expect([read.table, read.damage?.code]).toEqual([null, 'STORAGE_FAILED']);
-    await expect(readTable(store, failing, 'facts', files)).rejects.toBe(failed);
+    const { listed, read } = await withDatabase(':memory:', 'READ_WRITE', async (database) => {
+      await database.run(
+        `copy (select ${PROTOCOL} as protocol, ${METADATA} as "metaData") to '${sound}'`,
+      );
+      const tables = await listTables(store);
+      return { listed: tables, read: await readTables(store, database, tables) };
+    });
+    expect(read.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toMatchObject([
+      { name: 'facts', table: null, damage: { code: 'STORAGE_FAILED' } },
+      { name: 'whole', version: 10, table: { metaData: { id: 'a' } }, damage: null },
+    ]);
+    await expect(readTables(store, failing, listed)).rejects.toBe(failed);
   });
   await rm(path, { recursive: true });
 });

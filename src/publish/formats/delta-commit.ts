@@ -13,7 +13,8 @@ import { Failure, textOf } from '../../errors.ts';
 import { version as program } from '../../config/version.ts';
 import { jsonOf, literal } from '../../warehouse/sql.ts';
 import type { Database } from '../places/database.ts';
-import { draftText, type LakeStore, type StoredFile } from '../places/store.ts';
+import { draftText, eachAtOnce, type LakeStore, type StoredFile } from '../places/store.ts';
+import { fileText } from '../tables.ts';
 import type { CopyOrigin, Publishing, TargetOf } from '../copy.ts';
 import {
   type Action,
@@ -47,6 +48,14 @@ export interface StoredTable {
 
 type StoredFiles = ReadonlyMap<string, StoredFile>;
 
+export const unwritten: Omit<StoredTable, 'name'> = {
+  version: -1,
+  table: null,
+  damage: null,
+  hasHint: true,
+  storedFiles: new Map(),
+};
+
 export function originIn({ table }: StoredTable): CopyOrigin | null {
   const warehouse = table?.metaData.configuration[OWNER] ?? null;
   const { version: number, lastUpdated: atMs } = table?.txns.get(PROGRAM) ?? {};
@@ -68,67 +77,101 @@ export async function listTables(
   return tables;
 }
 
-const actionRow = z.object({ action: z.string() });
 const hintShape = jsonOf(z.object({ version: z.number() }));
 
-/** Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on. */
-export async function readTable(
+/** Returns the tables in the order of the files listed. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` if it cannot go on. */
+export async function readTables(
   store: LakeStore,
   database: Database,
-  name: string,
-  storedFiles: StoredFiles = new Map(),
-): Promise<StoredTable> {
-  const { commits, checkpoints } = logFiles(storedFiles.keys());
-  const checkpoint = checkpoints.at(-1) ?? -1;
-  const after = commits.filter((commit) => commit > checkpoint);
-  const version = after.at(-1) ?? checkpoint;
-  const stored = { name, version, storedFiles, hasHint: true };
-  if (version < 0) return { ...stored, table: null, damage: null };
+  listed: Iterable<readonly [name: string, StoredFiles]>,
+): Promise<StoredTable[]> {
+  const logs = [...listed].map(([name, storedFiles]) => {
+    const { commits, checkpoints } = logFiles(storedFiles.keys());
+    return { name, storedFiles, commits, checkpoints, checkpoint: checkpoints.at(-1) ?? -1 };
+  });
+  type Log = (typeof logs)[number];
   // Removed files would count as present if a commit were read in part.
-  const assertWhole = (path: string, bytes: number) => {
-    const listed = storedFiles.get(path)?.bytes ?? null;
-    if (bytes === listed) return;
+  const assertWhole = ({ name, storedFiles }: Log, path: string, bytes: number) => {
+    const listedBytes = storedFiles.get(path)?.bytes ?? null;
+    if (bytes === listedBytes) return;
     const message = `The store listed ${name}/${path} and did not have it whole.`;
     throw new Failure('STORAGE_FAILED', message, {
-      facts: { target: store.root, path: `${name}/${path}`, bytes: listed },
+      facts: { target: store.root, path: `${name}/${path}`, bytes: listedBytes },
       hint: 'Run `ripen publish` again once the store returns what it lists.',
     });
   };
-  const hint = storedFiles.has(HINT) ? await store.read(`${name}/${HINT}`) : null;
-  const contents: { readonly path: string; readonly text: string }[] = [];
-  if (checkpoint >= 0) {
-    const path = checkpointPath(checkpoint);
-    const file = await store.fetch(`${name}/${path}`);
+  const begun = logs.filter(({ checkpoint }) => checkpoint >= 0);
+  const files = await eachAtOnce(store, begun, async (log) => {
+    const path = checkpointPath(log.checkpoint);
+    const file = await store.fetch(`${log.name}/${path}`);
     // As it can be read whole, an error of the engine is one of its content, unless memory is short.
-    assertWhole(path, (await readFile(file)).length);
-    const sql = `select to_json(c)::varchar as action from read_parquet(${literal(file)}) as c`;
-    const rows = await database.rows(sql, [], actionRow).catch((error: unknown) => {
+    assertWhole(log, path, (await readFile(file)).length);
+    return file;
+  });
+  const texts = await checkpointTexts(database, files);
+  const textOfLog = new Map(begun.map((log, index) => [log, texts.get(files[index] ?? '') ?? '']));
+  return eachAtOnce(store, logs, async (log) => {
+    const { name, storedFiles, commits, checkpoints, checkpoint } = log;
+    const after = commits.filter((commit) => commit > checkpoint);
+    const version = after.at(-1) ?? checkpoint;
+    const stored: StoredTable = { ...unwritten, name, version, storedFiles };
+    if (version < 0) return stored;
+    const hint = storedFiles.has(HINT) ? await store.read(`${name}/${HINT}`) : null;
+    const contents: { readonly path: string; readonly text: string }[] = [];
+    const checkpointText = textOfLog.get(log);
+    if (checkpointText !== undefined)
+      contents.push({ path: checkpointPath(checkpoint), text: checkpointText });
+    for (const commit of after) {
+      const path = commitPath(commit);
+      const text = (await store.read(`${name}/${path}`)) ?? '';
+      assertWhole(log, path, Buffer.byteLength(text));
+      contents.push({ path, text });
+    }
+    const place = `${store.root}/${name}`;
+    try {
+      const expected = version - checkpoint;
+      if (after.length !== expected)
+        throw garbled(`${place}/_delta_log`, `${after.length} of ${expected} commits`);
+      const actions = contents.flatMap(({ path, text }) => actionsIn(`${place}/${path}`, text));
+      const table = replay(name, null, actions);
+      // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel).
+      const hasHint =
+        hint === null || checkpoints.includes(hintShape.safeParse(hint).data?.version ?? -1);
+      return { ...stored, table, hasHint };
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === 'STORAGE_FAILED')) throw error;
+      return { ...stored, damage: error };
+    }
+  });
+}
+
+/** Ten times as fast as one statement a file, and little memory (measured). */
+const CHECKPOINTS_AT_ONCE = 100;
+
+const actionRow = z.object({ filename: z.string(), action: z.string() });
+
+/** Returns the lines of each file, or what the engine says of one that it cannot read. */
+async function checkpointTexts(
+  database: Database,
+  files: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (let start = 0; start < files.length; start += CHECKPOINTS_AT_ONCE) {
+    const some = files.slice(start, start + CHECKPOINTS_AT_ONCE);
+    // Other engines' checkpoints may have other columns.
+    const sql = `select filename, to_json(c)::varchar as action from read_parquet([${some.map(fileText).join(', ')}], union_by_name = true) as c`;
+    try {
+      for (const { filename, action } of await database.rows(sql, [], actionRow))
+        texts.set(filename, `${texts.get(filename) ?? ''}${action}\n`);
+    } catch (error) {
       if (error instanceof Failure && error.code === 'ENGINE_MEMORY') throw error;
-      return [{ action: textOf(error) }];
-    });
-    contents.push({ path, text: rows.map(({ action }) => action).join('\n') });
+      const [first = '', ...others] = some;
+      if (others.length === 0) texts.set(first, textOf(error));
+      for (const file of others.length === 0 ? [] : some)
+        for (const [path, text] of await checkpointTexts(database, [file])) texts.set(path, text);
+    }
   }
-  for (const commit of after) {
-    const path = commitPath(commit);
-    const text = (await store.read(`${name}/${path}`)) ?? '';
-    assertWhole(path, Buffer.byteLength(text));
-    contents.push({ path, text });
-  }
-  const place = `${store.root}/${name}`;
-  try {
-    const expected = version - checkpoint;
-    if (after.length !== expected)
-      throw garbled(`${place}/_delta_log`, `${after.length} of ${expected} commits`);
-    const actions = contents.flatMap(({ path, text }) => actionsIn(`${place}/${path}`, text));
-    const table = replay(name, null, actions);
-    // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel).
-    const hasHint =
-      hint === null || checkpoints.includes(hintShape.safeParse(hint).data?.version ?? -1);
-    return { ...stored, table, damage: null, hasHint };
-  } catch (error) {
-    if (!(error instanceof Failure && error.code === 'STORAGE_FAILED')) throw error;
-    return { ...stored, table: null, damage: error };
-  }
+  return texts;
 }
 
 export interface PublishContext extends Publishing {

@@ -1,6 +1,6 @@
 /**
- * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit. All get the same version
- * number, `ripen_finality` last: a version that it has is a complete night of every table. Nothing beside the logs is trusted.
+ * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit, unless nothing changed. All
+ * get the same version number, `ripen_finality` last: a version that it has is a complete night of every table. Nothing beside the logs is trusted.
  * A table whose log is damaged begins anew. Surplus files and emptied tables are deleted after the time for which older
  * versions are kept, by the store's clock.
  */
@@ -26,8 +26,9 @@ import {
   listTables,
   originIn,
   type PublishContext,
-  readTable,
+  readTables,
   type StoredTable,
+  unwritten,
 } from './delta-commit.ts';
 import {
   type Action,
@@ -51,18 +52,18 @@ import { MANIFEST, otherKind } from './parquet.ts';
 export function deltaCopy(target: TargetOf<'delta'>): Copy {
   const { path: root, keepMs, store = null } = target;
   const catalog = join(root, CATALOG);
-  const finalityIn = async (lake: LakeStore) => (await listTables(lake, FINALITY)).get(FINALITY);
   return {
     form: store === null ? 'folder' : 'bucket',
     keepMs,
     async owner(publisher, signal) {
       const origin = await withStore(target, null, signal, async (lake) => {
-        const storedFiles = await finalityIn(lake);
+        const listed = await listTables(lake, FINALITY);
         if ((await lake.read(MANIFEST)) !== null)
           throw otherKind(root, 'Delta tables', 'plain files');
-        return withDatabase(':memory:', 'READ_WRITE', async (database) =>
-          originIn(await readTable(lake, database, FINALITY, storedFiles)),
-        );
+        return withDatabase(':memory:', 'READ_WRITE', async (database) => {
+          const [finality = null] = await readTables(lake, database, listed);
+          return finality && originIn(finality);
+        });
       });
       if (store === null && (origin === null || origin.warehouse === publisher.id))
         await readOrigin(catalog, publisher);
@@ -74,9 +75,11 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
       ),
     async describe(warehouse, signal) {
       const tables = await lakeTables(warehouse, { relations: true });
-      const storedFiles = await withStore(target, null, signal, finalityIn).catch(() => undefined);
+      const [finality = new Map()] = await withStore(target, null, signal, async (lake) => [
+        ...(await listTables(lake, FINALITY)).values(),
+      ]).catch(() => []);
       // Every table has the newest version of finality.
-      const night = logFiles(storedFiles?.keys() ?? []).commits.at(-1) ?? null;
+      const night = logFiles(finality.keys()).commits.at(-1) ?? null;
       const main = [...tables, ...tables.flatMap(catalogViews)];
       const database = store === null ? { path: catalog, schemas: { main } } : null;
       return { lake: { root, store, files: 'Delta tables', night, tables }, database };
@@ -90,17 +93,15 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
   const tables = await lakeTables(warehouse, { relations: true });
   const message = target.columnMapping ? null : unreadableNames(target.path, tables);
   if (message !== null) emit(warningEvent('NAMES_UNREADABLE', message));
-  const listed = await listTables(store);
-  const current = await eachAtOnce(store, tables, async (table) => {
-    const stored = await readTable(store, warehouse, table.name, listed.get(table.name));
-    return { table, stored };
-  });
-  const others = [...listed].filter(([name]) => tables.every((table) => table.name !== name));
-  const stored = await eachAtOnce(store, others, async ([name, storedFiles]) =>
-    readTable(store, warehouse, name, storedFiles),
-  );
+  const listed = await readTables(store, warehouse, await listTables(store));
+  const byName = new Map(listed.map((table) => [table.name, table]));
+  const current = tables.map((table) => ({
+    table,
+    stored: byName.get(table.name) ?? { ...unwritten, name: table.name },
+  }));
   const isOwn = (table: StoredTable) => originIn(table)?.warehouse === owner;
-  const removedTables = stored.filter(isOwn);
+  const names = new Set(tables.map(({ name }) => name));
+  const removedTables = listed.filter((table) => !names.has(table.name) && isOwn(table));
   for (const { stored: table } of current) {
     const warehouseId = originIn(table)?.warehouse ?? 'another program';
     if (table.table !== null && !isOwn(table))
@@ -130,8 +131,18 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
     else await commitVersion(context, table, removalsOf(files, nowMs));
     removedFiles += files.length;
   }
+  // A run of every hour would otherwise commit to every table every hour.
+  const isSame =
+    !publishing.isLater &&
+    removedFiles === 0 &&
+    changes.every(
+      ({ stored: { version, hasHint }, actions }) =>
+        actions.length === 0 && hasHint && version + 1 === context.version,
+    );
   const commit = async ({ table, stored: before, actions }: (typeof changes)[number]) => {
-    return { table, stored: before, now: await commitVersion(context, before, actions) };
+    const isDone = isSame && before.table !== null;
+    const now = isDone ? before.table : await commitVersion(context, before, actions);
+    return { table, stored: before, now };
   };
   const commits = await eachAtOnce(store, changes.slice(0, -1), commit);
   for (const finality of changes.slice(-1)) commits.push(await commit(finality));
@@ -139,11 +150,13 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
   const hasCatalog = isOnDisk && (await replaceCatalog(store.root, commits, target.mode));
   for (const { stored: before, now } of commits)
     await sweep(context, { ...before, table: now }, true);
-  const version = `version ${context.version}`;
   return {
     files_written: changes.reduce((sum, change) => sum + change.written, 0),
     files_removed: removedFiles,
-    also_written: hasCatalog ? [version, CATALOG] : [version],
+    also_written: [
+      ...(isSame ? [] : [`version ${context.version}`]),
+      ...(hasCatalog ? [CATALOG] : []),
+    ],
   };
 }
 
