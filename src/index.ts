@@ -42,7 +42,6 @@ export {
   type WarningCode,
 } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
-export type { CreatedLink } from './account/write-link.ts';
 export { type Day, type DayInterval, parseDay } from './model/calendar.ts';
 export type { CatalogSection } from './model/catalog.ts';
 export type { CatalogItem } from './model/catalog-item.ts';

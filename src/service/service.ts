@@ -13,11 +13,6 @@ export interface FiltersDataRequest {
   readonly section?: CatalogSection;
 }
 
-export interface LinkChange {
-  readonly partnerId?: string | undefined;
-  readonly costDataEnabled?: boolean | undefined;
-}
-
 export type SpendLine = Readonly<
   Record<'cost_type' | 'cost_currency' | 'cost_id' | 'cost_amount' | 'tag', string>
 >;
@@ -73,7 +68,10 @@ export interface Service {
   updateLink(
     appToken: string,
     token: string,
-    change: LinkChange,
+    change: {
+      readonly partnerId?: string | undefined;
+      readonly costDataEnabled?: boolean | undefined;
+    },
     signal: AbortSignal,
   ): Promise<StatedLink>;
   /** If it throws, the line was certainly not accepted. */

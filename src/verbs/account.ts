@@ -3,16 +3,11 @@
 import { resolve } from 'node:path';
 
 import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
 import { failedEvent } from '../events.ts';
-import {
-  createLink as create,
-  type CreatedLink,
-  type LinkWriting,
-  updateLink as update,
-} from '../account/write-link.ts';
 import { catalogFilters, type CatalogSection, metricFilterNames } from '../model/catalog.ts';
 import type { CatalogItem } from '../model/catalog-item.ts';
-import type { Link, Partner } from '../model/link.ts';
+import { isSameName, type Link, linkOf, type Partner } from '../model/link.ts';
 import {
   type Circumstances,
   verb,
@@ -22,6 +17,7 @@ import {
   withService,
 } from '../run/circumstances.ts';
 import type { SpendSummary } from '../account/send-spend.ts';
+import type { Service } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface CatalogOptions extends Circumstances {
@@ -39,6 +35,12 @@ export interface LinksOptions extends Circumstances {
 
 export interface NewLinkOptions extends LinksOptions {
   readonly name: string;
+}
+
+export interface CreatedLink {
+  readonly link: Link;
+  /** False if a link with the name existed. */
+  readonly isCreated: boolean;
 }
 
 export interface LinkChangeOptions extends Circumstances {
@@ -64,7 +66,7 @@ export const catalog = verb(
     const { word = '', section = null } = options;
     const request =
       section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-    const items = await onService(config, options, async ({ service, signal }) =>
+    const items = await onService(config, options, async (service, signal) =>
       service.filtersData(request, signal),
     );
     const searched = word.toLowerCase();
@@ -77,34 +79,73 @@ export const catalog = verb(
 
 export const partners = verb(
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> =>
-    onService(config, options, async ({ service, signal }) => allPages(service.partners(signal))),
+    onService(config, options, async (service, signal) => allPages(service.partners(signal))),
 );
 
 export const links = verb(async (config: Config, options: LinksOptions): Promise<readonly Link[]> =>
-  onService(config, options, async ({ service, signal }) =>
+  onService(config, options, async (service, signal) =>
     allPages(service.links(options.app, options.parent ?? null, signal)),
   ),
 );
 
 /**
- * Sends nothing if a link in use has the name, and returns that one. If the response was lost, the failure's fact `outcome` is
- * `unknown`, and calling again creates no second link.
+ * Creates a network link, or a sub-link of `parent`. Sends nothing if a link in use has the name, and returns that one. If the
+ * response was lost, the failure's fact `outcome` is `unknown`, and calling again creates no second link.
  */
 export const createLink = verb(
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
-    const { app: appToken, name, parent = null } = options;
-    return onService(config, options, async (writing) =>
-      create(writing, { appToken, name, parent }),
-    );
+    const { app, name, parent = null } = options;
+    const trimmed = name.trim();
+    let problem: string | null = null;
+    if (trimmed === '') problem = 'was empty';
+    else if (/\p{Cc}/u.test(name)) problem = 'held control characters';
+    else if (trimmed !== name) problem = 'has blanks around it';
+    if (problem !== null) {
+      const message = `The name ${JSON.stringify(name)} of the link ${problem}.`;
+      const hint = 'Use printable characters, without blanks before or after.';
+      throw new Failure('USAGE_INVALID', message, { facts: { name }, hint });
+    }
+    return onService(config, options, async (service, signal) => {
+      for await (const page of service.links(app, parent, signal)) {
+        const link = page.find(({ label, archived }) => !archived && isSameName(label, name));
+        if (link !== undefined) return { link, isCreated: false };
+      }
+      return { link: await service.createLink(app, name, parent, signal), isCreated: true };
+    });
   },
 );
 
-/** Returns the link as the service then states it. */
+/** Returns the link as the service then states it. Throws `SOURCE_REFUSED` if a value differs from the requested one. */
 export const updateLink = verb(
   async (config: Config, options: LinkChangeOptions): Promise<Link> => {
-    const { app, link, partner: partnerId, costData: costDataEnabled } = options;
-    const change = { partnerId, costDataEnabled };
-    return onService(config, options, async (writing) => update(writing, app, link, change));
+    const { app, link: token, partner, costData } = options;
+    if (partner === undefined && costData === undefined) {
+      throw new Failure('USAGE_INVALID', 'There is nothing to change.', {
+        hint: 'Pass --partner, --cost-data or both.',
+      });
+    }
+    const change = { partnerId: partner, costDataEnabled: costData };
+    const stated = await onService(config, options, async (service, signal) =>
+      service.updateLink(app, token, change, signal),
+    );
+    // What the answer leaves open, even as a sub-link's null partner, is as requested.
+    const isOpen =
+      stated.partnerId === undefined || (stated.partnerId === null && stated.level > 1);
+    const partnerId = isOpen ? partner : stated.partnerId;
+    const costDataEnabled = stated.costDataEnabled ?? costData;
+    const differences: string[] = [];
+    if (partner !== undefined && partnerId !== partner)
+      differences.push(`partner ${partner} was requested, and it has ${partnerId ?? 'none'}`);
+    if (costData !== undefined && costDataEnabled !== costData) {
+      const [requested, actual] = costData ? ['on', 'off'] : ['off', 'on'];
+      differences.push(`cost data ${requested} was requested, and it is ${actual}`);
+    }
+    if (differences.length === 0) return linkOf({ ...stated, partnerId, costDataEnabled });
+    const message = `The link ${token} was not changed as requested: ${differences.join('; ')}`;
+    throw new Failure('SOURCE_REFUSED', message, {
+      facts: { token },
+      hint: 'Report it to the service. `ripen links list` shows the link as it is.',
+    });
   },
 );
 
@@ -135,10 +176,10 @@ export const sendSpend = verb(
 async function onService<T>(
   config: Config,
   options: Circumstances,
-  use: (writing: LinkWriting) => Promise<T>,
+  use: (service: Service, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const resolved = withDefaults(config, options);
-  return withService(config, resolved, async (service) => use({ ...resolved, service }));
+  return withService(config, resolved, async (service) => use(service, resolved.signal));
 }
 
 async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {

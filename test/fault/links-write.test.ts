@@ -2,32 +2,42 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { createLink, updateLink, type LinkWriting } from '../../src/account/write-link.ts';
-import type { Service } from '../../src/service/service.ts';
-import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
-import { failureFrom, json, type Reply, useService } from '../support/scripted-server.ts';
+import { type Config, createLink, updateLink } from '../../src/index.ts';
+import { httpService, openScenario, type Scenario } from '../support/scenario.ts';
+import {
+  failureFrom,
+  json,
+  type Reply,
+  type Script,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
 
-let scene: LinksScene;
+let scene: Scenario;
 
 async function writingScene(): Promise<{
-  readonly writing: LinkWriting;
+  readonly config: Config;
   readonly app: string;
   readonly network: string;
 }> {
-  scene = await openLinksScene({ world: { apps: 2, links: 60 } });
-  const { signal } = scene.run('2026-06-01T02:30:00Z');
-  const writing: LinkWriting = { service: scene.service, signal };
+  scene = await openScenario([], { simulator: { world: { apps: 2, links: 60 } } });
   const app = scene.simulator.world.apps[0]?.token ?? '';
   const { links } = scene.simulator;
   const network =
     links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';
-  return { writing, app, network };
+  return { config: scene.config, app, network };
+}
+
+/** A server that answers by the script, and the configuration with its address. */
+async function scripted(config: Config, script: Script) {
+  const server = await startScriptedServer(script);
+  return { server, config: { ...config, service: httpService({ url: server.origin }) } };
 }
 
 test('a changed partner and cost data setting are returned as the service has them', async () => {
-  const { writing, app, network } = await writingScene();
+  const { config, app, network } = await writingScene();
   const partnerId = String(scene.simulator.world.partners[5]?.id);
-  const changed = await updateLink(writing, app, network, { partnerId, costDataEnabled: true });
+  const change = { partner: partnerId, costData: true };
+  const changed = await updateLink(config, { app, link: network, ...change });
   expect(changed).toMatchObject({ token: network, partnerId, costDataEnabled: true });
   expect(scene.simulator.links.find(network)).toMatchObject({
     partnerId: Number(partnerId),
@@ -43,26 +53,25 @@ test.each([
 ])(
   'a %s whose creation was taken and not answered is found by a rerun, where lists state labels: %s',
   async (kind, isLabelled) => {
-    const { writing, app } = await writingScene();
-    const parent = kind === 'network' ? null : 'net1';
-    const name = parent === null ? 'Big sale' : 'Net::Big sale';
+    const scene = await writingScene();
+    const parent = kind === 'network' ? undefined : 'net1';
+    const name = parent === undefined ? 'Big sale' : 'Net::Big sale';
     const made: object[] = [];
-    const { server, connection } = await useService(({ method }) => {
+    const { server, config } = await scripted(scene.config, ({ method }) => {
       if (method === 'GET') return json({ data: { items: made } });
       made.push({
         token: 'new1',
-        level: parent === null ? 1 : 2,
+        level: parent === undefined ? 1 : 2,
         name,
         ...(isLabelled ? { label: 'Big sale' } : {}),
       });
       return { status: 0 };
     });
-    const wanted = { appToken: app, name: 'Big sale', parent };
-    const through = { ...writing, service: connection.service };
-    const failure = await failureFrom(createLink(through, wanted));
+    const wanted = { app: scene.app, name: 'Big sale', parent };
+    const failure = await failureFrom(createLink(config, wanted));
     expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
     expect(failure.hint).toContain('Run the command again');
-    expect(await createLink(through, wanted)).toMatchObject({
+    expect(await createLink(config, wanted)).toMatchObject({
       isCreated: false,
       link: { token: 'new1', label: 'Big sale' },
     });
@@ -71,42 +80,37 @@ test.each([
 );
 
 test('what is wrong before the call is never sent', async () => {
-  const { writing, app, network } = await writingScene();
+  const { config, app, network } = await writingScene();
   const wrong = [
-    () => createLink(writing, { appToken: 'not-a-token!', name: 'x', parent: null }),
-    () => createLink(writing, { appToken: app, name: ' \u00A0', parent: null }),
-    () => createLink(writing, { appToken: app, name: '  x  ', parent: null }),
-    () => createLink(writing, { appToken: app, name: 'a\u0007b', parent: null }),
-    () => createLink(writing, { appToken: app, name: 'x', parent: '../partners' }),
-    () => updateLink(writing, app, network, {}),
-    () => updateLink(writing, app, '../x', { costDataEnabled: true }),
+    () => createLink(config, { app: 'not-a-token!', name: 'x' }),
+    () => createLink(config, { app, name: ' \u00A0' }),
+    () => createLink(config, { app, name: '  x  ' }),
+    () => createLink(config, { app, name: 'a\u0007b' }),
+    () => createLink(config, { app, name: 'x', parent: '../partners' }),
+    () => updateLink(config, { app, link: network }),
+    () => updateLink(config, { app, link: '../x', costData: true }),
   ];
   for (const call of wrong) expect((await failureFrom(call())).code).toBe('USAGE_INVALID');
   expect(scene.simulator.requested.requests).toEqual([]);
 });
 
 describe('an answer that says something else than what was asked for', () => {
-  /** The scene, written to through a service that answers so, and lists no links. */
+  /** The scene, written to through a server that answers so, and lists no links. */
   async function answering(written: (body: unknown) => Reply) {
-    const { writing, app, network } = await writingScene();
-    const { connection } = await useService(({ method, body }) =>
+    const scene = await writingScene();
+    const { config } = await scripted(scene.config, ({ method, body }) =>
       method === 'GET' ? json({ data: { items: [] } }) : written(JSON.parse(body)),
     );
-    const partners: Service['partners'] = (signal) => scene.service.partners(signal);
-    return {
-      writing: { ...writing, service: { ...connection.service, partners } },
-      app,
-      network,
-    };
+    return { ...scene, config };
   }
   const item = (change: object): Reply => json({ data: { items: [change] } });
 
   test('to an update that was ignored fails with both values', async () => {
-    const { writing, app, network } = await answering(() =>
+    const { config, app, network } = await answering(() =>
       item({ token: network, level: 1, partner_id: 4321, cost_data_enabled: false }),
     );
-    const change = { partnerId: '174', costDataEnabled: true };
-    const failure = await failureFrom(updateLink(writing, app, network, change));
+    const change = { app, link: network, partner: '174', costData: true };
+    const failure = await failureFrom(updateLink(config, change));
     expect([failure.code, failure.message]).toEqual([
       'SOURCE_REFUSED',
       `The link ${network} was not changed as requested: partner 174 was requested, and it has 4321; cost data on was requested, and it is off`,
@@ -130,10 +134,8 @@ describe('an answer that says something else than what was asked for', () => {
       '["no"]',
     ],
   ])('to a creation, %s, leaves it unknown', async (_, document, said) => {
-    const { writing, app } = await answering(() => json(document));
-    const failure = await failureFrom(
-      createLink(writing, { appToken: app, name: 'New', parent: null }),
-    );
+    const { config, app } = await answering(() => json(document));
+    const failure = await failureFrom(createLink(config, { app, name: 'New' }));
     expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
     expect(failure.message).toContain(said);
   });
