@@ -10,7 +10,7 @@ import { basename } from 'node:path';
 
 import * as z from 'zod';
 
-import { asFailure, Failure, type FailureCode, storageFailed, textOf } from '../errors.ts';
+import { asFailure, Failure, storageFailed, textOf } from '../errors.ts';
 import { type Emit, warningEvent } from '../events.ts';
 import { alike } from '../model/alike.ts';
 import { replaceFile, UNFINISHED } from '../publish/places/replacement.ts';
@@ -321,16 +321,6 @@ interface Submission {
   readonly error: unknown;
 }
 
-/** Failures after which no line was, or would be, received (`Service.submitSpend`). */
-const notReceived: ReadonlySet<FailureCode> = new Set([
-  'CONFIG_INVALID',
-  'CREDENTIALS_REFUSED',
-  'SOURCE_MISSING',
-  'SOURCE_OVERLOADED',
-  'SOURCE_REDIRECTED',
-  'SOURCE_UNAVAILABLE',
-]);
-
 /** Never throws. */
 async function submitLine(
   service: Pick<Service, 'submitSpend'>,
@@ -340,16 +330,15 @@ async function submitLine(
   const nothing = { line, status: null, reason: null, error: null };
   try {
     const answer = await service.submitSpend(line.values, signal);
-    const { outcome, status = null, reason = null, failure = null } = answer;
+    const { outcome, status = null, reason = null, failure: error = null } = answer;
     if (outcome !== 'rejected' || line.outcome_before !== 'unknown')
-      return { line, outcome, status, reason, error: failure };
+      return { line, outcome, status, reason, error };
     const doubt = `sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`;
     return { ...nothing, outcome: 'unknown', status, reason: doubt };
   } catch (error) {
     if (signal.aborted && error === signal.reason) return { ...nothing, outcome: 'unsent' };
-    if (error instanceof Failure && notReceived.has(error.code))
-      return { ...nothing, outcome: 'unsent', error };
-    const unforeseen = error instanceof Failure ? null : error;
-    return { ...nothing, outcome: 'unknown', reason: textOf(error), error: unforeseen };
+    // A failure instead of an outcome means that the line was not received.
+    if (error instanceof Failure) return { ...nothing, outcome: 'unsent', error };
+    return { ...nothing, outcome: 'unknown', reason: textOf(error), error };
   }
 }

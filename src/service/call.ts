@@ -36,7 +36,7 @@ export interface ChannelSettings {
   readonly refused: AbortController;
 }
 
-interface Sending extends Partial<Pick<WireRequest, 'method' | 'body' | 'triesWhenSlow'>> {
+export interface Sending extends Partial<Pick<WireRequest, 'method' | 'body' | 'triesWhenSlow'>> {
   readonly contentType?: string;
   /** Whether failures count as those of a service that is down. */
   readonly isCounted?: boolean;

@@ -11,12 +11,13 @@ import {
   type Partner,
   type StatedLink,
 } from '../model/link.ts';
-import type { Channel } from './call.ts';
+import type { Channel, Sending } from './call.ts';
 import { readJson } from './body.ts';
 import { type ListPage, pages } from './paging.ts';
 import type { Service } from './service.ts';
 import { policies, Setback } from './setback.ts';
 
+const contentType = 'application/json';
 const NETWORK_LEVEL = 1;
 /** Undocumented: any text that a path holds unescaped, but `.` and `..`. */
 const TOKEN = /^(?!\.{1,2}$)[\w.~-]{1,64}$/;
@@ -26,44 +27,33 @@ export function campaignApi(
 ): Pick<Service, 'partners' | 'links' | 'createLink' | 'updateLink'> {
   /** v1 once v2 was found absent. */
   let version: 'v1' | 'v2' = 'v2';
-  const read = <T extends z.ZodType>(
+  const v1 = (path: string) => channel.targetOf(`/public/v1${path}`);
+  const call = <T extends z.ZodType>(
     target: string,
     schema: T,
     signal: AbortSignal,
+    sending?: Sending,
   ): Promise<z.output<T>> =>
-    channel.request(target, signal, async (answer) => readJson(answer, schema));
-  const write = (
-    method: 'POST' | 'PATCH',
-    path: string,
-    body: string,
-    schema: z.ZodType<StatedLink>,
-    signal: AbortSignal,
-  ): Promise<StatedLink> => {
-    const sending = { method, body, contentType: 'application/json' };
-    const target = channel.targetOf(`/public/v1${path}`);
-    return channel.request(target, signal, async (answer) => readJson(answer, schema), sending);
-  };
+    channel.request(target, signal, async (answer) => readJson(answer, schema), sending);
 
   return {
     // No limit is sent: its maximum is not documented, and the default of the service (50) is known to work.
     partners: (signal) =>
-      pages(channel.origin, channel.targetOf('/public/v1/partners'), async (target) =>
-        read(target, partnerPage, signal),
-      ),
+      pages(channel.origin, v1('/partners'), async (target) => call(target, partnerPage, signal)),
 
     links(appToken, parent, signal) {
       const path =
         linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
       const first = channel.targetOf(`/public/${version}${path}`);
-      const older = channel.targetOf(`/public/v1${path}`);
+      const older = v1(path);
       return pages(channel.origin, first, async (target): Promise<ListPage<Link>> => {
         try {
-          return await read(target, linkPage, signal);
+          return await call(target, linkPage, signal);
         } catch (error) {
           const isMissing = error instanceof Failure && error.code === 'SOURCE_MISSING';
           if (!isMissing || target !== first || first === older) throw error;
         }
-        const page = await read(older, linkPage, signal);
+        const page = await call(older, linkPage, signal);
         version = 'v1';
         return { ...page, target: older };
       });
@@ -71,14 +61,13 @@ export function campaignApi(
 
     async createLink(appToken, name, parent, signal) {
       const what = `${JSON.stringify(name)} was created`;
-      const body = JSON.stringify(
-        parent === null ? { name } : { name, parent_token: checkedToken('link', parent) },
-      );
-      const created = await write('POST', linksPath(appToken), body, oneLink, signal).catch(
-        (error: unknown) => {
-          throw writeError(error, what);
-        },
-      );
+      const fields =
+        parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
+      const sending = { method: 'POST', body: JSON.stringify(fields), contentType } as const;
+      const target = v1(linksPath(appToken));
+      const created = await call(target, oneLink, signal, sending).catch((error: unknown) => {
+        throw writeError(error, what);
+      });
       const { token, level } = created;
       const label = created.label ?? name;
       const isOfLevel = parent === null ? level === NETWORK_LEVEL : level > NETWORK_LEVEL;
@@ -89,7 +78,7 @@ export function campaignApi(
 
     // Repeated like a read, since sending it twice has the same effect as once.
     async updateLink(appToken, token, { partnerId, costDataEnabled }, signal) {
-      const path = `${linksPath(appToken)}/${checkedToken('link', token)}`;
+      const target = v1(`${linksPath(appToken)}/${checkedToken('link', token)}`);
       if (partnerId !== undefined && !isPartnerId(partnerId)) {
         const message = `The partner id ${JSON.stringify(partnerId)} is not an integer`;
         throw new Failure('USAGE_INVALID', message, {
@@ -105,8 +94,8 @@ export function campaignApi(
       const schema = oneLink.refine((link) => link.token === token, {
         error: `expected the link ${token}`,
       });
-      const body = `{${fields.join(',')}}`;
-      return write('PATCH', path, body, schema, signal).catch((error: unknown) => {
+      const sending = { method: 'PATCH', body: `{${fields.join(',')}}`, contentType } as const;
+      return call(target, schema, signal, sending).catch((error: unknown) => {
         throw signal.aborted ? writeError(error, `${token} was changed`) : error;
       });
     },

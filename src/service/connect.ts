@@ -38,22 +38,32 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     maxStartsPerSecond,
   };
   const tokenRefused = new AbortController();
-  const channel = (address: string, pace: Pace, own: Headers, refused = tokenRefused): Channel =>
-    new Channel(wire, { ...pace, address, headers: requestHeaders(config.headers, own), refused });
-  const small = (concurrency: number): Pace => {
-    return { concurrency, deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs) };
+  const channel = (address: string, pace: Pace, credentials: Headers, refused = tokenRefused) => {
+    const headers: Record<string, string> = {
+      'user-agent': `ripen/${version}`,
+      accept: 'application/json',
+      // A cached answer would be taken for the current one, and its numbers for final.
+      'cache-control': 'no-cache',
+    };
+    const configured = Object.entries(config.headers);
+    for (const [name, value] of [...configured, ...Object.entries(credentials)])
+      headers[name.toLowerCase()] = typeof value === 'string' ? value : value.reveal();
+    // Only gzip is decoded.
+    headers['accept-encoding'] = 'gzip';
+    return new Channel(wire, { ...pace, address, headers, refused });
   };
-  const tokenAs = (form: string): Headers => ({
+  const small = { deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs) };
+  const tokenAs = (form: string) => ({
     authorization: new Secret(`${form}${config.token.reveal()}`),
   });
   const { baseUrl, reportsUrl, costUrl } = config;
   const ofReports = { concurrency: maxConcurrency, deadlineMs: requestTimeoutMs };
   const reports = channel(reportsUrl, ofReports, tokenAs('Bearer '));
-  const campaign = channel(baseUrl, small(campaignConcurrency), tokenAs('Token token='));
+  const ofCampaign = { ...small, concurrency: campaignConcurrency };
+  const campaign = channel(baseUrl, ofCampaign, tokenAs('Token token='));
+  const ofCost = { ...small, concurrency: COST_CONCURRENCY };
   const cost =
-    costUrl === null
-      ? null
-      : channel(costUrl, small(COST_CONCURRENCY), config.costHeaders, new AbortController());
+    costUrl === null ? null : channel(costUrl, ofCost, config.costHeaders, new AbortController());
 
   return {
     report: (request, signal) =>
@@ -78,20 +88,5 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   };
 }
 
-type Headers = Readonly<Record<string, Secret | string>>;
+type Headers = HttpService['headers'];
 type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
-
-/** Later layers win. */
-function requestHeaders(...layers: readonly Headers[]): Record<string, string> {
-  const headers: Record<string, string> = {
-    'user-agent': `ripen/${version}`,
-    accept: 'application/json',
-    // A cached answer would be taken for the current one, and its numbers for final.
-    'cache-control': 'no-cache',
-  };
-  for (const [name, value] of layers.flatMap((layer) => Object.entries(layer)))
-    headers[name.toLowerCase()] = typeof value === 'string' ? value : value.reveal();
-  // Only gzip is decoded.
-  headers['accept-encoding'] = 'gzip';
-  return headers;
-}

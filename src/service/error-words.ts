@@ -49,21 +49,19 @@ export function errorWords(document: unknown, levels: number): string | null {
 
 function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
   if (levels === 0 || typeof document !== 'object' || document === null) return null;
-  if (isRecord(document) && statesError(document)) return document;
+  if (isRecord(document)) {
+    const { error, errors, error_code: code, error_desc: description, detail } = document;
+    const { success, status } = document;
+    const isStated = [error, errors, code, description, detail].some((value) => !isNothing(value));
+    const isFailed = success === false || success === 'false' || FAILED_STATUS.test(String(status));
+    if (isStated || isFailed) return document;
+  }
   for (const [key, value] of Object.entries(document)) {
     const isWithin = Array.isArray(document) || Array.isArray(value) || key === 'data';
     const record = isWithin ? errorIn(value, levels - 1) : null;
     if (record !== null) return record;
   }
   return null;
-}
-
-function statesError(record: Readonly<Record<string, unknown>>): boolean {
-  const { success, status } = record;
-  const isStated = ['error', 'errors', 'error_code', 'error_desc', 'detail'].some(
-    (key) => !isNothing(record[key]),
-  );
-  return isStated || success === false || success === 'false' || FAILED_STATUS.test(String(status));
 }
 
 const isNothing = (value: unknown) =>

@@ -1,7 +1,7 @@
 /** This machine's clock, compared with the time that the service's answers state. */
 
 import { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
+import { type Emit, warningEvent } from '../events.ts';
 import type { Service } from './service.ts';
 
 /** Clocks in a well-run network differ by less. */
@@ -33,8 +33,7 @@ export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit)
           hint: "Set this machine's clock; nothing was loaded, as nothing could be called final.",
         });
       }
-      if (!isWarned)
-        emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
+      if (!isWarned) emit(warningEvent('CLOCK_OFF', message));
       isWarned = true;
     },
   };

@@ -25,18 +25,7 @@ const MAX_ATTEMPTS = 6;
 /** They take 4 to 5 minutes, unless the service requests longer waits. Each lowers the concurrency. */
 const MAX_429_ATTEMPTS = 12;
 
-const refusal = (
-  code: FailureCode,
-  statuses: readonly number[],
-  hint: string,
-  rest: Pick<Policy, 'spend'> & { readonly effect?: Policy['effect'] } = {},
-): Policy => ({ code, result: 'alive', hint, tries: 1, statuses, effect: 'none', ...rest });
-
-const policy = (
-  code: FailureCode,
-  result: CallResult,
-  rest: Partial<Omit<Policy, 'code' | 'result'>> = {},
-): Policy => ({
+const policy = (code: FailureCode, result: CallResult, rest: Partial<Policy> = {}): Policy => ({
   code,
   result,
   hint: 'Run again later. Loaded data is kept.',
@@ -45,6 +34,13 @@ const policy = (
   effect: 'possible',
   ...rest,
 });
+
+const refusal = (
+  code: FailureCode,
+  statuses: readonly number[],
+  hint: string,
+  rest: Partial<Policy> = {},
+) => policy(code, 'alive', { hint, tries: 1, statuses, effect: 'none', ...rest });
 
 const CORRECT = 'Remove or correct what the service refused; `ripen check` lists unknown names.';
 const CHECK_SERVER = 'Check which server answers at the configured address.';
@@ -78,6 +74,7 @@ export const policies = {
     'SOURCE_REFUSED',
     [414, 431],
     'Set service.max_url_bytes below the length of this address, so that metrics are requested in smaller batches.',
+    { spend: 'unknown' },
   ),
   redirected: refusal('SOURCE_REDIRECTED', [307, 308], CONFIGURE),
   moved: refusal('SOURCE_REDIRECTED', [301, 302, 303], CONFIGURE, { effect: 'possible' }),
@@ -162,6 +159,7 @@ interface SetbackDetails {
 export class Setback extends Error {
   override readonly name = 'Setback';
   readonly kind: SetbackKind;
+  /** The status or error code. */
   readonly because: string;
   readonly details: SetbackDetails;
 
