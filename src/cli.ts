@@ -90,14 +90,6 @@ let unwritten: Error | null = null;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** Ends the process by the signal itself, which waits for no thread. */
-function endBy(name: SignalName) {
-  process.removeAllListeners(name);
-  process.kill(process.pid, name);
-  // The first process of a container survives signals that it does not handle.
-  process.exit(signalExitCodes[name]);
-}
-
 for (const name of SIGNALS) {
   process.on(name, () => {
     if (stoppedBy !== null) {
@@ -107,7 +99,13 @@ for (const name of SIGNALS) {
     }
     stoppedBy = name;
     stopping.abort(new Stopped(name));
-    setTimeout(() => endBy(name), HARD_STOP_MS).unref();
+    setTimeout(() => {
+      // Ended by the signal itself, the process waits for no thread.
+      process.removeAllListeners(name);
+      process.kill(process.pid, name);
+      // The first process of a container survives signals that it does not handle.
+      process.exit(signalExitCodes[name]);
+    }, HARD_STOP_MS).unref();
   });
 }
 
@@ -138,22 +136,18 @@ async function main() {
   }
 }
 
-/** Waits until stdout took every result. */
-async function written(exitCode: number) {
+async function run() {
+  let exitCode = await main();
+  // Until stdout took every result.
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await setImmediate();
-  if (unwritten === null || exitCode === exitCodes.storage) return exitCode;
-  const message = `The result could not be written to stdout: ${unwritten.message}`;
-  const failure = new Failure('STORAGE_FAILED', message, {
-    hint: 'Free space where stdout goes, and run the command again.',
-    cause: unwritten,
-  });
-  shell.printError(failureLines(failure, form, shell.now()));
-  return gravest([exitCode, exitCodes.storage]);
-}
-
-async function run() {
-  const exitCode = await written(await main());
+  if (unwritten !== null && exitCode !== exitCodes.storage) {
+    const message = `The result could not be written to stdout: ${unwritten.message}`;
+    const hint = 'Free space where stdout goes, and run the command again.';
+    const failure = new Failure('STORAGE_FAILED', message, { hint, cause: unwritten });
+    shell.printError(failureLines(failure, form, shell.now()));
+    exitCode = gravest([exitCode, exitCodes.storage]);
+  }
   // A signal that arrived after the command had its result stopped nothing.
   process.exitCode =
     exitCode === exitCodes.interrupted ? stoppedExitCode(stopping.signal) : exitCode;

@@ -22,7 +22,7 @@ import {
 } from './stored-slices.ts';
 
 /** Updates the views. A slice keeps the name of another one's view, which then has none. */
-export async function refreshJoins(warehouse: Warehouse): Promise<void> {
+export async function refreshJoins(warehouse: Warehouse) {
   const slices = (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
   const names = new Set(slices.map(({ slice }) => slice));
   const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
@@ -102,7 +102,7 @@ function keysOf(slice: StoredSlice) {
 const fittingName = (dimension: string) => keyName(`fitting,${dimension}`);
 
 /** With looseness: 0 as reported, 1 with the row's id added or removed, 2 without ` (1)` if it has no id. */
-function fittingLabels({ dimension, id }: Level): string {
+function fittingLabels({ dimension, id }: Level) {
   const reported = `d.${keyName(dimension)}`;
   const label = (sql: string, looseness: number) => `{'label': ${sql}, 'looseness': ${looseness}}`;
   if (id === null) return `[${label(reported, 0)}]`;
@@ -247,7 +247,7 @@ left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
 }
 
 /** Returns a query for app and labels of rows loaded after `afterLoad` that have no link. */
-export function unlinkedPaths(slice: StoredSlice, afterLoad: number): string {
+export function unlinkedPaths(slice: StoredSlice, afterLoad: number) {
   const table = `(select * from ${slice.table} where "_load_id" > ${afterLoad})`;
   const recent = { ...slice, table };
   const labels = levelsOf(slice).map(({ dimension }) => `s.${keyName(dimension)}`);
@@ -258,7 +258,7 @@ where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')}
 }
 
 /** Returns a query for the versions of links of one level that fit a key, in the slice's UTC offset. */
-function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
+function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice) {
   const above = own.filter((other) => other.level <= level);
   const below = own.filter((other) => other.level > level);
   // Whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`. Unnests in subqueries:

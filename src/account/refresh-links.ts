@@ -23,9 +23,10 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
  * Crawls the apps whose last crawl is too old. Returns a failure for each whose links stayed as they were. Nothing else may use
  * the session meanwhile.
  */
-export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
-  return crawlApps(run, await chooseApps(run, links), links.maxLevel);
-}
+export const refreshLinks = async (run: Refreshing, links: Links): Promise<Failure[]> =>
+  crawlApps(run, links, () => true);
+
+const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
 /** Crawls apps whose newly loaded rows name an unknown link. A path causes only one crawl: `Organic` never has a link. */
 export async function refreshNamedLinks(
@@ -50,14 +51,25 @@ anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.
   });
   const sql = statement('links/apps_naming_unlisted');
   const naming = await warehouse.rows(sql, [timestamp(planAt)], appRow);
-  const apps = await chooseApps(run, links);
-  const due = apps.filter((app) => naming.includes(app) && !failed.has(app));
-  return crawlApps(run, due, links.maxLevel);
+  return crawlApps(run, links, (app) => naming.includes(app) && !failed.has(app));
 }
 
-async function crawlApps(run: Refreshing, apps: readonly string[], maxLevel: number) {
+/** A run that begins earlier than the last must not delay a crawl by a night. */
+const NIGHTLY_SHIFT_MS = 3_600_000;
+
+async function crawlApps(run: Refreshing, links: Links, isWanted: (app: string) => boolean) {
+  const { warehouse, planAt } = run;
+  const { everyMs, maxLevel } = links;
+  const since = new Date(planAt.getTime() - Math.max(0, everyMs - NIGHTLY_SHIFT_MS));
+  const parameters = [timestamp(since), maxLevel, timestamp(new Date())];
+  const crawled = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
+  const apps =
+    links.apps === 'all'
+      ? await warehouse.rows(statement('links/catalog_apps'), [], appRow)
+      : links.apps.toSorted();
   const failures: Failure[] = [];
-  for (const app of apps) {
+  for (const app of new Set(apps)) {
+    if (crawled.includes(app) || !isWanted(app)) continue;
     run.signal.throwIfAborted();
     try {
       const crawl = await crawlApp(run, app, maxLevel);
@@ -74,22 +86,6 @@ async function crawlApps(run: Refreshing, apps: readonly string[], maxLevel: num
     }
   }
   return failures;
-}
-
-const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
-
-/** A run that begins earlier than the last must not delay a crawl by a night. */
-const NIGHTLY_SHIFT_MS = 3_600_000;
-
-async function chooseApps({ warehouse, planAt }: Refreshing, links: Links) {
-  const since = new Date(planAt.getTime() - Math.max(0, links.everyMs - NIGHTLY_SHIFT_MS));
-  const parameters = [timestamp(since), links.maxLevel, timestamp(new Date())];
-  const crawled = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
-  const apps =
-    links.apps === 'all'
-      ? await warehouse.rows(statement('links/catalog_apps'), [], appRow)
-      : links.apps.toSorted();
-  return [...new Set(apps)].filter((app) => !crawled.includes(app));
 }
 
 interface ListedLink {

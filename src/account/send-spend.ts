@@ -261,12 +261,12 @@ async function submitLines(
       const settledRows = done.map(({ outcome, status, reason }, at) => {
         return { ...rows[at], outcome, status, reason, settled_at: new Date() };
       });
-      const unsentRows = settledRows.filter(({ outcome }) => outcome === 'unsent');
+      const unsent = settledRows.filter(({ outcome }) => outcome === 'unsent');
+      const sent = settledRows.filter(({ outcome }) => outcome !== 'unsent');
       const recording = warehouse.transact(async () => {
-        if (unsentRows.length > 0)
-          await warehouse.run(statement('spend/delete_unsent'), [JSON.stringify(unsentRows)]);
-        const recorded = settledRows.filter((row) => !unsentRows.includes(row));
-        await insertRows(warehouse, 'ripen.spend', recorded, 'insert or replace');
+        if (unsent.length > 0)
+          await warehouse.run(statement('spend/delete_unsent'), [JSON.stringify(unsent)]);
+        await insertRows(warehouse, 'ripen.spend', sent, 'insert or replace');
       });
       const notRecorded = await recording.then(() => null, asFailure);
       const before = progress();
@@ -295,7 +295,7 @@ async function submitLines(
 }
 
 /** Returns the failure that a batch means for all later lines. */
-function judged(batch: readonly Submission[], accepted: number): Failure | null {
+function judged(batch: readonly Submission[], accepted: number) {
   const stopping = batch.find(({ error }) => error !== null);
   if (stopping !== undefined) return asFailure(stopping.error);
   if (batch.length < AT_ONCE) return null;

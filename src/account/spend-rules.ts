@@ -185,7 +185,7 @@ export async function readSpendFile(file: string): Promise<SpendRecord[]> {
     .flatMap((raw, at) => (raw.trim() === '' ? [] : [{ line: at + 1, ...objectOf(raw.trim()) }]));
 }
 
-function csvRecords(file: string, text: string): SpendRecord[] {
+function csvRecords(file: string, text: string) {
   const lines = csvLines(text);
   const first = lines.next();
   const header = first.done === true ? [] : first.value.values;
@@ -239,7 +239,7 @@ function* csvLines(text: string) {
 const objectShape = z.record(z.string(), z.unknown());
 
 /** Reads numbers as text. A repeated key is a defect: a parser would keep only the last. */
-function objectOf(raw: string): Pick<SpendRecord, 'given' | 'defects'> {
+function objectOf(raw: string) {
   let defect = 'the line is not a JSON object';
   try {
     const texts = [...raw.matchAll(JSON_TEXT)].filter(([, , colon]) => colon !== undefined);

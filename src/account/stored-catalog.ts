@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
-import { type Emit, warningEvent } from '../events.ts';
+import { warningEvent } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { type Catalog, catalogFilters } from '../model/catalog.ts';
 import { catalogItem, type CatalogItem } from '../model/catalog-item.ts';
@@ -11,11 +11,11 @@ import { formatColumnType } from '../model/column-type.ts';
 import { globMatches, isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import { hasStars, isStar } from '../model/stars.ts';
-import type { Service } from '../service/service.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { insertRows, instant, jsonOf, statement, timestamp } from '../warehouse/sql.ts';
 import { readLostApps } from '../warehouse/tables/lost-apps.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Refreshing } from './replace-rows.ts';
 
 /** A nightly run refreshes the catalog, and a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;
@@ -23,15 +23,10 @@ const FRESH_MS = 20 * 3_600_000;
 /** Failures that stop a run even if a catalog is stored. */
 const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
-interface CatalogRun {
-  readonly warehouse: Warehouse;
-  readonly runId: string;
+interface CatalogRun extends Omit<Refreshing, 'service' | 'clock'> {
   readonly slices: readonly Slice[];
   /** With all slices. */
   readonly config: { readonly slices: readonly Slice[] };
-  readonly planAt: Date;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -60,7 +55,7 @@ function isComplete(catalog: Catalog, slices: readonly Slice[]) {
 /** Returns the stored catalog if filters-data fails in a way that need not stop the run. */
 export async function refreshCatalog(
   run: CatalogRun,
-  service: Pick<Service, 'filtersData'>,
+  service: Pick<Refreshing['service'], 'filtersData'>,
 ): Promise<Catalog> {
   const { warehouse, slices, planAt, signal } = run;
   const seenAt = await catalogSeenAt(warehouse);

@@ -86,7 +86,7 @@ export async function saveBody(
 }
 
 /** Writes chunks without copying them. A disk may take less than it was given. */
-async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
+async function writeAll(file: FileHandle, chunks: readonly Buffer[]) {
   const { bytesWritten } = await file.writev(chunks);
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
   if (bytesWritten < bytes) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten));
@@ -104,7 +104,7 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function oversized(maxBytes: number): Failure {
+function oversized(maxBytes: number) {
   const message = `The answer grew beyond ${maxBytes} bytes after decompression and was cut off`;
   return new Failure('SOURCE_OVERSIZED', message, {
     facts: { maxBytes },
@@ -170,7 +170,7 @@ const ENVELOPE_LEVELS = 2;
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
-export async function expectJson(answer: WireAnswer): Promise<void> {
+export async function expectJson(answer: WireAnswer) {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
   const words = firstWords((await readStart(answer, END_BYTES)).text);

@@ -73,11 +73,11 @@ export class Channel {
     this.#settings = settings;
   }
 
-  get peak(): number {
+  get peak() {
     return this.#lane.peak;
   }
 
-  targetOf(path: string): string {
+  targetOf(path: string) {
     return `${this.#prefix}${path}`;
   }
 
@@ -169,7 +169,7 @@ function failureOf(
   request: WireRequest,
   { length: attempts }: readonly SetbackKind[],
   afterword = '',
-): Failure {
+) {
   const { kind, because, message, details } = setback;
   const { code, hint, tries } = policies[kind];
   const { origin, target } = request;

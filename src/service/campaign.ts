@@ -104,7 +104,7 @@ export function campaignApi(
 
 const linksPath = (appToken: string) => `/apps/${checkedToken('app', appToken)}/trackers`;
 
-function checkedToken(what: 'app' | 'link', token: string): string {
+function checkedToken(what: 'app' | 'link', token: string) {
   if (TOKEN.test(token)) return token;
   throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} is not a token`, {
     facts: { token },
@@ -112,7 +112,7 @@ function checkedToken(what: 'app' | 'link', token: string): string {
   });
 }
 
-function undecided(what: string, because: string, facts: Facts, cause?: unknown): Failure {
+function undecided(what: string, because: string, facts: Facts, cause?: unknown) {
   return new Failure('SOURCE_UNAVAILABLE', `It is unknown whether the link ${what}: ${because}`, {
     facts: { ...facts, outcome: 'unknown' },
     hint: 'Run the command again in a minute: it creates no second link, and a repeated change has no further effect.',
@@ -120,7 +120,7 @@ function undecided(what: string, because: string, facts: Facts, cause?: unknown)
   });
 }
 
-function writeError(error: unknown, what: string): unknown {
+function writeError(error: unknown, what: string) {
   if (!(error instanceof Failure)) return error;
   const { code, message, facts, cause } = error;
   if (cause instanceof Setback) {

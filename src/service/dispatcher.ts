@@ -26,8 +26,7 @@ export function openDispatcher({
 }): Dispatcher {
   // At most half the deadline, so that an unreachable host can be distinguished from a slow one.
   const timeout = Math.min(CONNECT_TIMEOUT_MS, Math.max(1, Math.floor(timeoutMs / 2)));
-  const ca = caFile === null ? {} : { ca: [...rootCertificates, readCertificates(caFile)] };
-  const connect = { timeout, ...ca };
+  const connect = { timeout, ...(caFile === null ? {} : { ca: readCertificates(caFile) }) };
   const limits = {
     connections,
     pipelining: 1,
@@ -56,7 +55,7 @@ export function openDispatcher({
  * Opens the tunnels to one origin. Without the errors made here, undici would repeat a CONNECT whose connection closes for as
  * long as a request waits for it, and wait for its answer without limit.
  */
-function tunnelPool(origin: string | URL, options: Pool.Options, timeoutMs: number): Dispatcher {
+function tunnelPool(origin: string | URL, options: Pool.Options, timeoutMs: number) {
   const { connect } = options;
   // A host that is reached without the proxy.
   if (typeof connect !== 'function') return new Pool(origin, options);
@@ -75,9 +74,9 @@ function tunnelPool(origin: string | URL, options: Pool.Options, timeoutMs: numb
   return new Pool(origin, { ...options, connect: limited });
 }
 
-function readCertificates(path: string): string {
+function readCertificates(path: string) {
   try {
-    return readFileSync(path, 'utf8');
+    return [...rootCertificates, readFileSync(path, 'utf8')];
   } catch (cause) {
     const message = `The certificate authority file ${path} could not be read`;
     throw new Failure('CONFIG_INVALID', message, {

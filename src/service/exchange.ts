@@ -94,7 +94,7 @@ async function* countedChunks(body: Readable, tally: WireTally) {
   }
 }
 
-function lateness(request: WireRequest, isAnswered: boolean, cause: unknown): Setback {
+function lateness(request: WireRequest, isAnswered: boolean, cause: unknown) {
   const what = isAnswered ? 'the whole answer' : 'an answer';
   const message = `did not bring ${what} within ${request.deadlineMs / 1000} s`;
   return new Setback('late', 'deadline', message, { cause });
@@ -156,25 +156,24 @@ export interface WireRequest {
 }
 
 /** Leaves out the query, which may be long or secret. */
-export const pathOf = (target: string): string => target.split('?', 1)[0] ?? target;
+export const pathOf = (target: string) => target.split('?', 1)[0] ?? target;
 
-export const endpointOf = ({ method, target }: WireRequest): string =>
-  `${method} ${pathOf(target)}`;
+export const endpointOf = ({ method, target }: WireRequest) => `${method} ${pathOf(target)}`;
 
 /** Leaves commas and colons as they are: lists of hundreds of tokens must stay short. */
-export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
+export function encodeQuery(parameters: Readonly<Record<string, string>>) {
   const pairs = Object.entries(parameters).map((pair) => pair.map(encode).join('='));
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-export function withParameter(target: string, name: string, value: string): string {
+export function withParameter(target: string, name: string, value: string) {
   const [path = '', ...query] = target.split('?');
   const pairs = query.join('?').split('&');
   const others = pairs.filter((pair) => pair !== '' && !new URLSearchParams(pair).has(name));
   return `${path}?${[...others, `${encode(name)}=${encode(value)}`].join('&')}`;
 }
 
-function encode(text: string): string {
+function encode(text: string) {
   return encodeURIComponent(text).replaceAll('%2C', ',').replaceAll('%3A', ':');
 }
 

@@ -57,15 +57,15 @@ export class Lane {
     this.#refilledAt = settings.clock.now();
   }
 
-  get inFlight(): number {
+  get inFlight() {
     return this.#inFlight;
   }
 
-  get peak(): number {
+  get peak() {
     return this.#peak;
   }
 
-  get limit(): number {
+  get limit() {
     return Math.floor(this.#limit);
   }
 
@@ -103,12 +103,19 @@ export class Lane {
     };
   }
 
-  #record(result: CallResult, because: string): void {
+  #record(result: CallResult, because: string) {
     const isProbe = this.#state === 'probing';
     this.#isProbeOut = false;
     if (result === 'unclear') return;
     if (result === 'outage') {
-      this.#countOutage(isProbe, because);
+      this.#lastOutage = because;
+      if (isProbe) this.#failedProbes += 1;
+      else this.#outages += 1;
+      if (this.#failedProbes >= PROBES_TO_GIVE_UP) {
+        this.#state = 'given up';
+        for (const waiting of this.#line) waiting.refuse(this.#failure());
+        this.#line.clear();
+      } else if (isProbe || this.#outages >= BREAKER_THRESHOLD) this.#pause();
       return;
     }
     [this.#outages, this.#failedProbes] = [0, 0];
@@ -124,27 +131,12 @@ export class Lane {
       this.#limit = Math.min(this.#settings.maxConcurrency, this.#limit + 1 / this.#limit);
     }
     const to = this.limit;
+    const reason = to < from ? '429' : 'recovery';
     if (to !== from)
-      this.#settings.emit({
-        type: 'concurrency_changed',
-        from,
-        to,
-        because: to < from ? '429' : 'recovery',
-      });
+      this.#settings.emit({ type: 'concurrency_changed', from, to, because: reason });
   }
 
-  #countOutage(isProbe: boolean, because: string): void {
-    this.#lastOutage = because;
-    if (isProbe) this.#failedProbes += 1;
-    else this.#outages += 1;
-    if (this.#failedProbes >= PROBES_TO_GIVE_UP) {
-      this.#state = 'given up';
-      for (const waiting of this.#line) waiting.refuse(this.#failure());
-      this.#line.clear();
-    } else if (isProbe || this.#outages >= BREAKER_THRESHOLD) this.#pause();
-  }
-
-  #pause(): void {
+  #pause() {
     this.#state = 'paused';
     this.#epoch += 1;
     const waitMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failedProbes);
@@ -155,7 +147,7 @@ export class Lane {
   }
 
   /** Does nothing once the connection is closed. */
-  async #later(ms: number, change: () => void): Promise<void> {
+  async #later(ms: number, change: () => void) {
     try {
       await this.#settings.clock.sleep(ms, this.#settings.life);
     } catch {
@@ -165,7 +157,7 @@ export class Lane {
     this.#admit();
   }
 
-  #admit(): void {
+  #admit() {
     for (const waiting of this.#line) {
       if (!this.#hasRoom || !this.#takeToken()) return;
       this.#line.delete(waiting);
@@ -176,13 +168,13 @@ export class Lane {
     }
   }
 
-  get #hasRoom(): boolean {
+  get #hasRoom() {
     if (this.#state === 'probing') return !this.#isProbeOut;
     return this.#state === 'open' && this.#inFlight < this.limit;
   }
 
   /** Schedules the next admission if there is none. */
-  #takeToken(): boolean {
+  #takeToken() {
     const now = this.#settings.clock.now();
     const perMs = this.#settings.maxStartsPerSecond / 1000;
     // A clock that is set back must not take tokens away.
@@ -202,11 +194,11 @@ export class Lane {
     return false;
   }
 
-  get #burst(): number {
+  get #burst() {
     return Math.max(1, this.#settings.maxStartsPerSecond * BURST_SECONDS);
   }
 
-  #failure(): Failure {
+  #failure() {
     const { origin } = this.#settings;
     const [probes, because] = [this.#failedProbes, this.#lastOutage];
     const message = `${origin} stayed unavailable: ${probes} probes in a row failed, the last with ${because}`;

@@ -45,7 +45,7 @@ export async function requestReport(
 ): Promise<SavedReport> {
   const pages: SavedBody[] = [];
   let requests = 0;
-  const request = async (target: string): Promise<SavedBody | null> => {
+  const request = async (target: string) => {
     const saveAs = pathFor();
     const read: Reader<SavedBody | null> = async (answer, verdict) => {
       if (verdict === 'empty') return null;

@@ -160,7 +160,7 @@ export const sendSpend = verb(
     const resolved = withDefaults(config, options);
     const request = { file: resolve(file), dryRun, resendUnknown, now: resolved.planAt };
     const { warehouseExists } = await import('../warehouse/opening.ts');
-    const sendLines = async (warehouse: Warehouse): Promise<SpendSummary> =>
+    const sendLines = async (warehouse: Warehouse) =>
       withService(config, resolved, async (service) =>
         send(request, { ...resolved, warehouse, service }),
       );

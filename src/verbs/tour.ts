@@ -37,7 +37,6 @@ const USUAL_NIGHTS = 28;
 const TOLD_NIGHTS = 3;
 /** Old enough for its installs and its spend to be final before it is corrected. */
 const CORRECTED_AGE_DAYS = 20;
-const NIGHT = { hour: 2, minute: 30 } as const;
 
 export interface TourOptions {
   /** Absolute. The tour writes to its folder `data`, its configuration too. */
@@ -76,7 +75,13 @@ export interface Question {
 export async function runTour(options: TourOptions): Promise<Tour> {
   const { directory, now, nights: count = USUAL_NIGHTS, onNight } = options;
   const { emit = () => {}, signal = new AbortController().signal } = options;
-  const nights = nightsBefore(now ?? new Date(), count);
+  const end = now ?? new Date();
+  const tonight = new Date(end).setUTCHours(2, 30, 0, 0);
+  const last = tonight <= end.getTime() ? tonight : tonight - MS_PER_DAY;
+  const nights = Array.from(
+    { length: count },
+    (_, at) => new Date(last - (count - 1 - at) * MS_PER_DAY),
+  );
   const file = await ownConfig(directory, nights);
   const config = await readConfig({ file, directory, environment: {} });
   const { service: simulated } = config;
@@ -88,12 +93,12 @@ export async function runTour(options: TourOptions): Promise<Tour> {
   // An earlier night cannot be run any more.
   const { runs } = existsSync(config.warehouse) ? await statusAt(new Date()) : { runs: [] };
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
-  const left = nights.filter((night) => night.getTime() > newest);
+  const remaining = nights.filter((night) => night.getTime() > newest);
   const summaries: SyncSummary[] = [];
   const told: Tour['told'][number][] = [];
-  const world = await startWorld(simulated, left[0] ?? new Date());
+  const world = await startWorld(simulated, remaining[0] ?? new Date());
   try {
-    for (const night of left) {
+    for (const night of remaining) {
       signal.throwIfAborted();
       world.simulator.setNow(night);
       const isTold = nights.slice(-TOLD_NIGHTS).includes(night);
@@ -106,9 +111,8 @@ export async function runTour(options: TourOptions): Promise<Tour> {
         partners: isWhole && config.partners,
         links: isWhole ? config.links : null,
       };
-      const slices = config.slices
-        .slice(0, isWhole || isTold ? undefined : 1)
-        .map(({ name }) => name);
+      const names = config.slices.map(({ name }) => name);
+      const slices = isWhole || isTold ? names : names.slice(0, 1);
       const order = { command: 'sync', slices, asOf: night } as const;
       const summary = await connected(world.service, emit, async (service) => {
         const source = fromService(service);
@@ -117,9 +121,8 @@ export async function runTour(options: TourOptions): Promise<Tour> {
       summaries.push(summary);
       onNight?.(summary);
       if (!isTold) continue;
-      const status = await statusAt(night);
       const [newestDays = null] = await asked(config, ['start/newest_days']);
-      told.push({ summary, status, newestDays });
+      told.push({ summary, status: await statusAt(night), newestDays });
     }
   } finally {
     await world.simulator.close();
@@ -137,15 +140,15 @@ export async function runTour(options: TourOptions): Promise<Tour> {
 async function ownConfig(directory: string, nights: readonly Date[]) {
   const path = join(directory, OWN_CONFIG);
   const [correction, late, last] = nights.slice(-TOLD_NIGHTS);
-  const dayBefore = (night: Date, days: number) =>
-    new Date(night.getTime() - days * MS_PER_DAY).toISOString().slice(0, 10);
+  const dayOf = (night: Date, daysBefore = 0) =>
+    new Date(night.getTime() - daysBefore * MS_PER_DAY).toISOString().slice(0, 10);
   try {
     makeDirectories(dirname(path));
     if (existsSync(path)) return path;
     let text = await readFile(bundled, 'utf8');
     if (correction !== undefined && late !== undefined && last !== undefined) {
-      const lateDay = `${dayBefore(late, 1)}: ${dayBefore(last, 0)}T00:00:00Z`;
-      const correctedDay = `${dayBefore(correction, CORRECTED_AGE_DAYS)}: ${dayBefore(correction, 0)}T00:00:00Z`;
+      const lateDay = `${dayOf(late, 1)}: ${dayOf(last)}T00:00:00Z`;
+      const correctedDay = `${dayOf(correction, CORRECTED_AGE_DAYS)}: ${dayOf(correction)}T00:00:00Z`;
       text = text
         .replace('late_days: {}', `late_days: { ${lateDay} }`)
         .replace('corrected_days: {}', `corrected_days: { ${correctedDay} }`);
@@ -160,28 +163,17 @@ async function ownConfig(directory: string, nights: readonly Date[]) {
   }
 }
 
-function nightsBefore(now: Date, count: number): readonly Date[] {
-  const today = new Date(now).setUTCHours(NIGHT.hour, NIGHT.minute, 0, 0);
-  const last = today <= now.getTime() ? today : today - MS_PER_DAY;
-  return Array.from(
-    { length: count },
-    (_, index) => new Date(last - (count - 1 - index) * MS_PER_DAY),
-  );
-}
-
 /** Uses the catalog of the first night. */
-function reportsAlone(door: SourceFactory): SourceFactory {
-  return {
-    ...door,
-    open: (run) => ({
-      ...door.open(run),
-      begin: async () => ({
-        catalog: await readCatalog(run.warehouse, run.slices),
-        slices: run.slices,
-      }),
+const reportsAlone = (factory: SourceFactory): SourceFactory => ({
+  ...factory,
+  open: (run) => ({
+    ...factory.open(run),
+    begin: async () => ({
+      catalog: await readCatalog(run.warehouse, run.slices),
+      slices: run.slices,
     }),
-  };
-}
+  }),
+});
 
 async function asked(config: Config, names: readonly string[]) {
   const copy = snapshotOf(config);
