@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 
 import { isRecord } from '../model/canonical-json.ts';
-import { type SimulatedAnswer, documentAnswer, errorAnswer, type JsonDocument } from './answer.ts';
+import { type SimulatedAnswer, documentAnswer, errorAnswer } from './answer.ts';
 import {
   type LinkStore,
   type LinkTo,
@@ -20,14 +20,10 @@ import { MAX_LEVEL } from '../model/link.ts';
 import type { WorldLink } from './world/entities.ts';
 import type { World } from './world/world.ts';
 
-export interface RequestBody {
+export interface CampaignRequest extends Route {
+  readonly address: URL;
   readonly contentType: string;
   readonly body: string;
-}
-
-interface CampaignRequest extends RequestBody {
-  readonly route: Route;
-  readonly address: URL;
 }
 
 interface Campaign {
@@ -36,43 +32,38 @@ interface Campaign {
 }
 
 export function answerCampaign(campaign: Campaign, request: CampaignRequest): SimulatedAnswer {
-  const { route } = request;
-  if (route.endpoint === 'partners') {
-    const partners = campaign.world.partners.map((item, position) => ({ position, item }));
+  const { world, links } = campaign;
+  const { endpoint, appToken, linkToken } = request;
+  if (endpoint === 'partners') {
+    const partners = world.partners.map((item, position) => ({ position, item }));
     return listAnswer(partners, request, (partner) => partner);
   }
-  if (!/^[a-z0-9]{12}$/i.test(route.appToken))
-    return invalid('app_token is not 12 alphanumeric characters');
-  if (!campaign.world.apps.some((app) => app.token === route.appToken))
-    return missing('App not found');
-  if (route.linkToken !== '' && campaign.links.find(route.linkToken)?.appToken !== route.appToken) {
-    return missing('Tracker not found');
-  }
-  if (route.endpoint === 'links' || route.endpoint === 'children') {
-    const { links } = campaign;
-    const listed = links.list(route.appToken, route.endpoint === 'links' ? null : route.linkToken);
-    return listAnswer(listed, request, (link) => linkItem(links, link, link.partnerId));
-  }
-  return writeLink(campaign, request);
+  if (!/^[a-z0-9]{12}$/i.test(appToken))
+    return refused(422, 'app_token is not 12 alphanumeric characters');
+  if (!world.apps.some(({ token }) => token === appToken)) return refused(404, 'App not found');
+  if (linkToken !== '' && links.find(linkToken)?.appToken !== appToken)
+    return refused(404, 'Tracker not found');
+  if (endpoint !== 'links' && endpoint !== 'children') return writeLink(campaign, request);
+  const listed = links.list(appToken, endpoint === 'links' ? null : linkToken);
+  return listAnswer(listed, request, (link) => linkItem(links, link));
 }
+
+/** Where the interface shows no status: 404 for what is unknown, 422 for an impossible value. */
+const refused = (status: number, message: string) => errorAnswer(status, 'error_message', message);
 
 function listAnswer<Item>(
   list: readonly Positioned<Item>[],
-  { route, address }: CampaignRequest,
+  { version, address }: CampaignRequest,
   itemOf: (item: Item) => object,
-): SimulatedAnswer {
+) {
   const request = pageRequestOf(address.searchParams);
-  if (typeof request === 'string') return invalid(`${request} is not valid`);
+  if (typeof request === 'string') return refused(422, `${request} is not valid`);
   const page = pageOf(list, request);
   const linkTo: LinkTo = (parameter, cursor) =>
     `${address.origin}${address.pathname}?${parameter}=${cursor}&limit=${page.limit}`;
-  const items = page.items.map(itemOf);
-  return documentAnswer({
-    data:
-      route.version === 'v2'
-        ? { paging: pagingV2(page, linkTo), items }
-        : { ...envelope('1'), paging: pagingV1(page, linkTo), items },
-  });
+  const paging = version === 'v2' ? pagingV2(page, linkTo) : pagingV1(page, linkTo);
+  const envelope = version === 'v2' ? {} : envelopeOf('1');
+  return documentAnswer({ data: { ...envelope, paging, items: page.items.map(itemOf) } });
 }
 
 const newLink = z.object({
@@ -80,77 +71,52 @@ const newLink = z.object({
   parent_token: z.string().nullable().default(null),
 });
 const linkChange = z.object({
-  partner_id: z.number().optional(),
-  cost_data_enabled: z.boolean().optional(),
+  partner_id: z.number().exactOptional(),
+  cost_data_enabled: z.boolean().exactOptional(),
 });
 
 function writeLink(
   { world, links }: Campaign,
-  { route, contentType, body }: CampaignRequest,
-): SimulatedAnswer {
-  if (contentType !== 'application/json')
-    return errorAnswer(415, 'error_message', 'The body is not stated to be JSON');
+  { endpoint, appToken, linkToken, contentType, body }: CampaignRequest,
+) {
+  if (contentType !== 'application/json') return refused(415, 'The body is not stated to be JSON');
   let fields: unknown = null;
   try {
     fields = JSON.parse(body);
   } catch {
     // Answered as any other value that is no object.
   }
-  if (!isRecord(fields)) return errorAnswer(400, 'error_message', 'The body is not a JSON object');
-  if (route.endpoint === 'create_link') {
+  if (!isRecord(fields)) return refused(400, 'The body is not a JSON object');
+  let link: WorldLink;
+  if (endpoint === 'create_link') {
     const { success, data, error } = newLink.safeParse(fields);
-    if (!success) return invalid(z.prettifyError(error));
-    const { name, parent_token: parentToken } = data;
+    if (!success) return refused(422, z.prettifyError(error));
+    const { name: label, parent_token: parentToken } = data;
     const parent = parentToken === null ? null : links.find(parentToken);
-    if (parentToken !== null && parent?.appToken !== route.appToken)
-      return invalid('parent_token is not of this app');
+    if (parentToken !== null && parent?.appToken !== appToken)
+      return refused(422, 'parent_token is not of this app');
     if (parent?.level === MAX_LEVEL)
-      return invalid(`parent_token has level ${MAX_LEVEL}, the deepest`);
-    return written(links, links.insert({ appToken: route.appToken, parentToken, label: name }));
+      return refused(422, `parent_token has level ${MAX_LEVEL}, the deepest`);
+    link = links.insert({ appToken, parentToken, label });
+  } else {
+    const { success, data, error } = linkChange.safeParse(fields);
+    if (!success) return refused(422, z.prettifyError(error));
+    const { partner_id: partnerId } = data;
+    if (partnerId !== undefined && !world.partners.some(({ id }) => id === partnerId))
+      return refused(422, 'partner_id is not the id of a partner');
+    link = links.change(linkToken, data);
   }
-  const { success, data, error } = linkChange.safeParse(fields);
-  if (!success) return invalid(z.prettifyError(error));
-  const { partner_id: partnerId, cost_data_enabled: costDataEnabled } = data;
-  if (partnerId !== undefined && !world.partners.some(({ id }) => id === partnerId)) {
-    return invalid('partner_id is not the id of a partner');
-  }
-  return written(
-    links,
-    links.change(route.linkToken, {
-      ...(partnerId === undefined ? {} : { partnerId }),
-      ...(costDataEnabled === undefined ? {} : { costDataEnabled }),
-    }),
-  );
+  // A sub-link shows the partner it inherits (service-examples).
+  const item = { ...linkItem(links, link), partner_id: links.partnerOf(link.token) };
+  return documentAnswer({ data: { ...envelopeOf('2'), items: [item] } });
 }
 
-/** A sub-link shows the partner it inherits (service-examples). */
-function written(links: LinkStore, link: WorldLink): SimulatedAnswer {
-  return documentAnswer({
-    data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] },
-  });
+function linkItem(links: LinkStore, link: WorldLink) {
+  const { appToken, parentToken: _, ...fields } = link;
+  return { ...fields, has_subtrackers: links.list(appToken, fields.token).length > 0 };
 }
 
-function linkItem(links: LinkStore, link: WorldLink, partnerId: number | null): JsonDocument {
-  return {
-    name: link.name,
-    token: link.token,
-    label: link.label,
-    level: link.level,
-    archived: link.archived,
-    has_subtrackers: links.list(link.appToken, link.token).length > 0,
-    partner_id: partnerId,
-    cost_data_enabled: link.costDataEnabled,
-    url: link.url,
-    click_url: link.clickUrl,
-    impression_url: link.impressionUrl,
-  };
-}
-
-function envelope(apiVersion: string): JsonDocument {
+function envelopeOf(apiVersion: string) {
   const timestamp = `${new Date().toISOString().slice(0, 19)}Z`;
   return { api_version: apiVersion, request_id: randomUUID(), timestamp };
 }
-
-/** Where the interface shows no status: 404 for what is unknown, 422 for an impossible value. */
-const missing = (message: string) => errorAnswer(404, 'error_message', message);
-const invalid = (message: string) => errorAnswer(422, 'error_message', message);

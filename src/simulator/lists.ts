@@ -102,7 +102,7 @@ export function createLinkStore(initial: readonly WorldLink[]) {
   };
 
   function partnerOf(token: string): number | null {
-    const { partnerId, parentToken } = entryOf(token).item;
+    const { partner_id: partnerId, parentToken } = entryOf(token).item;
     return partnerId ?? (parentToken === null ? null : partnerOf(parentToken));
   }
 
@@ -119,7 +119,7 @@ export function createLinkStore(initial: readonly WorldLink[]) {
     }: Pick<WorldLink, 'appToken' | 'parentToken' | 'label'>): WorldLink {
       const parent = parentToken === null ? null : entryOf(parentToken).item;
       const token = `n${nextPosition.toString(36).padStart(6, '0')}`;
-      const unset = { archived: false, partnerId: null, costDataEnabled: false };
+      const unset = { archived: false, partner_id: null, cost_data_enabled: false };
       const item = linkBelow(parent, { ...named, ...unset, token });
       links.set(token, { position: nextPosition, item });
       nextPosition += 1;

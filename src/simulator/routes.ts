@@ -4,7 +4,7 @@ import { type SimulatedAnswer, errorAnswer } from './answer.ts';
 
 export interface Route {
   readonly endpoint: Endpoint;
-  /** Empty if the path names none, as is `linkToken`. */
+  /** Empty if the path has none, as is `linkToken`. */
   readonly appToken: string;
   readonly linkToken: string;
   readonly version: 'v1' | 'v2';
@@ -13,7 +13,7 @@ export interface Route {
 const APP = '/public/(?<version>v[12])/apps/(?<app>[^/]+)/trackers';
 const APP_V1 = '/public/(?<version>v1)/apps/(?<app>[^/]+)/trackers';
 
-const table = [
+const routes = [
   ['GET', /^\/reports-service\/report$/, 'report'],
   ['GET', /^\/reports-service\/filters_data$/, 'filters_data'],
   ['GET', /^\/public\/v1\/partners$/, 'partners'],
@@ -24,18 +24,13 @@ const table = [
   ['POST', /^\/cost$/, 'cost'],
 ] as const;
 
-export type Endpoint = (typeof table)[number][2] | 'unknown';
+export type Endpoint = (typeof routes)[number][2] | 'unknown';
 
 export function routeOf(method: string, path: string): Route {
   const [, pattern, endpoint = 'unknown'] =
-    table.find(([ofMethod, ofPath]) => ofMethod === method && ofPath.test(path)) ?? [];
-  const groups = pattern?.exec(path)?.groups;
-  return {
-    endpoint,
-    appToken: groups?.['app'] ?? '',
-    linkToken: groups?.['link'] ?? '',
-    version: groups?.['version'] === 'v2' ? 'v2' : 'v1',
-  };
+    routes.find(([verb, form]) => verb === method && form.test(path)) ?? [];
+  const { app: appToken = '', link: linkToken = '', version } = pattern?.exec(path)?.groups ?? {};
+  return { endpoint, appToken, linkToken, version: version === 'v2' ? 'v2' : 'v1' };
 }
 
 /** service-interface: Limits. */
@@ -55,16 +50,14 @@ export function refusalOf(
   endpoint: Endpoint,
   header?: string,
 ): SimulatedAnswer | null {
-  if (endpoint === 'unknown') return null;
-  if (endpoint === 'cost') {
-    if (header === costCredential) return null;
-    return header === undefined
-      ? errorAnswer(401, 'error', 'Required authentication information missing')
-      : errorAnswer(403, 'error', 'No permission to post this data');
+  let expected = isCapped(endpoint) ? `Bearer ${token}` : `Token token=${token}`;
+  if (endpoint === 'cost') expected = costCredential;
+  if (endpoint === 'unknown' || header === expected) return null;
+  if (endpoint !== 'cost') {
+    const form = isCapped(endpoint) ? 'error_code' : 'error_message';
+    return errorAnswer(401, form, 'Credentials incorrect or absent');
   }
-  const [scheme, form] = isCapped(endpoint)
-    ? (['Bearer ', 'error_code'] as const)
-    : (['Token token=', 'error_message'] as const);
-  if (header === `${scheme}${token}`) return null;
-  return errorAnswer(401, form, 'Credentials incorrect or absent');
+  return header === undefined
+    ? errorAnswer(401, 'error', 'Required authentication information missing')
+    : errorAnswer(403, 'error', 'No permission to post this data');
 }

@@ -17,16 +17,9 @@ import {
   errorAnswer,
   send,
 } from './answer.ts';
-import { answerCampaign, type RequestBody } from './campaign.ts';
+import { answerCampaign, type CampaignRequest } from './campaign.ts';
 import { createLinkStore, type LinkStore } from './lists.ts';
-import {
-  type Credentials,
-  type Endpoint,
-  isCapped,
-  refusalOf,
-  type Route,
-  routeOf,
-} from './routes.ts';
+import { type Credentials, type Endpoint, isCapped, refusalOf, routeOf } from './routes.ts';
 import { RequestRefused } from './world/parameters.ts';
 import { createWorld, type World, type WorldOptions } from './world/world.ts';
 
@@ -80,22 +73,23 @@ export async function startSimulator(
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
   const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
   const world = 'report' in chosen ? chosen : createWorld(chosen);
-  const campaign = { world, links: createLinkStore(world.links) };
+  const links = createLinkStore(world.links);
   let token = firstToken;
   let simulatedNow = options.now ?? null;
   let inFlight = 0;
   const now = () => simulatedNow ?? new Date();
 
-  const endpointAnswer = (route: Route, address: URL, request: RequestBody): SimulatedAnswer => {
-    if (route.endpoint === 'unknown') return errorAnswer(404, 'error_message', 'Not found');
-    if (route.endpoint === 'cost') return submitSpend(address, request);
-    if (route.endpoint === 'report') {
+  const endpointAnswer = (submitted: CampaignRequest): SimulatedAnswer => {
+    const { endpoint, address } = submitted;
+    if (endpoint === 'unknown') return errorAnswer(404, 'error_message', 'Not found');
+    if (endpoint === 'cost') return submitSpend(submitted);
+    if (endpoint === 'report') {
       const report = world.report(address.searchParams, now());
       return report === null ? bareAnswer(204) : documentAnswer({ ...report });
     }
-    if (route.endpoint === 'filters_data')
+    if (endpoint === 'filters_data')
       return documentAnswer({ ...world.filtersData(address.searchParams, now()) });
-    return answerCampaign(campaign, { route, address, ...request });
+    return answerCampaign({ world, links }, submitted);
   };
 
   const exchange = async (request: IncomingMessage, response: ServerResponse) => {
@@ -109,13 +103,14 @@ export async function startSimulator(
     }
     const isOverCap = isCapped(endpoint) && inFlight > CAP;
     const refusal = refusalOf({ token, costCredential }, endpoint, headers.authorization);
+    const isAuthorized = refusal === null;
     const [contentType = ''] = (headers['content-type'] ?? '').split(';');
     const body = Buffer.concat(await request.toArray()).toString();
     const answer = (): SimulatedAnswer => {
       if (isOverCap)
         return errorAnswer(429, 'error_code', `More than ${CAP} simultaneous requests`);
       try {
-        return refusal ?? endpointAnswer(route, address, { contentType, body });
+        return refusal ?? endpointAnswer({ ...route, address, contentType, body });
       } catch (thrown) {
         if (!(thrown instanceof RequestRefused)) throw thrown;
         return documentAnswer(thrown.body, thrown.status);
@@ -126,7 +121,7 @@ export async function startSimulator(
       response,
       endpoint,
       address,
-      isAuthorized: refusal === null,
+      isAuthorized,
       isOverCap,
       body,
       answer,
@@ -141,7 +136,19 @@ export async function startSimulator(
       return send(request, response, bytesAnswer(text, 'text/plain; charset=utf-8', 500));
     });
   });
-  const port = await listen(server, wanted);
+  try {
+    const listening = once(server, 'listening');
+    server.listen(wanted, '127.0.0.1');
+    await listening;
+  } catch (cause) {
+    throw new Failure('USAGE_INVALID', `The simulator could not listen on 127.0.0.1:${wanted}`, {
+      facts: { port: wanted },
+      hint: 'Choose another port, or 0 for any free one.',
+      cause,
+    });
+  }
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : wanted;
 
   return {
     url: `http://127.0.0.1:${port}`,
@@ -149,7 +156,7 @@ export async function startSimulator(
     now,
     setNow: (at) => void (simulatedNow = at),
     setToken: (next) => void (token = next),
-    links: campaign.links,
+    links,
     credentials: { token: firstToken, costCredential },
     async close() {
       const closed = once(server, 'close');
@@ -158,22 +165,6 @@ export async function startSimulator(
       await closed;
     },
   };
-}
-
-async function listen(server: ReturnType<typeof createServer>, port: number): Promise<number> {
-  try {
-    const listening = once(server, 'listening');
-    server.listen(port, '127.0.0.1');
-    await listening;
-  } catch (cause) {
-    throw new Failure('USAGE_INVALID', `The simulator could not listen on 127.0.0.1:${port}`, {
-      facts: { port },
-      hint: 'Choose another port, or 0 for any free one.',
-      cause,
-    });
-  }
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
 }
 
 const currencies = new Set(Intl.supportedValuesOf('currency'));
@@ -189,7 +180,7 @@ const spendFields = z.object({
     .optional(),
 });
 
-function submitSpend(address: URL, { contentType, body }: RequestBody): SimulatedAnswer {
+function submitSpend({ address, contentType, body }: CampaignRequest) {
   if (body !== '' && contentType !== 'application/x-www-form-urlencoded') {
     return errorAnswer(400, 'error', 'The body is not form-encoded');
   }

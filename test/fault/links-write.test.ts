@@ -23,7 +23,7 @@ async function writingScene(): Promise<{
   const app = scene.simulator.world.apps[0]?.token ?? '';
   const { links } = scene.simulator;
   const network =
-    links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';
+    links.list(app, null).find(({ item }) => item.partner_id !== null)?.item.token ?? '';
   return { config: scene.config, app, network };
 }
 
@@ -40,8 +40,8 @@ test('a changed partner and cost data setting are returned as the service has th
   const changed = await updateLink(config, { app, link: network, ...change });
   expect(changed).toMatchObject({ token: network, partnerId, costDataEnabled: true });
   expect(scene.simulator.links.find(network)).toMatchObject({
-    partnerId: Number(partnerId),
-    costDataEnabled: true,
+    partner_id: Number(partnerId),
+    cost_data_enabled: true,
   });
 });
 

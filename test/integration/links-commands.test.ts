@@ -40,7 +40,7 @@ test('links create and links update print the link as JSON, and make no warehous
   expect(created).toMatchObject({ link: { label: 'Fresh', level: 1 }, created: true });
   const link = scenario.simulator.links.list(app, null).at(-1)?.item.token ?? '';
   await ran(shell, 'update', '--app', app, '--link', link, '--cost-data', 'true');
-  expect(scenario.simulator.links.find(link)?.costDataEnabled).toBe(true);
+  expect(scenario.simulator.links.find(link)?.cost_data_enabled).toBe(true);
   const emit = (): void => {};
   await expect(
     openWarehouse(scenario.config.warehouse, { mode: 'read', lockWaitMs: 0, emit }),
@@ -83,11 +83,11 @@ test('links list and partners print JSON under the names the service has for fie
       level: 1,
       archived: item.archived,
       has_subtrackers: links.list(app, item.token).length > 0,
-      partner_id: item.partnerId === null ? null : String(item.partnerId),
-      cost_data_enabled: item.costDataEnabled,
+      partner_id: item.partner_id === null ? null : String(item.partner_id),
+      cost_data_enabled: item.cost_data_enabled,
       url: item.url,
-      click_url: item.clickUrl,
-      impression_url: item.impressionUrl,
+      click_url: item.click_url,
+      impression_url: item.impression_url,
     })),
   });
 });

@@ -57,7 +57,7 @@ test(
     const [renamed, archived, moved, removed] = links.list(app, null).map(({ item }) => item.token);
     links.rename(renamed ?? '', 'Renamed "network"; --');
     links.archive(archived ?? '');
-    links.change(moved ?? '', { partnerId: world.partners[3]?.id ?? 0, costDataEnabled: true });
+    links.change(moved ?? '', { partner_id: world.partners[3]?.id ?? 0, cost_data_enabled: true });
     const gone = trueTree(scene).filter((link) => link['root_token'] === removed);
     links.remove(removed ?? '');
     const grown = {

@@ -35,7 +35,7 @@ function apply(
   if (kind === 'rename') links.rename(token, label);
   if (kind === 'archive') links.archive(token);
   if (kind === 'remove') links.remove(token);
-  if (kind === 'partner') links.change(token, { partnerId: world.partners[0]?.id ?? 0 });
+  if (kind === 'partner') links.change(token, { partner_id: world.partners[0]?.id ?? 0 });
   if (kind === 'add' && Number(link['level']) < 4)
     links.add(String(link['app_token']), token, { name: label });
 }

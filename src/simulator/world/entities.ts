@@ -57,20 +57,21 @@ export interface WorldApp {
   readonly storeType: 'app_store' | 'google_play';
 }
 
+/** All but `appToken` and `parentToken` as the campaign API sends it. */
 export interface WorldLink {
-  readonly token: string;
   readonly appToken: string;
   readonly parentToken: string | null;
+  readonly token: string;
   readonly label: string;
   readonly name: string;
   readonly level: number;
   readonly archived: boolean;
   /** Null for sub-links and unattached networks. */
-  readonly partnerId: number | null;
-  readonly costDataEnabled: boolean;
+  readonly partner_id: number | null;
+  readonly cost_data_enabled: boolean;
   readonly url: string;
-  readonly clickUrl: string;
-  readonly impressionUrl: string;
+  readonly click_url: string;
+  readonly impression_url: string;
 }
 
 /** Of an app's links, up to `MAX_NETWORKS`. */
@@ -87,11 +88,9 @@ function tokenOf(seed: number, length: number): string {
 }
 
 export function createPartners(seed: number, count: number, names: Names['partners']) {
-  const firstId = 174;
-  const maxStep = 9;
-  let id = firstId;
+  let id = 174;
   return Array.from({ length: count }, (_, index): WorldPartner => {
-    id += 1 + choose(mix(seed, index), maxStep);
+    id += 1 + choose(mix(seed, index), 9);
     const name = names[index % names.length] ?? '';
     const round = Math.floor(index / names.length);
     const numbered = round === 0 ? name : `${name} ${round + 1}`;
@@ -100,13 +99,11 @@ export function createPartners(seed: number, count: number, names: Names['partne
 }
 
 export function createApps(seed: number, count: number, names: Names['apps']): WorldApp[] {
-  const tokenLength = 12;
-  const firstStoreId = 1_400_000_000;
   return Array.from({ length: count }, (_, index) => {
-    const token = tokenOf(mix(seed, hashText(`app ${index}`)), tokenLength);
+    const token = tokenOf(mix(seed, hashText(`app ${index}`)), 12);
     const name = names[index % names.length] ?? '';
     return index % 2 === 0
-      ? { token, name, storeId: String(firstStoreId + index), storeType: 'app_store' }
+      ? { token, name, storeId: String(1_400_000_000 + index), storeType: 'app_store' }
       : { token, name, storeId: `com.example.app${index}`, storeType: 'google_play' };
   });
 }
@@ -124,23 +121,21 @@ export function namedByNetwork(link: WorldLink) {
   return { name: link.label, id: networkId(hashText(link.token)) };
 }
 
-type OwnOfLink = Omit<
-  WorldLink,
-  'parentToken' | 'name' | 'level' | 'url' | 'clickUrl' | 'impressionUrl'
->;
-
 /** Like those of real links, its addresses have macros, brackets, spaces and `%`. */
-export function linkBelow(parent: WorldLink | null, own: OwnOfLink): WorldLink {
-  const { token, label } = own;
+export function linkBelow(
+  parent: WorldLink | null,
+  link: Omit<WorldLink, 'parentToken' | 'name' | 'level' | `${string}url`>,
+): WorldLink {
+  const { token, label } = link;
   const landing = 'https%3A%2F%2Fexample.com%2Fc%3Fd%3D1%26e%3D%%MACROS%%';
   return {
-    ...own,
+    ...link,
     parentToken: parent?.token ?? null,
     name: parent === null ? label : `${parent.name}::${label}`,
     level: (parent?.level ?? 0) + 1,
     url: `https://app.example.com/${token}`,
-    clickUrl: `https://app.example.com/${token}?campaign={campaign_name}&idfa=[idfa]&label=my label&deeplink=${landing}`,
-    impressionUrl: `https://s2s.example.com/impression/${token}?campaign={campaign_name}&idfa={idfa}&s2s=1`,
+    click_url: `https://app.example.com/${token}?campaign={campaign_name}&idfa=[idfa]&label=my label&deeplink=${landing}`,
+    impression_url: `https://s2s.example.com/impression/${token}?campaign={campaign_name}&idfa={idfa}&s2s=1`,
   };
 }
 
@@ -162,15 +157,20 @@ export function createLinks(
     networks += parent === null ? 1 : 0;
     const isAttached = parent === null && networks % UNATTACHED_EVERY !== 0;
     const partner = isAttached ? partners[networks % Math.max(1, partners.length)] : undefined;
-    const label = labelOf(ordinal, linkSeed, parent, names);
+    const isUnusual = names.unusualLabels.length > 0 && ordinal % ODD_EVERY === 0;
+    const labels = names.labels[parent?.level ?? 0] ?? [];
+    let label = labels[choose(linkSeed, labels.length)] ?? '';
+    if (isUnusual)
+      label = names.unusualLabels[(ordinal / ODD_EVERY) % names.unusualLabels.length] ?? '';
+    else if (parent?.level === 1) label = `${label} (${networkId(linkSeed)})`;
     const sibling = JSON.stringify([app.token, parent?.token, label]);
     const link = linkBelow(parent, {
       token: `${tokenOf(linkSeed, 4)}${ordinal.toString(BASE).padStart(3, '0')}`,
       appToken: app.token,
       label: taken.has(sibling) ? `${label} ${ordinal}` : label,
       archived: ordinal % ARCHIVED_EVERY === ARCHIVED_EVERY - 1,
-      partnerId: partner?.id ?? null,
-      costDataEnabled: partner?.supports_cost_data ?? parent?.costDataEnabled ?? false,
+      partner_id: partner?.id ?? null,
+      cost_data_enabled: partner?.supports_cost_data ?? parent?.cost_data_enabled ?? false,
     });
     taken.add(sibling);
     links.push(link);
@@ -190,17 +190,4 @@ export function createLinks(
     }
   }
   return links;
-}
-
-function labelOf(
-  ordinal: number,
-  seed: number,
-  parent: WorldLink | null,
-  { labels, unusualLabels }: Names,
-): string {
-  if (unusualLabels.length > 0 && ordinal % ODD_EVERY === 0)
-    return unusualLabels[(ordinal / ODD_EVERY) % unusualLabels.length] ?? '';
-  const ofLevel = labels[parent?.level ?? 0] ?? [];
-  const label = ofLevel[choose(seed, ofLevel.length)] ?? '';
-  return parent?.level === 1 ? `${label} (${networkId(seed)})` : label;
 }

@@ -111,10 +111,10 @@ function originsByNetwork(
     { texts: originTexts(network, [], without, organic), isPaid: false, hasCostData: false },
   ];
   const attributed = childrenOf(null).map((network) => {
-    const partner = partners.find(({ id }) => id === network.partnerId) ?? unattached;
+    const partner = partners.find(({ id }) => id === network.partner_id) ?? unattached;
     return pathsBelow(network).map((path): Origin => {
       const texts = originTexts(network.label, path, 'unknown', partner);
-      return { texts, isPaid: true, hasCostData: network.costDataEnabled };
+      return { texts, isPaid: true, hasCostData: network.cost_data_enabled };
     });
   });
   const expired = unpaid('Expired Attributions', 'expired attributions');

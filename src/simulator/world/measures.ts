@@ -21,7 +21,7 @@ export interface Moment {
 export type Measure = (atom: Atom, at: Moment) => number;
 
 /** `chance`, in [0, 1), differs by atom and measure. */
-type Final = (atom: Atom, chance: number) => number;
+type Final = (users: number, chance: number, atom: Atom) => number;
 
 interface Pace {
   /** How often it was reported by `nowHour`. */
@@ -59,7 +59,7 @@ function restated({ stated, times, low, high }: Pace, name: string, finalOf: Fin
     const time = stated(atom.hour, nowHour);
     if (time < 1) return 0;
     const seed = mix(atom.seed, salt);
-    const final = Math.floor(finalOf(atom, fraction(seed)));
+    const final = Math.floor(finalOf(atom.installs, fraction(seed), atom));
     if (time > choose(mix(seed, 0), times)) return final;
     const change = low + (high - low) * fraction(mix(seed, time));
     return Math.max(0, Math.floor(final * (1 + change) + fraction(mix(seed, -time))));
@@ -79,32 +79,20 @@ const ifPaid =
     atom.lane.paid ? measure(atom, at) : 0;
 
 /** Also the members of its cohort. */
-export const installs = settling('installs', (atom) => atom.installs);
+export const installs = settling('installs', (users) => users);
 export const paidInstalls = ifPaid(installs);
 export const organicInstalls: Measure = (atom, at) => (atom.lane.paid ? 0 : installs(atom, at));
 
-const clicksOf: Final = (atom, chance) => atom.installs * (4 + 20 * chance) + 1;
-const impressionsOf: Final = (atom, chance) => atom.installs * (200 + 900 * chance) + 30;
+const clicksOf: Final = (users, chance) => users * (4 + 20 * chance) + 1;
+const impressionsOf: Final = (users, chance) => users * (200 + 900 * chance) + 30;
 export const clicks = ifPaid(settling('clicks', clicksOf));
 export const impressions = ifPaid(settling('impressions', impressionsOf));
-export const sessions = settling(
-  'sessions',
-  (atom, chance) => atom.installs * (2 + 6 * chance) + chance,
-);
-export const uninstalls = settling(
-  'uninstalls',
-  (atom, chance) => atom.installs * 0.3 * chance + chance,
-);
-export const rejectedInstalls = settling(
-  'rejected',
-  (atom, chance) => atom.installs * 0.1 * chance + 0.3,
-);
-export const activeUsers = settling(
-  'users',
-  (atom, chance) => atom.installs * (3 + 5 * chance) + 1,
-);
-export const reattributions = settling('reattributions', (atom, chance) =>
-  atom.reattributed ? 1 + atom.installs * 0.5 * chance : 0,
+export const sessions = settling('sessions', (users, chance) => users * (2 + 6 * chance) + chance);
+export const uninstalls = settling('uninstalls', (users, chance) => users * 0.3 * chance + chance);
+export const rejectedInstalls = settling('rejected', (users, chance) => users * 0.1 * chance + 0.3);
+export const activeUsers = settling('users', (users, chance) => users * (3 + 5 * chance) + 1);
+export const reattributions = settling('reattributions', (users, chance, { reattributed }) =>
+  reattributed ? 1 + users * 0.5 * chance : 0,
 );
 
 const earning =
@@ -118,49 +106,40 @@ const fromSources =
   (measure: Measure): Measure =>
   (atom, at) => {
     const sources = parameterValues.ad_revenue_sources;
-    const source = sources[choose(mix(atom.seed, sourceSalt), sources.length)];
-    return source !== undefined && at.revenueSources?.includes(source) === false
-      ? 0
-      : measure(atom, at);
+    const source = sources[choose(mix(atom.seed, sourceSalt), sources.length)] ?? '';
+    return at.revenueSources?.includes(source) === false ? 0 : measure(atom, at);
   };
 
-export const revenue = earning(
-  settling('revenue', (atom, chance) => atom.installs * atom.lane.userValueMicros * (0.5 + chance)),
-);
-export const adRevenue = fromSources(
+const earned = (name: string, grossOf: (value: number, chance: number) => number) =>
   earning(
-    settling(
-      'ad revenue',
-      (atom, chance) => atom.installs * atom.lane.userValueMicros * 0.6 * chance,
-    ),
-  ),
-);
+    settling(name, (users, chance, { lane }) => grossOf(users * lane.userValueMicros, chance)),
+  );
+
+export const revenue = earned('revenue', (value, chance) => value * (0.5 + chance));
+export const adRevenue = fromSources(earned('ad revenue', (value, chance) => value * 0.6 * chance));
 export const allRevenue = sumOf(revenue, adRevenue);
 
-export function eventMeasures(slug: string) {
-  const grossOf: Final = (atom, chance) => atom.installs * atom.lane.userValueMicros * 0.2 * chance;
-  return {
-    events: settling(slug, (atom, chance) => atom.installs * 0.6 * chance + chance),
-    revenue: earning(settling(`${slug} revenue`, grossOf)),
-  };
-}
+export const eventMeasures = (slug: string) => ({
+  events: settling(slug, (users, chance) => users * 0.6 * chance + chance),
+  revenue: earned(`${slug} revenue`, (value, chance) => value * 0.2 * chance),
+});
 
 const inCurrency =
   (gross: Measure): Measure =>
   (atom, at) =>
     Math.round(gross(atom, at) * at.rate);
 
-const spendOf: Final = (atom) => atom.installs * atom.lane.bidMicros;
+const spendOf: Final = (users, _, { lane }) => users * lane.bidMicros;
 
 /** Close to the attributed figures, if the network reports any. */
 const reported = (name: string, finalOf: Final) =>
-  spent(name, (atom, chance) =>
-    atom.lane.networkReports ? finalOf(atom, 0.5) * (0.85 + 0.3 * chance) : 0,
+  spent(name, (users, chance, atom) =>
+    atom.lane.networkReports ? finalOf(users, 0.5, atom) * (0.85 + 0.3 * chance) : 0,
   );
 
 export const attributedCost = ifPaid(inCurrency(spent('cost', spendOf)));
 export const networkCost = inCurrency(reported('network cost', spendOf));
-export const networkInstalls = reported('network installs', (atom) => atom.installs);
+export const networkInstalls = reported('network installs', (users) => users);
 export const networkClicks = reported('network clicks', clicksOf);
 export const networkImpressions = reported('network impressions', impressionsOf);
 
@@ -181,17 +160,17 @@ const waves = [
 export const CONVERSION_VALUES = 64;
 
 /** Null counts any conversion value. Each wave of an atom has one. */
-export function postbacks(of: number | null): Measure {
+export function postbacks(value: number | null): Measure {
   return (atom, { nowHour }) => {
     if (!atom.lane.postbacks) return 0;
-    const arrived = waves.map(({ share, from, until }) => {
+    let arrived = 0;
+    for (const { share, from, until } of waves) {
       const seed = mix(atom.seed, from);
-      const isCounted = of === null || of === choose(mix(seed, 1), CONVERSION_VALUES);
-      return isCounted && nowHour - atom.hour >= from + choose(seed, until - from)
-        ? Math.ceil(atom.installs * share)
-        : 0;
-    });
-    return arrived.reduce((sum, count) => sum + count, 0);
+      const isCounted = value === null || value === choose(mix(seed, 1), CONVERSION_VALUES);
+      if (isCounted && nowHour - atom.hour >= from + choose(seed, until - from))
+        arrived += Math.ceil(atom.installs * share);
+    }
+    return arrived;
   };
 }
 

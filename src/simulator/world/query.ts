@@ -68,66 +68,6 @@ const parameters = z.object({
   limit: z.coerce.number().int().positive().default(Infinity),
 });
 
-type Parameters = z.output<typeof parameters>;
-
-export interface ReportQuery extends Omit<Parameters, 'metrics' | 'sort'> {
-  readonly metrics: readonly WorldMetric[];
-  readonly dimensionFilters: readonly DimensionFilter[];
-  readonly metricFilters: readonly MetricFilter[];
-  readonly moment: Moment;
-  readonly sort: readonly { readonly name: string; readonly descending: boolean }[];
-}
-
-export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics): ReportQuery {
-  const parsed = parameters.safeParse(Object.fromEntries(query));
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalid(String(issue?.path[0]), issue?.message ?? '');
-  }
-  const { data } = parsed;
-  const { currency, ad_revenue_sources: sources, os_names: osNames } = data;
-  for (const parameter of ['dimensions', 'index'] as const) {
-    const unknown = data[parameter].find((name) => !isDimension(name));
-    if (unknown !== undefined) throw unsupported('dimension', unknown, parameter);
-  }
-  const requested = new Set([...data.dimensions, ...data.metrics]);
-  const osFilter = osNames === undefined ? [] : [['os_name__in', osNames] as const];
-  return {
-    ...data,
-    ...parseFilters([...query, ...osFilter], metrics),
-    metrics: data.metrics.map((name) => knownMetric(metrics, name, 'metrics')),
-    sort: data.sort.map((text) => {
-      const name = text.replace(/^-/, '');
-      if (!requested.has(name))
-        throw invalid('sort', `is not a requested dimension or metric: ${name}`);
-      return { name, descending: name !== text };
-    }),
-    moment: {
-      nowHour: Math.floor(now.getTime() / MS_PER_HOUR),
-      rate: currency.rate,
-      revenueRate: (currency.rate * Number(data.iap_revenue_mode.replace('GROSS_', ''))) / 100,
-      adSpendMode: data.ad_spend_mode,
-      revenueSources: sources.length === 0 ? null : sources,
-    },
-  };
-}
-
-function knownMetric(metrics: WorldMetrics, name: string, parameter: string): WorldMetric {
-  const metric = metrics.get(name);
-  if (metric === undefined) throw unsupported('metric', name, parameter);
-  return metric;
-}
-
-interface DimensionFilter {
-  readonly dimension: string;
-  readonly accepts: (text: string | null) => boolean;
-}
-
-interface MetricFilter {
-  readonly metric: WorldMetric;
-  readonly accepts: (value: number | null) => boolean;
-}
-
 /** Lists match exactly, others ignore case. */
 const textTests: Readonly<
   Record<(typeof dimensionFilters)[number], (text: string, value: string) => boolean>
@@ -153,27 +93,63 @@ const comparisons: Readonly<
   ne: (value, limit) => value !== limit,
 };
 
+export type ReportQuery = ReturnType<typeof parseQuery>;
+
 /** Throws RequestRefused for an unknown dimension or metric, so that it never widens a report silently. */
-function parseFilters(
-  query: readonly (readonly [parameter: string, value: string])[],
-  metrics: WorldMetrics,
-) {
-  const byDimension: DimensionFilter[] = [];
-  const byMetric: MetricFilter[] = [];
-  for (const [parameter, value] of query) {
+export function parseQuery(query: URLSearchParams, now: Date, metrics: WorldMetrics) {
+  const parsed = parameters.safeParse(Object.fromEntries(query));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw invalid(String(issue?.path[0]), issue?.message ?? '');
+  }
+  const { data } = parsed;
+  const { currency, ad_revenue_sources: sources, os_names: osNames } = data;
+  const checkDimension = (name: string, parameter: string) => {
+    if (!isDimension(name)) throw unsupported('dimension', name, parameter);
+  };
+  const metricOf = (name: string, parameter: string) => {
+    const metric = metrics.get(name);
+    if (metric === undefined) throw unsupported('metric', name, parameter);
+    return metric;
+  };
+  for (const name of data.dimensions) checkDimension(name, 'dimensions');
+  for (const name of data.index) checkDimension(name, 'index');
+  const textFilters: { dimension: string; accepts: (text: string | null) => boolean }[] = [];
+  const valueFilters: { metric: WorldMetric; accepts: (value: number | null) => boolean }[] = [];
+  const osFilter = osNames === undefined ? [] : [['os_name__in', osNames] as const];
+  for (const [parameter, operand] of [...query, ...osFilter]) {
     const filter = parseFilterKey(parameter);
     if (filter?.kind === 'dimension') {
       const { name: dimension, suffix } = filter;
-      if (!isDimension(dimension)) throw unsupported('dimension', dimension, parameter);
-      const accepts = (text: string | null) => text !== null && textTests[suffix](text, value);
-      byDimension.push({ dimension, accepts });
+      checkDimension(dimension, parameter);
+      const accepts = (text: string | null) => text !== null && textTests[suffix](text, operand);
+      textFilters.push({ dimension, accepts });
     } else if (filter !== null) {
-      const metric = knownMetric(metrics, filter.name, parameter);
-      if (!/^[+-]?\d+(\.\d+)?$/.test(value)) throw invalid(parameter, 'is not a number');
-      const accepts = (found: number | null) =>
-        found !== null && comparisons[filter.suffix](inUnits(metric, found), Number(value));
-      byMetric.push({ metric, accepts });
+      const metric = metricOf(filter.name, parameter);
+      if (!/^[+-]?\d+(\.\d+)?$/.test(operand)) throw invalid(parameter, 'is not a number');
+      const accepts = (value: number | null) =>
+        value !== null && comparisons[filter.suffix](inUnits(metric, value), Number(operand));
+      valueFilters.push({ metric, accepts });
     }
   }
-  return { dimensionFilters: byDimension, metricFilters: byMetric };
+  const requested = new Set([...data.dimensions, ...data.metrics]);
+  return {
+    ...data,
+    textFilters,
+    valueFilters,
+    metrics: data.metrics.map((name) => metricOf(name, 'metrics')),
+    sort: data.sort.map((text) => {
+      const name = text.replace(/^-/, '');
+      if (!requested.has(name))
+        throw invalid('sort', `is not a requested dimension or metric: ${name}`);
+      return { name, descending: name !== text };
+    }),
+    moment: {
+      nowHour: Math.floor(now.getTime() / MS_PER_HOUR),
+      rate: currency.rate,
+      revenueRate: (currency.rate * Number(data.iap_revenue_mode.replace('GROSS_', ''))) / 100,
+      adSpendMode: data.ad_spend_mode,
+      revenueSources: sources.length === 0 ? null : sources,
+    } satisfies Moment,
+  };
 }

@@ -78,13 +78,14 @@ function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording) {
     Date.parse('1970-01-01') - startOfDayAt(day('1970-01-01'), query.utc_offset).getTime();
   const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
   const buckets = new Map<string, Bucket>();
-  return remembered((hour): Bucket | null => {
+  const byHour = new Map<number, Bucket | null>();
+  const bucketAt = (hour: number): Bucket | null => {
     const time = new Date(hour * MS_PER_HOUR + shift).toISOString();
-    const passes = query.dimensionFilters.every(
+    const isWanted = query.textFilters.every(
       ({ dimension, accepts }) =>
         !isDateDimension(dimension) || accepts(dateText(dimension, time, weekStartsOn)),
     );
-    if (!passes) return null;
+    if (!isWanted) return null;
     const texts = new Map(
       wanted.map((dimension) => [dimension, dateText(dimension, time, weekStartsOn)]),
     );
@@ -94,15 +95,10 @@ function bucketsBy(query: ReportQuery, { weekStartsOn }: Wording) {
     if (bucket.lastDay < lastDay) bucket.lastDay = lastDay;
     buckets.set(key, bucket);
     return bucket;
-  });
-}
-
-function remembered<T>(compute: (of: number) => T): (of: number) => T {
-  const results = new Map<number, T>();
-  return (of) => {
-    const result = results.get(of) ?? compute(of);
-    results.set(of, result);
-    return result;
+  };
+  return (hour: number) => {
+    if (!byHour.has(hour)) byHour.set(hour, bucketAt(hour));
+    return byHour.get(hour) ?? null;
   };
 }
 
@@ -117,6 +113,7 @@ const idsOfNamed = new Map([
   ['partner_id', ['partner_id', 'partner']],
 ]);
 
+/** Returns the identity of each lane, null if a filter excludes it. */
 function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shownText }: Wording) {
   const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
   const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
@@ -126,21 +123,16 @@ function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shown
     if (dimension === 'currency_code') return query.currency.code;
     return shownText(dimension, texts.get(dimension) ?? '');
   };
-  return remembered((index): Identity | null => {
-    const lane = lanes[index];
-    const passes = query.dimensionFilters.every(
-      ({ dimension, accepts }) =>
-        isDateDimension(dimension) || (lane !== undefined && accepts(textOf(lane, dimension))),
+  return lanes.map((lane): Identity | null => {
+    const isWanted = query.textFilters.every(
+      ({ dimension, accepts }) => isDateDimension(dimension) || accepts(textOf(lane, dimension)),
     );
-    if (lane === undefined || !passes) return null;
+    if (!isWanted) return null;
     const texts = new Map(dimensions.map((dimension) => [dimension, textOf(lane, dimension)]));
-    const own = (id: string) => lane.texts.get(id) ?? '';
-    const attrDependency = {
-      ...Object.fromEntries(ids.map((id) => [id, own(id)])),
-      ...(dimensions.includes('channel')
-        ? { channel: { [own('partner')]: [own('partner_id')] } }
-        : {}),
-    };
+    const idOf = (name: string) => lane.texts.get(name) ?? '';
+    const named = Object.fromEntries(ids.map((id) => [id, idOf(id)]));
+    const channel = { [idOf('partner')]: [idOf('partner_id')] };
+    const attrDependency = dimensions.includes('channel') ? { ...named, channel } : named;
     const key = JSON.stringify([[...texts.values()], attrDependency]);
     const identity = identities.get(key) ?? { number: identities.size, texts, attrDependency };
     identities.set(key, identity);
@@ -165,7 +157,7 @@ function groupAtoms(
   measures: WorldMetric['measures'],
 ): Group[] {
   const bucketAt = bucketsBy(query, wording);
-  const identityOf = identitiesOf(query, traffic.lanes, wording);
+  const identities = identitiesOf(query, traffic.lanes, wording);
   const { start, end } = query.date_period;
   const hourOf = (of: Day) => Math.ceil(startOfDayAt(of, query.utc_offset).getTime() / MS_PER_HOUR);
   const firstHour = hourOf(start > FIRST_DAY ? start : FIRST_DAY);
@@ -179,12 +171,14 @@ function groupAtoms(
     for (const atom of atomsOn(dayNumber, traffic)) {
       const isRequested = firstHour <= atom.hour && atom.hour < endHour && isCounted(atom, query);
       const bucket = isRequested ? bucketAt(atom.hour) : null;
-      const identity = isRequested ? identityOf(atom.lane.index) : null;
+      const identity = identities[atom.lane.index] ?? null;
       if (bucket === null || identity === null) continue;
-      const earlier = bucket.groups.get(identity.number);
-      const group = earlier ?? { bucket, identity, sums: measures.map(() => 0) };
-      if (earlier === undefined) groups.push(group);
-      bucket.groups.set(identity.number, group);
+      let group = bucket.groups.get(identity.number);
+      if (group === undefined) {
+        group = { bucket, identity, sums: measures.map(() => 0) };
+        bucket.groups.set(identity.number, group);
+        groups.push(group);
+      }
       for (const [at, measure] of measures.entries()) {
         group.sums[at] = (group.sums[at] ?? 0) + measure(atom, query.moment);
       }
@@ -198,7 +192,7 @@ export function createReport(
   traffic: Traffic,
   wording: Wording,
 ): Report | null {
-  const wanted = [...query.metrics, ...query.metricFilters.map((filter) => filter.metric)];
+  const wanted = [...query.metrics, ...query.valueFilters.map((filter) => filter.metric)];
   const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
   const valueOf = (metric: WorldMetric, sums: readonly number[]) =>
     metric.combine(metric.measures.map((measure) => sums[measures.indexOf(measure)] ?? 0));
@@ -209,18 +203,17 @@ export function createReport(
   };
 
   const groups = groupAtoms(query, traffic, wording, measures).filter(({ sums }) =>
-    query.metricFilters.every(({ metric, accepts }) => accepts(valueOf(metric, sums))),
+    query.valueFilters.every(({ metric, accepts }) => accepts(valueOf(metric, sums))),
   );
   if (groups.length === 0) return null;
 
-  const totalOf = (metric: WorldMetric) => {
+  const totals = query.metrics.map((metric): [string, number] => {
     const counted = groups.filter(({ bucket }) => !isWithheld(metric, bucket));
-    const value = valueOf(
-      metric,
-      measures.map((_, at) => counted.reduce((sum, { sums }) => sum + (sums[at] ?? 0), 0)),
+    const sums = measures.map((_, at) =>
+      counted.reduce((sum, group) => sum + (group.sums[at] ?? 0), 0),
     );
-    return value === null ? 0 : inUnits(metric, value);
-  };
+    return [metric.id, inUnits(metric, valueOf(metric, sums) ?? 0)];
+  });
   const sortKeyOf = ({ bucket, identity, sums }: Group, name: string): string | number => {
     const metric = query.metrics.find(({ id }) => id === name);
     if (metric === undefined) return bucket.texts.get(name) ?? identity.texts.get(name) ?? '';
@@ -234,25 +227,20 @@ export function createReport(
     });
   }
   const rows = groups.slice(0, query.limit).map(({ bucket, identity, sums }, place): ReportRow => {
-    // Entries, not assignments to an object: `__proto__` may be the name of a metric.
-    const cells = query.metrics.map((metric): [string, Cell] => [
-      metric.id,
-      isWithheld(metric, bucket)
-        ? writeWithheld(place)
-        : writeValue(metric, valueOf(metric, sums), place),
-    ]);
-    const texts = query.dimensions.map((name): [string, Cell] => [
-      name,
-      bucket.texts.get(name) ?? identity.texts.get(name) ?? null,
-    ]);
-    return Object.fromEntries<Cell | Dependency>([
+    // A map, not assignments to an object: `__proto__` may be the name of a metric.
+    const cells = new Map<string, Cell | Dependency>([
       ['attr_dependency', identity.attrDependency],
-      ...texts,
-      ...cells,
     ]);
+    for (const name of query.dimensions)
+      cells.set(name, bucket.texts.get(name) ?? identity.texts.get(name) ?? null);
+    for (const metric of query.metrics) {
+      const value = valueOf(metric, sums);
+      const isHidden = isWithheld(metric, bucket);
+      cells.set(metric.id, isHidden ? writeWithheld(place) : writeValue(metric, value, place));
+    }
+    return Object.fromEntries(cells);
   });
-  const totals = Object.fromEntries(query.metrics.map((metric) => [metric.id, totalOf(metric)]));
-  return { rows, totals, warnings: [], pagination: null };
+  return { rows, totals: Object.fromEntries(totals), warnings: [], pagination: null };
 }
 
 /** One row in 50 has numbers instead of texts, and the next has counts with a decimal. */

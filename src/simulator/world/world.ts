@@ -62,13 +62,13 @@ export interface World {
 
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const chosen: WorldOptions = { ...defaultWorld, ...options };
-  const { seed, names, rowsPerDay, moreMetrics } = chosen;
+  const { seed, names } = chosen;
   const partners = createPartners(seed, chosen.partners, names.partners);
   const apps = createApps(seed, chosen.apps, names.apps);
   const links = createLinks(seed, chosen.links, apps, partners, names);
-  const lanes = createLanes(seed, rowsPerDay, apps, links, partners);
+  const lanes = createLanes(seed, chosen.rowsPerDay, apps, links, partners);
   const metrics = new Map(serviceMetrics);
-  for (const metric of moreMetrics) metrics.set(metric.id, metric);
+  for (const metric of chosen.moreMetrics) metrics.set(metric.id, metric);
   const incidents = (days: Readonly<Record<string, Date>>): Incidents =>
     new Map(Object.entries(days).map(([day, at]) => [Date.parse(day) / MS_PER_DAY, at.getTime()]));
   const lateDays = incidents(chosen.lateDays);
@@ -79,8 +79,8 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     links,
     report(query, now) {
       const parsed = parseQuery(query, now, metrics);
-      const traffic = { seed, lanes, isSandbox: parsed.sandbox === 'true' };
-      return createReport(parsed, { ...traffic, lateDays, correctedDays }, chosen);
+      const isSandbox = parsed.sandbox === 'true';
+      return createReport(parsed, { seed, lanes, isSandbox, lateDays, correctedDays }, chosen);
     },
     filtersData: (query) => listFilterItems(query, { apps, partners, lanes, metrics }),
   };

@@ -32,7 +32,7 @@ export function changingLinks(plain: PlainLinkStore): LinkStore {
     ...plain,
     add(appToken, parentToken, { name, partnerId, children = [] }) {
       const { token } = plain.insert({ appToken, parentToken, label: name });
-      const link = plain.change(token, { partnerId: partnerId ?? null });
+      const link = plain.change(token, { partner_id: partnerId ?? null });
       for (const child of children) store.add(appToken, token, child);
       return link;
     },
