@@ -28,27 +28,27 @@ export interface DayInterval {
   readonly end: Day;
 }
 
-export const meet = (one: DayInterval, other: DayInterval): boolean =>
+export const meet = (one: DayInterval, other: DayInterval) =>
   one.start < other.end && other.start < one.end;
 
-export const spanOf = (first: DayInterval, ...others: readonly DayInterval[]): DayInterval =>
-  others.reduce(
-    (span, { start, end }) => ({
-      start: start < span.start ? start : span.start,
-      end: end > span.end ? end : span.end,
-    }),
-    first,
-  );
+export function spanOf({ start, end }: DayInterval, ...others: readonly DayInterval[]) {
+  for (const other of others) {
+    if (other.start < start) ({ start } = other);
+    if (other.end > end) ({ end } = other);
+  }
+  return { start, end };
+}
 
-export const isWithin = (of: Day, { start, end }: DayInterval): boolean => start <= of && of < end;
+export const isWithin = (day: Day, { start, end }: DayInterval) => start <= day && day < end;
 
+/** Joins those that meet or touch. Returns them in order. */
 export function unionOf(intervals: readonly DayInterval[]): DayInterval[] {
-  const ranges: { start: Day; end: Day }[] = [];
-  for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
+  const ranges: DayInterval[] = [];
+  for (const interval of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
     const last = ranges.at(-1);
-    if (last !== undefined && next.start <= last.end)
-      last.end = next.end > last.end ? next.end : last.end;
-    else ranges.push({ ...next });
+    if (last !== undefined && interval.start <= last.end)
+      ranges.splice(-1, 1, spanOf(last, interval));
+    else ranges.push(interval);
   }
   return ranges;
 }
@@ -73,9 +73,7 @@ export function weekdayOf(of: Day): WeekStart {
 
 export const MS_PER_DAY = 86_400_000;
 
-export function parseDay(text: string): Day | null {
-  return isDay(text) ? text : null;
-}
+export const parseDay = (text: string) => (isDay(text) ? text : null);
 
 function isDay(text: string): text is Day {
   if (knownMs.has(text)) return true;
@@ -101,20 +99,18 @@ export function parseInstant(text: string): Date | null {
 }
 
 /** For text of the program itself. Throws a RangeError. */
-export function day(text: string): Day {
-  const parsed = parseDay(text);
-  if (parsed === null) throw new RangeError(`Not a date of the form YYYY-MM-DD: ${text}`);
-  return parsed;
+export function day(text: string) {
+  if (!isDay(text)) throw new RangeError(`Not a date of the form YYYY-MM-DD: ${text}`);
+  return text;
 }
 
 /** At most 14:00 either way. */
-export const parseUtcOffset = (text: string): UtcOffset | null => (isUtcOffset(text) ? text : null);
+const isUtcOffset = (text: string): text is UtcOffset =>
+  /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
 
-function isUtcOffset(text: string): text is UtcOffset {
-  return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
-}
+export const parseUtcOffset = (text: string) => (isUtcOffset(text) ? text : null);
 
-export function utcOffset(text: string): UtcOffset {
+export function utcOffset(text: string) {
   if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
   return text;
 }
@@ -125,39 +121,26 @@ const offsetMs = (offset: UtcOffset) =>
   (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) *
   (offset.startsWith('-') ? -60_000 : 60_000);
 
-/** A date whose parts, and those of every derived date, are read in UTC. */
-const asDate = (of: Day) => new UTCDateMini(`${of}T00:00:00Z`);
 const asDay = (of: Date) => day(of.toISOString().slice(0, 10));
 
 export function addDays(to: Day, count: number): Day {
   const ms = msOf(to) + count * MS_PER_DAY;
-  const cached = knownDays.get(ms);
-  if (cached !== undefined) return cached;
-  const computed = asDay(new Date(ms));
-  knownDays.set(ms, computed);
-  return computed;
+  const sum = knownDays.get(ms) ?? asDay(new Date(ms));
+  knownDays.set(ms, sum);
+  return sum;
 }
 
-export function daysBetween(earlier: Day, later: Day): number {
-  return (msOf(later) - msOf(earlier)) / MS_PER_DAY;
-}
+export const daysBetween = (earlier: Day, later: Day) => (msOf(later) - msOf(earlier)) / MS_PER_DAY;
 
-export function dayAt(at: Date, offset: UtcOffset): Day {
-  return asDay(new Date(at.getTime() + offsetMs(offset)));
-}
+export const dayAt = (at: Date, offset: UtcOffset) =>
+  asDay(new Date(at.getTime() + offsetMs(offset)));
 
-export function startOfDayAt(of: Day, offset: UtcOffset): Date {
-  return new Date(msOf(of) - offsetMs(offset));
-}
-
-export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
-  return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
-}
+export const startOfDayAt = (of: Day, offset: UtcOffset) => new Date(msOf(of) - offsetMs(offset));
 
 /** As requests state it. Throws a RangeError if the interval is empty. */
-export function lastDay(interval: DayInterval): Day {
-  if (interval.end <= interval.start) throw new RangeError('An empty interval has no last day.');
-  return addDays(interval.end, -1);
+export function lastDay({ start, end }: DayInterval) {
+  if (end <= start) throw new RangeError('An empty interval has no last day.');
+  return addDays(end, -1);
 }
 
 export const buckets = ['day', 'week', 'month', 'quarter', 'year'] as const;
@@ -165,15 +148,16 @@ export const buckets = ['day', 'week', 'month', 'quarter', 'year'] as const;
 export type Bucket = (typeof buckets)[number];
 
 const calendars = {
-  week: [(of: Date, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn }), addWeeks],
-  month: [(of: Date) => startOfMonth(of), addMonths],
-  quarter: [(of: Date) => startOfQuarter(of), addQuarters],
-  year: [(of: Date) => startOfYear(of), addYears],
+  week: [startOfWeek, addWeeks],
+  month: [startOfMonth, addMonths],
+  quarter: [startOfQuarter, addQuarters],
+  year: [startOfYear, addYears],
 } as const;
 
 export function bucketOf(of: Day, bucket: Bucket, weekStartsOn: WeekStart): DayInterval {
   if (bucket === 'day') return { start: of, end: addDays(of, 1) };
   const [startOf, add] = calendars[bucket];
-  const start = startOf(asDate(of), weekStartsOn);
+  // Its parts, and those of every date derived from it, are read in UTC.
+  const start = startOf(new UTCDateMini(`${of}T00:00:00Z`), { weekStartsOn });
   return { start: asDay(start), end: asDay(add(start, 1)) };
 }

@@ -2,9 +2,8 @@
 
 import { formatDecimal, parseDecimal } from './column-type.ts';
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+/g;
 
@@ -20,10 +19,10 @@ export function canonicalJson(json: string): string {
       open.push([]);
       continue;
     }
-    const isEnd = token === '}' || token === ']';
-    const inside = isEnd ? (open.pop() ?? []) : [];
-    const value =
-      token === '}' ? object(inside) : token === ']' ? `[${inside.join(',')}]` : scalar(token);
+    let value: string;
+    if (token === '}') value = object(open.pop() ?? []);
+    else if (token === ']') value = `[${(open.pop() ?? []).join(',')}]`;
+    else value = scalar(token);
     open.at(-1)?.push(value);
   }
   return outside.join('');

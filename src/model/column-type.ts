@@ -25,29 +25,28 @@ export const BIGINT: ColumnType = { kind: 'BIGINT', whole: FAST_DIGITS, fraction
 const BIGINT_DIGITS = FAST_DIGITS + 1;
 /** Holds the nearest double to a number of any digits. */
 export const DOUBLE: ColumnType = { kind: 'DOUBLE', whole: Infinity, fraction: Infinity };
-export const decimalType = (width: number, scale: number): ColumnType => {
-  return { kind: 'DECIMAL', whole: width - scale, fraction: scale };
-};
+export const decimalType = (width: number, scale: number): ColumnType => ({
+  kind: 'DECIMAL',
+  whole: width - scale,
+  fraction: scale,
+});
 export const MONEY = decimalType(FAST_DIGITS, 6);
 
-export const isExact = ({ kind }: ColumnType): boolean => kind !== 'DOUBLE';
+export const isExact = ({ kind }: ColumnType) => kind !== 'DOUBLE';
 
-export const isOfCounts = ({ kind }: ColumnType): boolean => kind === 'BIGINT';
+export const isOfCounts = ({ kind }: ColumnType) => kind === 'BIGINT';
 
-export const isSummedWide = (type: ColumnType): boolean =>
+export const isSummedWide = (type: ColumnType) =>
   isExact(type) && type.whole + type.fraction > MAX_SUMMED_DIGITS;
 
-export function formatColumnType({ kind, whole, fraction }: ColumnType): string {
-  return kind === 'DECIMAL' ? `DECIMAL(${whole + fraction},${fraction})` : kind;
-}
+export const formatColumnType = ({ kind, whole, fraction }: ColumnType) =>
+  kind === 'DECIMAL' ? `DECIMAL(${whole + fraction},${fraction})` : kind;
 
 export function parseColumnType(text: string): ColumnType | null {
   const upper = text.toUpperCase().replaceAll(' ', '');
   if (upper === 'BIGINT') return BIGINT;
   if (upper === 'DOUBLE') return DOUBLE;
-  const match = /^DECIMAL\((\d+),(\d+)\)$/.exec(upper);
-  if (match === null) return null;
-  const [width, scale] = [Number(match[1]), Number(match[2])];
+  const [width = 0, scale = 0] = /^DECIMAL\((\d+),(\d+)\)$/.exec(upper)?.slice(1).map(Number) ?? [];
   return width >= 1 && width <= MAX_DIGITS && scale <= width ? decimalType(width, scale) : null;
 }
 
@@ -67,17 +66,15 @@ export function widen(type: ColumnType, needed: Digits): ColumnType | null {
 }
 
 /** As DuckDB needs for a union of these types. */
-export function haveCommonType(types: readonly ColumnType[]): boolean {
+export function haveCommonType(types: readonly ColumnType[]) {
   const whole = types.map((type) => (isOfCounts(type) ? BIGINT_DIGITS : type.whole));
   const fraction = types.map((type) => type.fraction);
   return Math.max(...whole) + Math.max(...fraction) <= MAX_DIGITS;
 }
 
 /** Returns DOUBLE if no exact type holds every value. */
-export function commonType([first, ...others]: readonly [ColumnType, ...ColumnType[]]): ColumnType {
-  if (!haveCommonType([first, ...others])) return DOUBLE;
-  return others.reduce((sofar, type) => widen(sofar, type) ?? DOUBLE, first);
-}
+export const commonType = (types: readonly [ColumnType, ...ColumnType[]]) =>
+  haveCommonType(types) ? types.reduce((sofar, type) => widen(sofar, type) ?? DOUBLE) : DOUBLE;
 
 interface Decimal {
   readonly negative: boolean;
@@ -107,11 +104,12 @@ export function parseDecimal(text: string): Decimal | null {
   return { negative: sign === '-' && !isZero, ...number };
 }
 
-export function formatDecimal(decimal: Decimal): string {
-  const fraction = decimal.fraction === '' ? '' : `.${decimal.fraction}`;
-  return `${decimal.negative ? '-' : ''}${decimal.whole === '' ? '0' : decimal.whole}${fraction}`;
+export function formatDecimal({ negative, whole, fraction }: Decimal) {
+  const point = fraction === '' ? '' : '.';
+  return `${negative ? '-' : ''}${whole || '0'}${point}${fraction}`;
 }
 
-export function digitsOf(decimal: Decimal): Digits {
-  return { whole: decimal.whole.length, fraction: decimal.fraction.length };
-}
+export const digitsOf = ({ whole, fraction }: Decimal): Digits => ({
+  whole: whole.length,
+  fraction: fraction.length,
+});

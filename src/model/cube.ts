@@ -22,12 +22,11 @@ export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>
 const RANGE = /^([dwm])(\d{1,3})\.\.\1(\d{1,3})$/;
 
 /** Reads `d7` or `d0..d120`, both ends included. */
-export function agesIn(text: string): string[] | null {
+export function agesIn(text: string) {
+  const ages: string[] = [];
   const [, unit, first, last] = RANGE.exec(text) ?? [];
-  if (unit === undefined) return parseAge(text) === null ? null : [text];
-  const [start, end] = [Number(first), Number(last)];
-  const length = Math.max(0, end - start + 1);
-  const ages = Array.from({ length }, (_, at) => `${unit}${start + at}`);
+  if (unit === undefined) ages.push(text);
+  else for (let age = Number(first); age <= Number(last); age += 1) ages.push(`${unit}${age}`);
   return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
 }
 

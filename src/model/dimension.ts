@@ -37,11 +37,10 @@ export const dimensions = [
   'platform',
 ] as const;
 
-export const isDimension = (name: string): boolean => dimensions.some((known) => known === name);
+export const isDimension = (name: string) => dimensions.some((dimension) => dimension === name);
 
-export function isDateDimension(name: string): name is DateDimension {
-  return dateDimensions.some((known) => known === name);
-}
+export const isDateDimension = (name: string): name is DateDimension =>
+  dateDimensions.some((dimension) => dimension === name);
 
 /** `in` and `not_in` take a list, the others one text. */
 export const dimensionFilters = [
@@ -60,11 +59,10 @@ export const metricFilters = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const;
 
 /** Splits `<name>__<suffix>`. Returns null for another form or an unknown suffix. */
 export function parseFilterKey(key: string) {
-  const split = key.lastIndexOf('__');
-  const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
-  const ofText = dimensionFilters.find((filter) => filter === suffix);
-  const ofNumber = metricFilters.find((filter) => filter === suffix);
-  if (split < 1) return null;
-  if (ofText !== undefined) return { name, kind: 'dimension', suffix: ofText } as const;
-  return ofNumber === undefined ? null : ({ name, kind: 'metric', suffix: ofNumber } as const);
+  const [, name = '', ending] = /^(.+)__(.*)$/s.exec(key) ?? [];
+  for (const suffix of dimensionFilters)
+    if (suffix === ending) return { name, kind: 'dimension', suffix } as const;
+  for (const suffix of metricFilters)
+    if (suffix === ending) return { name, kind: 'metric', suffix } as const;
+  return null;
 }

@@ -1,6 +1,11 @@
 /** Durations as people write them: a number and a unit, `s m h d`. */
 
-const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const unitMs = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
 
 /** A timer set for longer than these 24.8 days fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -15,9 +20,7 @@ export function timeoutSignal(ms: number): AbortSignal {
 export const LOCK_WAIT_MS = 60_000;
 
 export function parseDuration(text: string): number | null {
-  const match = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);
-  if (match === null) return null;
-  const [, count = '', unit = ''] = match;
-  const entry = Object.entries(unitMs).find(([name]) => name === unit);
-  return entry === undefined ? null : Math.round(Number(count) * entry[1]);
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  const ms = unitMs.get(unit);
+  return ms === undefined ? null : Math.round(Number(count) * ms);
 }

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { alike } from './alike.ts';
 import { type Day, day, daysBetween, MS_PER_DAY, spanOf } from './calendar.ts';
+import { sumOf } from './measure.ts';
 import type { Slice } from './slice.ts';
 import { hasRoom, ownValues, type Part, valuesOf } from './window.ts';
 
@@ -66,22 +67,20 @@ const SIZE_KEPT_MS = 7 * MS_PER_DAY;
 export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() - SIZE_KEPT_MS);
 
 export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize | null {
-  const size = table?.size ?? null;
+  const { size = null } = table ?? {};
   return size !== null && size.learnedAt > sizesKeptSince(planAt) ? size : null;
 }
 
 /** Undefined if none were learned, one has no room for an added metric, or they lack values of the slice's own list. */
-export function learnedParts(
-  slice: Slice,
-  table: SliceTable | null,
-  planAt: Date,
-): readonly Part[] | undefined {
+export function learnedParts(slice: Slice, table: SliceTable | null, planAt: Date) {
   const parts = knownSize(table, planAt)?.parts ?? [];
   const isComplete = slice.dimensions.every((dimension) => {
     const lists = parts.map((part) => valuesOf(part, dimension).in);
     const values = new Set(lists.flatMap((list) => list ?? []));
-    const filtered = ownValues(slice, dimension) ?? [];
-    return lists.includes(null) || filtered.every((value) => values.has(value));
+    return (
+      lists.includes(null) ||
+      ownValues(slice, dimension)?.every((value) => values.has(value)) !== false
+    );
   });
   const isUsable = parts.length > 0 && isComplete && parts.every((part) => hasRoom(slice, part));
   return isUsable ? parts : undefined;
@@ -99,52 +98,39 @@ export interface SliceTable {
   readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, PeriodRecord>>;
 }
 
-export function storedAt(
-  table: SliceTable | null,
-  age: string,
-  start: Day,
-): PeriodRecord | undefined {
-  return (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
-}
+export const storedAt = (table: SliceTable | null, age: string, start: Day) =>
+  (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 
-export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, PeriodRecord> {
+export function periodsTogether(ages: NonNullable<SliceTable['ages']>) {
   const records = [...ages.values()].flatMap((periods) => Array.from(periods.values()));
   const together = alike(records, ({ bucket }) => bucket.start).map(asOneLoad);
-  const inOrder = together.toSorted((one, other) =>
-    one.bucket.start < other.bucket.start ? -1 : 1,
-  );
-  return new Map(inOrder.map((period) => [period.bucket.start, period]));
+  const entries = together.map((period) => [period.bucket.start, period] as const);
+  return new Map(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Takes the latest fetch, which nothing older may replace, and the least settled state. */
 function asOneLoad(ages: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodRecord {
   const [first, ...others] = ages;
   const latest = ages.reduce((one, other) => (other.fetchedAt > one.fetchedAt ? other : one));
-  const sumOf = (count: (record: PeriodRecord) => number) =>
-    ages.reduce((sum, record) => sum + count(record), 0);
-  const earliestOf = (instants: readonly (Date | null)[]): Date | null => {
+  const earliestOf = (instants: readonly (Date | null)[]) => {
     const milliseconds = instants.filter((at) => at !== null).map(Number);
     return milliseconds.length === 0 ? null : new Date(Math.min(...milliseconds));
   };
   const trusted = ages.map(({ trustedAt }) => trustedAt);
   const immature = ages.flatMap((record) => record.immature ?? []);
   return {
-    bucket: first.bucket,
+    ...latest,
     requested: spanOf(first.requested, ...others.map(({ requested }) => requested)),
     age: '',
-    loadId: latest.loadId,
-    fetchedAt: latest.fetchedAt,
-    requestedAt: latest.requestedAt,
     // The ages of one load share its list.
     metrics: [...new Set([...new Set(ages.map(({ metrics }) => metrics))].flat())],
-    rows: sumOf(({ rows }) => rows),
-    rejected: sumOf(({ rejected }) => rejected),
+    rows: sumOf(ages.map(({ rows }) => rows)),
+    rejected: sumOf(ages.map(({ rejected }) => rejected)),
     emptyRuns: Math.max(...ages.map(({ emptyRuns }) => emptyRuns)),
     verdict:
       verdicts.findLast((verdict) => ages.some((age) => age.verdict === verdict)) ?? first.verdict,
     computedAt: earliestOf(ages.map(({ computedAt }) => computedAt)),
     immature: immature.length === 0 ? null : immature,
-    endsAt: first.endsAt,
     whole: ages.every(({ whole }) => whole),
     state: periodStates.find((state) => ages.some((age) => age.state === state)) ?? first.state,
     trustedAt: trusted.includes(null) ? null : earliestOf(trusted),
@@ -157,18 +143,16 @@ export interface SliceLedger {
   readonly building: SliceTable | null;
 }
 
-export function tableOf({ live, building }: SliceLedger, fingerprint: string): SliceTable | null {
-  return [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;
-}
+export const tableOf = ({ live, building }: SliceLedger, fingerprint: string) =>
+  [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;
 
 /** With a fingerprint's own table, which ends up with all periods of the live one. */
-export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodRecord[] {
-  const table = tableOf(ledger, fingerprint);
-  const tables = table === ledger.live ? [ledger.live] : [ledger.live, table];
-  return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
+export function storedPeriods(ledger: SliceLedger, fingerprint: string) {
+  const tables = new Set([ledger.live, tableOf(ledger, fingerprint)]);
+  return [...tables].flatMap((table) => Array.from(table?.periods.values() ?? []));
 }
 
-export function rowsPerDay(table: SliceTable | null): number | null {
+export function rowsPerDay(table: SliceTable | null) {
   let [rows, days] = [0, 0];
   for (const period of table?.periods.values() ?? []) {
     if (period.rows === 0) continue;

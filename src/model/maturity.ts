@@ -37,7 +37,7 @@ export function recordOf(
   };
 }
 
-function trustedAt(fetched: FetchedPeriod): Date | null {
+function trustedAt(fetched: FetchedPeriod) {
   const isTrusted = isWhole(fetched) && isSound(fetched);
   return isTrusted ? computedAt(fetched.fetchedAt, fetched.computedAt) : null;
 }
@@ -50,22 +50,14 @@ export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
 }
 
 /** A metric that the load lacked is not stored. */
-export function finalMetrics(
-  fetched: FetchedPeriod,
-  metrics: readonly Metric[],
-  slice: Settling,
-): Metric[] {
-  const fetchedMs = trustedAt(fetched)?.getTime();
-  if (fetchedMs === undefined) return [];
+export function finalMetrics(fetched: FetchedPeriod, metrics: readonly Metric[], slice: Settling) {
+  const fetchedAt = trustedAt(fetched);
+  if (fetchedAt === null) return [];
   const endAt = endOf(fetched, slice.utcOffset);
   return metrics.filter((metric) => {
-    const at = finalMs(endAt, metric, slice);
-    return (
-      at !== null &&
-      at <= fetchedMs &&
-      fetched.metrics.includes(metric.id) &&
-      !isCalledImmature(metric, fetched)
-    );
+    const at = finalMs(endAt, metric, slice) ?? Infinity;
+    const isFinal = at <= fetchedAt.getTime() && !isCalledImmature(metric, fetched);
+    return isFinal && fetched.metrics.includes(metric.id);
   });
 }
 
@@ -89,13 +81,13 @@ function retriesMs(
   metrics: readonly Metric[],
   slice: Settling,
   fetched: FetchedPeriod,
-): number[] {
+) {
   if (fetched.computedAt === null && fetched.immature === null) return [];
   const computedMs = computedAt(fetched.fetchedAt, fetched.computedAt).getTime();
   const late = metrics.flatMap((metric) => {
-    const at = finalMs(endAt, metric, slice);
-    const isKept = at !== null && (computedMs < at || isCalledImmature(metric, fetched));
-    return isKept && at <= fetched.fetchedAt.getTime() ? [at] : [];
+    const at = finalMs(endAt, metric, slice) ?? Infinity;
+    const isDenied = computedMs < at || isCalledImmature(metric, fetched);
+    return isDenied && at <= fetched.fetchedAt.getTime() ? [at] : [];
   });
   if (computedMs < endAt.getTime()) late.push(endAt.getTime());
   const milestones = late.flatMap((from) => milestoneAges.map((age) => from + age * MS_PER_DAY));
@@ -103,9 +95,6 @@ function retriesMs(
     ? []
     : [...milestones, endAt.getTime() + slice.settleMs + slice.lifetimeMs];
 }
-
-const agesOf = ({ refresh }: Settling): readonly number[] =>
-  typeof refresh === 'string' ? milestoneAges : refresh;
 
 /** A period that was fetched later is never due. */
 export function dueReason(
@@ -132,8 +121,8 @@ export function dueReason(
   const next = nextRefreshAt(loaded, metrics, slice);
   if (next === null) return null;
   const becameFinal = metrics.some((metric) => {
-    const at = finalMs(endAt, metric, slice);
-    return at !== null && fetchedAt.getTime() < at && at <= planAt.getTime();
+    const at = finalMs(endAt, metric, slice) ?? Infinity;
+    return fetchedAt.getTime() < at && at <= planAt.getTime();
   });
   if (becameFinal) return 'became final';
   return next <= planAt || slice.refresh === 'nightly' ? 'maturing' : null;
@@ -159,7 +148,8 @@ export function nextRefreshAt(
   const settling = ends.concat(retries).filter((at) => at > fetchedMs);
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedMs + MS_PER_DAY);
+  const ages = slice.refresh === 'milestones' ? milestoneAges : slice.refresh;
   // Ages count from the last day.
-  const milestones = agesOf(slice).map((age) => endMs + (age - 1) * MS_PER_DAY);
+  const milestones = ages.map((age) => endMs + (age - 1) * MS_PER_DAY);
   return new Date(Math.min(...settling, ...milestones.filter((at) => at > fetchedMs)));
 }

@@ -44,7 +44,7 @@ interface DocumentedMetric {
   readonly flow: MoneyFlow | null;
 }
 
-export const isMoney = (unit: string): boolean => unit.startsWith('money');
+export const isMoney = (unit: string) => unit.startsWith('money');
 
 export type MoneyFlow = 'spend' | 'revenue';
 
@@ -87,30 +87,21 @@ export const documentedForms: readonly Form[] = rows
     if (!isKind(kind)) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kind}`);
     // Every second text is the name of a slot.
     const texts = form.split(SLOT);
-    const pattern = new RegExp(
-      `^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`,
-      's',
-    );
-    return {
-      form,
-      kind,
-      unit,
-      addsUp: addsUp === 'yes',
-      computedFrom,
-      onlyIn,
-      pattern,
-      end: texts.at(-1) ?? '',
-    };
+    const filledForm = texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('');
+    const pattern = new RegExp(`^${filledForm}$`, 's');
+    const end = texts.at(-1) ?? '';
+    return { form, kind, unit, addsUp: addsUp === 'yes', computedFrom, onlyIn, pattern, end };
   });
 
 /** By list and id: slices share most metrics, and each search takes a tenth of a millisecond. */
 const searched = new Map<string, DocumentedMetric | null>();
 
 /** An id may have several forms: then the latest horizon counts, and it adds up only if all forms do. */
-export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
+export function documentedMetric(id: string, list: string | null) {
   const key = `${list ?? ''} ${id}`;
-  let documented = searched.get(key);
-  if (documented === undefined) searched.set(key, (documented = combinedForms(id, list)));
+  const cached = searched.get(key);
+  const documented = cached === undefined ? combinedForms(id, list) : cached;
+  searched.set(key, documented);
   return documented;
 }
 
@@ -121,8 +112,8 @@ function combinedForms(id: string, list: string | null): DocumentedMetric | null
     )
     .map((form) => inForm(id, form))
     .filter((documented) => documented !== null);
-  const [first, ...others] = matches;
-  if (first === undefined || others.length === 0) return first ?? null;
+  const [first = null, ...others] = matches;
+  if (first === null || others.length === 0) return first;
   return {
     ...latestOf(first, others),
     flow: others.every(({ flow }) => flow === first.flow) ? first.flow : null,
@@ -152,8 +143,8 @@ function inForm(
   const parts = names.filter((name) => name !== '').map((name) => documentedMetric(name, null));
   const documented = parts.filter((part) => part !== null);
   if (documented.length < parts.length) return null;
-  const own = { horizonDays: Math.max(days, ageDays), latest: id };
-  const { horizonDays, latest } = latestOf(own, documented);
+  const whole = { horizonDays: Math.max(days, ageDays), latest: id };
+  const { horizonDays, latest } = latestOf(whole, documented);
   const comparable = documented.map(({ comparableDays }) => comparableDays);
   const [flow = null, ...others] = new Set(
     kind === 'computed' ? documented.map((part) => part.flow) : [kindFlows[kind]],

@@ -19,7 +19,7 @@ import { durationText, namesText } from './measure.ts';
 import type { Slice } from './slice.ts';
 
 /** An answer may refute a name or earlier answers. */
-export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>): boolean =>
+export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>) =>
   additivity === 'stated' || additivity === 'documented';
 
 export type SeenAdditivity = ReadonlyMap<string, boolean>;
@@ -39,17 +39,16 @@ export interface Metric {
   readonly type: ColumnType;
 }
 
-export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
-  const fromLeastSpecific = metricFilterNames.toReversed();
-  const items = fromLeastSpecific.flatMap((name) =>
-    catalog.filter(({ filter }) => filter === name),
-  );
-  return new Map(items.map((item) => [item.id, item]));
+/** Returns the most specific item of each metric. */
+export function metricItems(catalog: Catalog) {
+  const items = new Map<string, CatalogItem>();
+  for (const name of metricFilterNames.toReversed())
+    for (const item of catalog) if (item.filter === name) items.set(item.id, item);
+  return items;
 }
 
-export function isMetricItem(item: CatalogItem): boolean {
-  return metricFilterNames.some((filter) => filter === item.filter);
-}
+export const isMetricItem = (item: CatalogItem) =>
+  metricFilterNames.some((filter) => filter === item.filter);
 
 const countedFormattings = new Set(['integer', 'money', 'money_precise']);
 const singleFormattings = new Set(['percent', 'select', 'string']);
@@ -70,8 +69,8 @@ export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   let horizonFrom = 'no documented form: never final unless the slice states a horizon';
   if (documented !== null) {
     const { form, latest } = documented;
-    const lastPart = latest === id ? '' : `; its latest part is ${latest}`;
-    horizonFrom = `documented as ${form}${lastPart}`;
+    horizonFrom = `documented as ${form}`;
+    if (latest !== id) horizonFrom += `; its latest part is ${latest}`;
   }
   return {
     id,
@@ -123,17 +122,16 @@ export function metricsOf(
 export function unknownFormsText(
   metrics: readonly Metric[],
   { lifetimeMs }: Pick<Slice, 'lifetimeMs'>,
-): string | null {
-  const ids = metrics
-    .filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null)
-    .map(({ id }) => id);
+) {
+  const unknown = metrics.filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null);
+  const ids = unknown.map(({ id }) => id);
   if (ids.length === 0) return null;
   const has = ids.length === 1 ? 'has' : 'have';
   return `${namesText(ids, 3)} ${has} no documented form: it is unknown when the values stop changing, so they are refreshed for ${durationText(lifetimeMs)} and never final`;
 }
 
 /** `*` stands for any text, `?` for one character. */
-export function globMatches(pattern: string, name: string): boolean {
+export function globMatches(pattern: string, name: string) {
   const source = pattern
     .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
     .replaceAll('*', '.*')

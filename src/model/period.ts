@@ -4,7 +4,7 @@ import {
   bucketOf,
   day,
   dayAt,
-  daysUntil,
+  daysBetween,
   addDays,
   spanOf,
   startOfDayAt,
@@ -15,7 +15,7 @@ import {
   type WeekStart,
 } from './calendar.ts';
 import type { DateDimension } from './dimension.ts';
-import type { DateBound, DatePeriod, Slice } from './slice.ts';
+import type { DateBound, Slice } from './slice.ts';
 
 type Dated = Pick<Slice, 'datePeriod' | 'utcOffset' | 'weekStartsOn'>;
 type Covering = Dated & Pick<Slice, 'grain' | 'retainDays'>;
@@ -26,20 +26,14 @@ export interface Period {
 }
 
 /** A bucket that the date period cuts is never final. */
-export function isWhole(period: Period): boolean {
-  return (
-    period.requested.start === period.bucket.start && period.requested.end === period.bucket.end
-  );
-}
+export const isWhole = ({ bucket, requested }: Period) =>
+  requested.start === bucket.start && requested.end === bucket.end;
 
-export function endOf(period: Period, offset: UtcOffset): Date {
-  return startOfDayAt(period.bucket.end, offset);
-}
+export const endOf = ({ bucket }: Period, offset: UtcOffset) => startOfDayAt(bucket.end, offset);
 
 /** 0 or less until it is over. */
-export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
-  return daysUntil(period.bucket.end, at, offset) + 1;
-}
+export const ageOf = ({ bucket }: Period, at: Date, offset: UtcOffset) =>
+  daysBetween(bucket.end, dayAt(at, offset)) + 1;
 
 /** Its end is written with a year of four digits. */
 export const LAST_DAY = day('9999-12-30');
@@ -76,11 +70,9 @@ function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Da
 }
 
 const earliest = (...days: [Day, ...Day[]]) =>
-  days.reduce((least, each) => (each < least ? each : least));
+  days.reduce((least, day) => (day < least ? day : least));
 
-export function bucketFor(grain: DateDimension): Bucket {
-  return grain === 'hour' ? 'day' : grain;
-}
+export const bucketFor = (grain: DateDimension): Bucket => (grain === 'hour' ? 'day' : grain);
 
 export function periodsOf(
   interval: DayInterval,
@@ -115,8 +107,10 @@ export function coverageOf(
   ];
   if (first === undefined) return null;
   const { start, end } = spanOf(first, ...others);
-  // If the start has passed the end, as `month_start:yesterday` on the first of a month, the days before that end stay covered.
-  const ends = mayPass(slice.datePeriod) ? boundsAt(slice, planAt).end : end;
+  // `month_start:yesterday` ends before it starts on the first of a month. The days before its end stay covered.
+  const { first: from, last: to } = slice.datePeriod;
+  const mayPass = !('day' in from) && !('daysAgo' in from && 'daysAgo' in to);
+  const ends = mayPass ? boundsAt(slice, planAt).end : end;
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   const firstDay = firstKeptDay(slice, planAt) ?? start;
   const days = {
@@ -126,25 +120,20 @@ export function coverageOf(
   return days.start < days.end ? days : null;
 }
 
-/** On some days only. */
-function mayPass({ first, last }: DatePeriod): boolean {
-  return !('day' in first) && !('daysAgo' in first && 'daysAgo' in last);
-}
-
 export function firstKeptDay(
   { grain, retainDays, utcOffset, weekStartsOn }: Covering,
   planAt: Date,
-): Day | null {
+) {
   if (retainDays === null || grain === null) return null;
-  return bucketOf(addDays(dayAt(planAt, utcOffset), -retainDays), bucketFor(grain), weekStartsOn)
-    .start;
+  const oldest = addDays(dayAt(planAt, utcOffset), -retainDays);
+  return bucketOf(oldest, bucketFor(grain), weekStartsOn).start;
 }
 
 export function coveredPeriods(
   slice: Covering,
   stored: readonly Pick<Period, 'requested'>[],
   planAt: Date,
-): Period[] {
+) {
   const days = coverageOf(slice, stored, planAt);
   return days === null ? [] : periodsOf(days, slice.grain, slice.weekStartsOn);
 }

@@ -14,9 +14,9 @@ export interface Star {
   readonly twins: ReadonlyMap<string, string>;
 }
 
-export const isStar = (metric: string): boolean => metric.includes('*');
+export const isStar = (metric: string) => metric.includes('*');
 
-export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metrics.some(isStar);
+export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>) => metrics.some(isStar);
 
 /**
  * Without those that cannot be columns. Of two names that differ by letter case alone the loaded one stays, or else the first.
@@ -26,12 +26,8 @@ export function starsOf(
   listed: Iterable<string>,
   loaded: ReadonlySet<string> = new Set(),
 ): Star[] {
-  const columnNames = [
-    ...dimensions,
-    ...metrics.filter((name) => !isStar(name)),
-    ...dateDimensions,
-    ...ownColumns,
-  ];
+  const plain = metrics.filter((name) => !isStar(name));
+  const columnNames = [...dimensions, ...plain, ...dateDimensions, ...ownColumns];
   const columns = new Map(columnNames.map((name) => [name.toLowerCase(), name]));
   // The service has no escape for a comma.
   const names = [...listed].filter((name) => !name.includes(','));
@@ -52,11 +48,10 @@ export function starsOf(
   });
 }
 
-export function twinsText(stars: readonly Star[]): string | null {
-  const twins = stars.flatMap((star) => [...star.twins]);
-  const texts = twins.map(
-    ([name, column]) => `${name}, which differs from ${column} by letter case alone`,
-  );
+export function twinsText(stars: readonly Star[]) {
+  const texts = stars
+    .flatMap(({ twins }) => [...twins])
+    .map(([name, column]) => `${name}, which differs from ${column} by letter case alone`);
   return texts.length === 0
     ? null
     : `The patterns also match metrics that are not loaded: ${texts.join('; ')}`;

@@ -56,12 +56,10 @@ export function windowOf(
   const [first, last] = [periods.at(0), periods.at(-1)];
   if (first === undefined || last === undefined)
     throw new RangeError('A window holds at least one period.');
+  const [metric] = slice.metrics;
+  const metricOfCube = slice.cube === undefined ? '' : ` ${metric}`;
   return {
-    id: [
-      slice.name,
-      first.period.bucket.start,
-      ...(slice.cube === undefined ? [] : slice.metrics.slice(0, 1)),
-    ].join(' '),
+    id: `${slice.name} ${first.period.bucket.start}${metricOfCube}`,
     slice,
     fingerprint,
     requested: { start: first.period.requested.start, end: last.period.requested.end },
@@ -92,7 +90,7 @@ export function replacesSame(one: Window, other: Window): boolean {
   return cube === undefined || metrics.some((metric) => other.slice.metrics.includes(metric));
 }
 
-export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window): boolean =>
+export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window) =>
   one.metrics === other.metrics || one.metrics.join() === other.metrics.join();
 
 /** `2026-01-03:2026-01-09`, both ends inclusive. */
@@ -102,37 +100,31 @@ export function labelOf(window: Pick<Window, 'requested'>): string {
 
 export const namesOf = (window: Window) => ({ slice: window.slice.name, window: labelOf(window) });
 
-export const subjectOf = (window: Window): string =>
-  `slice ${window.slice.name}, ${labelOf(window)}`;
+export const subjectOf = (window: Window) => `slice ${window.slice.name}, ${labelOf(window)}`;
 
 /** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
 
 function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
-  const others = Object.entries({
-    ...parameters,
-    ...partFilters(slice, part),
-    dimensions: dimensions.join(','),
-  });
-  const taken = others.reduce(
-    (sum, each) => sum + encodeURIComponent(each.join('=')).length + 1,
-    REST_OF_URL,
-  );
-  return Math.max(1, maxUrlBytes - taken);
+  let room = maxUrlBytes - REST_OF_URL;
+  const others = { ...parameters, ...partFilters(slice, part), dimensions: dimensions.join(',') };
+  for (const [name, value] of Object.entries(others))
+    room -= encodeURIComponent(`${name}=${value}`).length + 1;
+  return Math.max(1, room);
 }
 
-export const roomOf = (slice: Slice, parts: readonly Part[] = wholeParts(slice)): number =>
+export const roomOf = (slice: Slice, parts = wholeParts(slice)) =>
   Math.min(...parts.map((part) => bytesForMetrics(slice, part)));
 
 /** A comma takes three. */
-export const bytesOf = (names: readonly string[]): number =>
+export const bytesOf = (names: readonly string[]) =>
   names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
 
-export function hasRoom(slice: Slice, part?: Part): boolean {
-  const room = bytesForMetrics(slice, part);
-  return slice.metrics.every((metric) => bytesOf([metric]) <= room);
-}
+const longestOf = (names: readonly string[]) => Math.max(...names.map((name) => bytesOf([name])));
+
+export const hasRoom = (slice: Slice, part?: Part) =>
+  longestOf(slice.metrics) <= bytesForMetrics(slice, part);
 
 export const VALUES_SHARE = 3 / 8;
 
@@ -144,12 +136,13 @@ export function wholeParts(slice: Slice): readonly Part[] {
   if (longest === undefined || longest[1].length < 2 || hasRoom(slice)) return [wholeWindow];
   const [dimension, values] = longest;
   const others = { ...slice, parameters: { ...parameters, [`${dimension}__in`]: '' } };
-  const room = bytesForMetrics(others) - Math.max(...metrics.map((metric) => bytesOf([metric])));
+  const room = bytesForMetrics(others) - longestOf(metrics);
   const maxBytes = Math.min(VALUES_SHARE * maxUrlBytes, room);
-  return batchesOf(
-    values.map((value) => [value]),
+  const batches = batchesOf(
+    Array.from(values, (value) => [value]),
     maxBytes,
-  ).map((wanted) => ({ [dimension]: { in: wanted, notIn: [] } }));
+  );
+  return batches.map((batch) => ({ [dimension]: { in: batch, notIn: [] } }));
 }
 
 export function batchesOf(lists: readonly (readonly string[])[], maxBytes: number): string[][] {
@@ -180,10 +173,11 @@ export interface Box {
   readonly control: readonly string[] | null;
 }
 
-export const boxId = ({ part, metrics, control }: Box): string =>
-  JSON.stringify([part, control, metrics]);
+export const boxId = ({ part, metrics, control }: Box) => JSON.stringify([part, control, metrics]);
 
-export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[] {
+type Divided = Pick<Window, 'slice' | 'parts'>;
+
+export function boxesOf({ slice, parts }: Divided): Box[] {
   const shared = slice.metrics.find((metric) => addsUpCertainly(slice, metric));
   // With the same batches in all parts, each batch covers the whole window.
   const batches = metricBatches(slice.metrics, roomOf(slice, parts), shared);
@@ -197,7 +191,7 @@ export function boxesOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>): Box[
  * value is `in` no set and may match no `not in`. Unless all metrics add up, the values of each dividing dimension are
  * compared, too. With a filter of a metric no coarser report has the same rows.
  */
-export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compared'>): Box[] {
+export function controlBoxesOf(window: Divided & Pick<Window, 'compared'>): Box[] {
   const { slice, parts } = window;
   const isCompared = window.compared !== undefined;
   if (isFiltered(window)) return [];
@@ -229,30 +223,25 @@ export function controlBoxesOf(window: Pick<Window, 'slice' | 'parts' | 'compare
 
 function metricBatches(metrics: readonly string[], room: number, shared?: string) {
   if (bytesOf(metrics) <= room) return [metrics];
-  const longest = Math.max(...metrics.map((metric) => bytesOf([metric])));
-  const first = shared === undefined || bytesOf([shared]) + longest > room ? [] : [shared];
+  const isShared = shared !== undefined && bytesOf([shared]) + longestOf(metrics) <= room;
+  const first = isShared ? [shared] : [];
   const others = metrics.filter((metric) => !first.includes(metric)).map((metric) => [metric]);
   return batchesOf(others, room - bytesOf(first)).map((batch) => first.concat(batch));
 }
 
 /** service-interface: GET reports-service/report. */
-export function reportParameters(
-  window: Window,
-  box: Pick<Box, 'part' | 'metrics' | 'control'> = {
-    part: wholeWindow,
-    metrics: window.slice.metrics,
-    control: null,
-  },
-): Record<string, string> {
+export function reportParameters(window: Window, box?: Box): Record<string, string> {
   const { slice } = window;
-  const { part, metrics, control } = box;
+  const { part = wholeWindow, metrics = slice.metrics, control = null } = box ?? {};
+  const parameters = { ...slice.parameters };
   // A batch is not sorted: the metric to sort by may be in another batch. A control box may lack both.
-  const omitted = new Set([
-    ...(control !== null || metrics.length < slice.metrics.length ? ['sort'] : []),
-    ...(control === null ? [] : ['index', 'limit']),
-  ]);
+  if (control !== null || metrics.length < slice.metrics.length) delete parameters['sort'];
+  if (control !== null) {
+    delete parameters['index'];
+    delete parameters['limit'];
+  }
   return {
-    ...Object.fromEntries(Object.entries(slice.parameters).filter(([name]) => !omitted.has(name))),
+    ...parameters,
     ...partFilters(slice, part),
     dimensions: (control ?? slice.dimensions).join(','),
     metrics: metrics.join(','),
@@ -271,51 +260,50 @@ export type Part = Readonly<Record<string, ValueSet>>;
 
 const wholeWindow: Part = {};
 
-export const partId = (part: Part): string => JSON.stringify(part);
-
-const anyValue: ValueSet = { in: null, notIn: [] };
+export const partId = (part: Part) => JSON.stringify(part);
 
 export function valuesOf(part: Part, dimension: string): ValueSet {
-  return (Object.hasOwn(part, dimension) ? part[dimension] : undefined) ?? anyValue;
+  const values = Object.hasOwn(part, dimension) ? part[dimension] : undefined;
+  return values ?? { in: null, notIn: [] };
 }
 
 export function ownValues(
   { parameters }: Pick<Slice, 'parameters'>,
   dimension: string,
   filter: 'in' | 'not_in' = 'in',
-): readonly string[] | undefined {
+) {
   const name = `${dimension}__${filter}`;
   return Object.hasOwn(parameters, name) ? parameters[name]?.split(',') : undefined;
 }
 
 /** Keeps the effect of the slice's own filters. */
-export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
+export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part) {
   const filters: Record<string, string> = {};
   for (const [dimension, values] of Object.entries(part)) {
     const filtered = ownValues(slice, dimension);
     const included = values.in?.filter((value) => filtered?.includes(value) ?? true);
     if (included !== undefined && included.length > 0)
       filters[`${dimension}__in`] = included.join(',');
-    const excluded = new Set(
-      ownValues(slice, dimension, 'not_in')?.concat(values.notIn) ?? values.notIn,
-    );
-    if (excluded.size > 0) filters[`${dimension}__not_in`] = [...excluded].join(',');
+    const excluded = (ownValues(slice, dimension, 'not_in') ?? []).concat(values.notIn);
+    if (excluded.length > 0) filters[`${dimension}__not_in`] = [...new Set(excluded)].join(',');
   }
   return filters;
 }
 
 /** Keeps the lists that every part has: they are disjoint and together the slice's own. */
-export function wholeOf({ slice, parts }: Pick<Window, 'slice' | 'parts'>, part: Part): Part {
-  const isListed = (dimension: string) =>
-    ownValues(slice, dimension) !== undefined &&
-    parts.every((each) => valuesOf(each, dimension).in !== null);
-  return Object.fromEntries(Object.entries(part).filter(([dimension]) => isListed(dimension)));
+export function wholeOf({ slice, parts }: Divided, part: Part): Part {
+  const listed = Object.entries(part).filter(
+    ([dimension]) =>
+      ownValues(slice, dimension) !== undefined &&
+      parts.every((other) => valuesOf(other, dimension).in !== null),
+  );
+  return Object.fromEntries(listed);
 }
 
-export const isDivided = (window: Pick<Window, 'slice' | 'parts'>, part: Part): boolean =>
+export const isDivided = (window: Divided, part: Part) =>
   partId(wholeOf(window, part)) !== partId(part);
 
-export const isFiltered = ({ slice }: Pick<Window, 'slice'>): boolean =>
+export const isFiltered = ({ slice }: Pick<Window, 'slice'>) =>
   Object.keys(slice.parameters).some((name) => parseFilterKey(name)?.kind === 'metric');
 
 /** At least 1 row, and 1 if only the catalog has the value. */
