@@ -77,10 +77,8 @@ export function learnedParts(slice: Slice, table: SliceTable | null, planAt: Dat
   const isComplete = slice.dimensions.every((dimension) => {
     const lists = parts.map((part) => valuesOf(part, dimension).in);
     const values = new Set(lists.flatMap((list) => list ?? []));
-    return (
-      lists.includes(null) ||
-      ownValues(slice, dimension)?.every((value) => values.has(value)) !== false
-    );
+    const filtered = ownValues(slice, dimension) ?? [];
+    return lists.includes(null) || filtered.every((value) => values.has(value));
   });
   const isUsable = parts.length > 0 && isComplete && parts.every((part) => hasRoom(slice, part));
   return isUsable ? parts : undefined;
