@@ -23,9 +23,9 @@ export interface Problem {
   readonly text: string;
 }
 
-export function configInvalid(file: string, problems: readonly Problem[]): Failure {
-  const lines = problems.map(
-    ({ place, key, text }) => `${place}: ${key === '' ? '' : `${key}: `}${text}`,
+export function configInvalid(file: string, problems: readonly Problem[]) {
+  const lines = problems.map(({ place, key, text }) =>
+    [place, key, text].filter((part) => part !== '').join(': '),
   );
   return new Failure('CONFIG_INVALID', lines.join('\n'), {
     facts: { file, problems: lines.length },
@@ -42,24 +42,22 @@ export function valueAt(root: unknown, path: SettingPath): unknown {
   }, root);
 }
 
-export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
+export const isWithin = (path: SettingPath, outer: SettingPath) =>
   outer.every((step, index) => path[index] === step);
 
-export const placeName = (path: SettingPath): string => JSON.stringify(path);
+export const placeName = (path: SettingPath) => JSON.stringify(path);
 
 /** Returns a dotted name, such as `slices[0].metrics[2]`. Hides an address, which may be a secret. */
-export function settingName(path: SettingPath): string {
-  return path
-    .map((step) => {
-      if (typeof step === 'number') return `[${step}]`;
-      if (step.includes('://')) return '.(an address)';
-      return /^[\w*-]+$/.test(step) ? `.${step}` : `.${JSON.stringify(step)}`;
-    })
-    .join('')
-    .replace(/^\./, '');
+export function settingName(path: SettingPath) {
+  const steps = path.map((step) => {
+    if (typeof step === 'number') return `[${step}]`;
+    if (step.includes('://')) return '.(an address)';
+    return /^[\w*-]+$/.test(step) ? `.${step}` : `.${JSON.stringify(step)}`;
+  });
+  return steps.join('').replace(/^\./, '');
 }
 
-export function suggestion(name: string, candidates: Iterable<string>): string {
+export function suggestion(name: string, candidates: Iterable<string>) {
   const near = nearest(name, candidates);
   return near === null ? '' : `; did you mean ${near}?`;
 }
@@ -106,13 +104,14 @@ function branchIssues(issue: Issue): Issue[] {
   const [best, second] = issue.errors
     .filter((branch) => !branch.some(isOfOtherKind))
     .map((branch) => {
+      let keys = 0;
       // A wrong key further down does not show which form was meant.
-      const amiss = branch.flatMap(({ path, ...inner }): unknown[] => {
-        if (inner.code === 'unrecognized_keys') return path.length === 0 ? inner.keys : [];
+      for (const { path, ...inner } of branch) {
+        if (inner.code === 'unrecognized_keys' && path.length === 0) keys += inner.keys.length;
         const isMissing = inner.code === 'invalid_type' && inner.input === undefined;
-        return isMissing && path.length === 1 ? path : [];
-      });
-      return { branch, keys: amiss.length };
+        if (isMissing && path.length === 1) keys += 1;
+      }
+      return { branch, keys };
     })
     .sort((one, next) => one.keys - next.keys);
   if (best === undefined || (best.keys > 0 && best.keys === second?.keys)) return [issue];
@@ -137,9 +136,9 @@ function textOf(issue: Issue, value: unknown, isShown: boolean): string {
   const isPlain = isShown && !isUnset && typeof value !== 'object';
   const shown = isPlain ? JSON.stringify(value) : 'the value';
   const subject = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
-  const kindOfValue =
-    value === null ? 'empty' : kinds[Array.isArray(value) ? 'array' : typeof value];
-  const kind = isUnset ? 'is missing' : `is ${kindOfValue}`;
+  let kind = `is ${kinds[Array.isArray(value) ? 'array' : typeof value]}`;
+  if (value === null) kind = 'is empty';
+  else if (isUnset) kind = 'is missing';
   const notAllowed = isUnset ? kind : `${subject} is not allowed`;
   const nearestOf = (names: readonly unknown[]) =>
     typeof value === 'string' ? suggestion(value, names.map(String)) : '';

@@ -75,16 +75,16 @@ interface Origin {
 export function buildConfig(settings: Settings, origin: Origin): Config {
   const { file, environment } = origin;
   const base = dirname(file);
-  const { name, service: connection } = settings;
-  const service = 'kind' in connection ? connection : httpService(connection, origin);
+  const { name, service: stated } = settings;
+  const service = 'kind' in stated ? stated : httpService(stated, origin);
   return deepFrozen({
     file,
     ...(name === undefined ? {} : { name }),
     service,
     warehouse: resolve(base, settings.warehouse),
-    publish: settings.publish.map((target) => {
-      return 'store' in target ? target : { ...target, path: resolve(base, target.path) };
-    }),
+    publish: settings.publish.map((target) =>
+      'store' in target ? target : { ...target, path: resolve(base, target.path) },
+    ),
     archiveMs: settings.archive,
     controlMs: settings.control,
     notify: settings.notify.map(({ url, on }) => ({

@@ -17,22 +17,18 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-function slipsBetween(one: string, other: string): number {
-  let [beforeLast, last]: [number[], number[]] = [
-    [],
-    Array.from({ length: other.length + 1 }, (_, index) => index),
-  ];
+function slipsBetween(one: string, other: string) {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, column) => column);
   const at = (row: readonly number[], column: number) => row[column] ?? Infinity;
   for (let row = 1; row <= one.length; row += 1) {
     const current = [row];
     for (let column = 1; column <= other.length; column += 1) {
-      const same = one[row - 1] === other[column - 1];
-      const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
-      const replaced = at(last, column - 1) + (same ? 0 : 1);
-      const exchanged = swapped ? at(beforeLast, column - 2) + 1 : Infinity;
-      current.push(
-        Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, exchanged),
-      );
+      const isSame = one[row - 1] === other[column - 1];
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      const replaced = at(last, column - 1) + (isSame ? 0 : 1);
+      const swapped = isSwapped ? at(beforeLast, column - 2) + 1 : Infinity;
+      current.push(Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, swapped));
     }
     [beforeLast, last] = [last, current];
   }

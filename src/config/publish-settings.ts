@@ -50,7 +50,7 @@ function lakeAt(
   lake: z.output<z.ZodObject<typeof lakeSettings>>,
   context: z.RefinementCtx,
 ) {
-  const { mode = PUBLISHED_MODE, endpoint, region, path_style: pathStyle } = lake;
+  const { mode = PUBLISHED_MODE, endpoint = null, region = null } = lake;
   const [, bucket, rest = ''] = BUCKET.exec(path) ?? [];
   const message =
     bucket === undefined
@@ -64,9 +64,9 @@ function lakeAt(
   const store: ObjectStore = {
     bucket,
     prefix: rest.slice(1),
-    endpoint: endpoint ?? null,
-    region: region ?? null,
-    pathStyle: pathStyle ?? endpoint !== undefined,
+    endpoint,
+    region,
+    pathStyle: lake.path_style ?? endpoint !== null,
   };
   return { path: `s3://${bucket}${rest}`, mode, store };
 }

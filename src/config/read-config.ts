@@ -112,14 +112,16 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
     const isOfSlices = origin[0] === 'slices' || origin[0] === 'defaults';
     return isOfSlices && !read.filledPlaces.some((place) => isWithin(place, origin));
   };
-  const token = offline ? { token: null, mistakes: [] } : readTokenFile(effective, dirname(file));
   const mistakes = [
     ...schemaMistakes(parsed.error?.issues ?? [], effective, isShown),
     ...settingMistakes(root, effective, environment),
-    ...token.mistakes,
-  ].map((mistake) => Object.assign(mistake, { path: declaredPath(root, mistake.path) }));
-  const problems = problemsOf(read, mistakes, effective, shown);
-  const origin = { file, fileToken: token.token, environment };
+  ];
+  const fileToken = offline ? null : readTokenFile(effective, dirname(file), mistakes);
+  const declared = mistakes.map((mistake) =>
+    Object.assign(mistake, { path: declaredPath(root, mistake.path) }),
+  );
+  const problems = problemsOf(read, declared, effective, shown);
+  const origin = { file, fileToken, environment };
   return {
     shown,
     problems,
@@ -148,24 +150,22 @@ function validated({ value, filledPlaces }: SettingsText) {
 function coerceText(value: unknown, [step, ...rest]: SettingPath): unknown {
   if (step === undefined) {
     if (value === 'true' || value === 'false') return value === 'true';
-    return value !== '' && String(Number(value)) === value ? Number(value) : value;
+    return String(Number(value)) === value ? Number(value) : value;
   }
   if (Array.isArray(value))
     return value.map((item: unknown, index) => (index === step ? coerceText(item, rest) : item));
   return isRecord(value) ? { ...value, [step]: coerceText(value[step], rest) } : value;
 }
 
-/** A slice that states one of these takes neither from the defaults. */
-const measuredBy: readonly string[] = ['metrics', 'cohorts'];
-
 function withDefaults(root: unknown): unknown {
   if (!isRecord(root) || !Array.isArray(root['slices'])) return root;
   const { name: _, ...defaults } = isRecord(root['defaults']) ? root['defaults'] : {};
+  const { metrics: _metrics, cohorts: _cohorts, ...others } = defaults;
   const slices = itemsOf(root['slices']).map((slice) => {
     if (!isRecord(slice)) return slice;
-    const replaced = measuredBy.some((key) => Object.hasOwn(slice, key)) ? measuredBy : [];
-    const inherited = Object.entries(defaults).filter(([key]) => !replaced.includes(key));
-    return Object.assign(Object.fromEntries(inherited), slice);
+    // A slice that states one of both takes neither from the defaults.
+    const isMeasured = Object.hasOwn(slice, 'metrics') || Object.hasOwn(slice, 'cohorts');
+    return Object.assign({}, isMeasured ? others : defaults, slice);
   });
   return { ...root, slices };
 }

@@ -53,11 +53,11 @@ export function settingMistakes(
   refuseRepeats(refuse, names, (index) => ['slices', index, 'name'], 'a slice name');
   for (const [index, slice] of slices.entries()) {
     const path = ['slices', index];
-    const origin = names.find((other) =>
-      derivedEndings.some((ending) => `${String(other)}${ending}` === slice['name']),
-    );
-    const text = `is a name ripen derives from slice ${String(origin)} itself; must be another`;
-    if (origin !== undefined) refuse([...path, 'name'], text);
+    for (const origin of names.map(String)) {
+      if (!derivedEndings.some((ending) => `${origin}${ending}` === slice['name'])) continue;
+      const text = `is a name ripen derives from slice ${origin} itself; must be another`;
+      refuse([...path, 'name'], text);
+    }
     checkSlice(slice, valueAt(stated, path), path, refuse);
   }
   return mistakes;
@@ -117,15 +117,15 @@ function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
   if (!dimensions.some(isDateDimension)) refuse([...path, 'dimensions'], needsDate);
   const keys = Object.keys(cohorts);
   refuseRepeats(refuse, keys, (index) => [...place, keys[index] ?? ''], 'a key');
-  const metrics = Object.entries(cohorts).flatMap(([key, value]) => {
+  const seen = new Set<string>();
+  for (const [key, value] of Object.entries(cohorts)) {
     const ages = textsOf(Array.isArray(value) ? value : [value]);
-    const readable = ages.flatMap((age) => agesIn(age) ?? []);
-    return cubeMetrics({ [key]: readable }).map(({ metric }) => ({ key, metric }));
-  });
-  const lower = metrics.map(({ metric }) => metric.toLowerCase());
-  const repeated = metrics.find((_, at) => lower.indexOf(lower[at] ?? '') < at);
-  if (repeated !== undefined)
-    refuse([...place, repeated.key], `states ${repeated.metric} twice; must state it once`);
+    for (const { metric } of cubeMetrics({ [key]: ages.flatMap((age) => agesIn(age) ?? []) })) {
+      if (seen.has(metric.toLowerCase()))
+        refuse([...place, key], `states ${metric} twice; must state it once`);
+      seen.add(metric.toLowerCase());
+    }
+  }
   for (const name of dimensions) {
     if (cubeColumns.some((column) => column === name.toLowerCase()))
       refuse([...path, 'dimensions'], `hold ${name}, a column of every table with cohorts`);
@@ -142,7 +142,7 @@ function refuseRepeats(
   items: readonly unknown[],
   pathOf: (index: number) => SettingPath,
   noun: string,
-): void {
+) {
   const names = items.map((item) => (typeof item === 'string' ? item.toLowerCase() : null));
   for (const [index, name] of names.entries()) {
     if (name === null || names.indexOf(name) === index) continue;
@@ -151,21 +151,20 @@ function refuseRepeats(
   }
 }
 
-export function readTokenFile(root: unknown, base: string) {
-  const path = valueAt(root, ['service', 'token_file']);
-  if (typeof path !== 'string' || path === '') return { token: null, mistakes: [] };
-  const refused = (text: string) => ({
-    token: null,
-    mistakes: [{ path: ['service', 'token_file'], at: 'value' as const, text }],
-  });
+/** Returns the token, or (null) adds a mistake unless no file is named. */
+export function readTokenFile(root: unknown, base: string, mistakes: Mistake[]) {
+  const path = ['service', 'token_file'];
+  const file = valueAt(root, path);
+  if (typeof file !== 'string' || file === '') return null;
+  let text = 'names a file that is empty or has more than a token; it must contain only the token';
   try {
-    const token = readFileSync(resolve(base, path), 'utf8').trim();
-    if (/^[\x21-\x7e]+$/.test(token)) return { token, mistakes: [] };
-    const text = 'names a file that is empty or has more than a token';
-    return refused(`${text}; it must contain only the token`);
+    const token = readFileSync(resolve(base, file), 'utf8').trim();
+    if (/^[\x21-\x7e]+$/.test(token)) return token;
   } catch (thrown) {
     const code = systemText(thrown, 'code') || 'unreadable';
     const where = "relative paths start at the configuration's directory";
-    return refused(`names a file that could not be read (${code}); ${where}`);
+    text = `names a file that could not be read (${code}); ${where}`;
   }
+  mistakes.push({ path, at: 'value', text });
+  return null;
 }

@@ -29,6 +29,12 @@ const IMPOSSIBLE_KEY =
   'contains a key that no mapping can have: a list, a mapping or __proto__; keys are plain text';
 const OWN_PART = 'is an alias of a value that contains it';
 
+const UNREADABLE =
+  'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
+const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+/** Valid as a header and as an address, which leads nowhere. */
+const UNUSED = 'https://unused.invalid';
+
 const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
 
 /** Braces expand in these lists. Filters, for example, may contain literal braces. */
@@ -234,9 +240,33 @@ export class SettingsText {
     const [first, second] = path;
     const isCredential = first === 'service' && credentials.has(second);
     const isUnused = this.#from.offline === true && (isCredential || first === 'notify');
-    const filled = fillVariables(text, this.#from.environment, isUnused);
-    if (filled.isNamed) this.filledPlaces.push(path);
-    return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
+    const { environment } = this.#from;
+    const unset: string[] = [];
+    let [isNamed, isReadable] = [false, true];
+    // The values of variables are not searched for more.
+    const filled = text.replace(
+      /\$\$|\$\{([^}]*)(\}?)/g,
+      (whole, inside: string | undefined, closing: string) => {
+        if (inside === undefined) return '$';
+        isNamed = true;
+        const [, name, fallback] = VARIABLE.exec(inside) ?? [];
+        // A variable within a default would be cut off at its brace.
+        if (name === undefined || closing === '' || fallback?.includes('${') === true) {
+          isReadable = false;
+          return whole;
+        }
+        const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+        // As in a shell, the default of `:-` also replaces a variable that is set to nothing.
+        if (fallback !== undefined) return value || fallback;
+        if (isUnused && !value) return UNUSED;
+        if (value === undefined) unset.push(name);
+        return value ?? whole;
+      },
+    );
+    if (isNamed) this.filledPlaces.push(path);
+    if (!isReadable) return this.#refuse(path, UNREADABLE);
+    if (unset.length === 0) return filled;
+    return this.#refuse(path, `environment variable ${unset.join(', ')} is not set; set it`);
   }
 }
 
@@ -249,39 +279,4 @@ function wordsOf({ pos: [offset], code, message }: yaml.YAMLError, text: string)
   return isBraces
     ? 'not YAML: braces must stand in quotes here: "revenue_d{0,7}", "${NAME}"'
     : `not YAML: ${code.toLowerCase().replaceAll('_', ' ')}`;
-}
-
-const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
-
-/** Valid as a header and as an address, which leads nowhere. */
-const UNUSED = 'https://unused.invalid';
-
-/** The values of variables are not searched for more. */
-function fillVariables(text: string, environment: Environment, isUnused: boolean) {
-  const unset: string[] = [];
-  let isNamed = false;
-  let problem: string | null = null;
-  const filled = text.replace(
-    /\$\$|\$\{([^}]*)(\}?)/g,
-    (whole, inside: string | undefined, closing: string) => {
-      if (inside === undefined) return '$';
-      isNamed = true;
-      const [, name, fallback] = VARIABLE.exec(inside) ?? [];
-      // A variable within a default would be cut off at its brace.
-      if (name === undefined || closing === '' || fallback?.includes('${') === true) {
-        problem =
-          'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
-        return whole;
-      }
-      const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-      // As in a shell, the default of `:-` also replaces a variable that is set to nothing.
-      if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
-      if (isUnused && (value ?? '') === '') return UNUSED;
-      if (value === undefined) unset.push(name);
-      return value ?? whole;
-    },
-  );
-  if (problem === null && unset.length > 0)
-    problem = `environment variable ${unset.join(', ')} is not set; set it`;
-  return { text: filled, isNamed, problem };
 }

@@ -1,5 +1,6 @@
 /** Cubes: slices in long form, with one row per key, metric and age of the cohort. Pure. */
 
+import { alike } from './alike.ts';
 import { parseAge } from './metric-forms.ts';
 import type { CubeMetric, Slice } from './slice.ts';
 
@@ -33,10 +34,10 @@ export function agesIn(text: string) {
 export function metricsByAge<T extends { readonly id: string }>(
   slice: Pick<Slice, 'cube'>,
   metrics: readonly T[],
-): Map<string, T[]> {
+) {
   const ageOf = ageIn(slice);
-  const ages = new Set(metrics.map(({ id }) => ageOf(id)));
-  return new Map(Array.from(ages, (age) => [age, metrics.filter(({ id }) => ageOf(id) === age)]));
+  const groups = alike(metrics, ({ id }) => ageOf(id));
+  return new Map(groups.map((group) => [ageOf(group[0].id), group]));
 }
 
 export function ageIn({ cube }: Pick<Slice, 'cube'>) {

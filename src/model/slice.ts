@@ -73,31 +73,29 @@ export interface Slice {
   readonly maxRejects: number;
 }
 
-const ORDERING = 'sort';
-
 const listParameters = new Set(['ad_revenue_sources', 'attribution_types', 'index', 'os_names']);
 
-const isList = (name: string) => listParameters.has(name) || /__(?:not_)?in$/.test(name);
-
 /** Hashes what gives a row its meaning. Secrets are renewed and do not count. */
-export function fingerprintOf(
-  slice: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>,
-): string {
-  const parameters = Object.entries(slice.parameters)
-    .filter(([name]) => name !== ORDERING)
-    .map(([name, value]): [string, string] => [name, isList(name) ? setText(value) : value]);
+export function fingerprintOf({
+  cube,
+  dimensions,
+  parameters,
+  headers,
+}: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>) {
+  const selection: [string, string][] = [];
+  for (const [name, value] of Object.entries(parameters)) {
+    const isList = listParameters.has(name) || /__(?:not_)?in$/.test(name);
+    const set = isList ? [...new Set(value.split(','))].sort().join(',') : value;
+    // The order of rows changes no value.
+    if (name !== 'sort') selection.push([name, set]);
+  }
   const meaning = [
-    [...slice.dimensions].sort(),
-    parameters.sort(([a], [b]) => (a < b ? -1 : 1)),
-    ...(slice.cube === undefined ? [] : ['cube']),
+    [...dimensions].sort(),
+    selection.sort(([a], [b]) => (a < b ? -1 : 1)),
+    ...(cube === undefined ? [] : ['cube']),
   ];
-  const headers = Object.entries(slice.headers);
-  return headers.length === 0 ? digits(meaning) : `${digits(meaning)}-${digits(headers)}`;
+  const digits = [meaning, Object.entries(headers)]
+    .filter((part) => part.length > 0)
+    .map((part) => createHash('sha256').update(JSON.stringify(part)).digest('hex').slice(0, 16));
+  return digits.join('-');
 }
-
-const DIGITS = 16;
-
-const digits = (meaning: unknown) =>
-  createHash('sha256').update(JSON.stringify(meaning)).digest('hex').slice(0, DIGITS);
-
-const setText = (list: string) => [...new Set(list.split(','))].sort().join(',');

@@ -27,19 +27,11 @@ export function documentAnswer(document: JsonDocument, status = 200): SimulatedA
   return { status, headers, body: document };
 }
 
-export function bytesAnswer(
-  bytes: Buffer | string,
-  contentType: string,
-  status = 200,
-): SimulatedAnswer {
+export function bytesAnswer(bytes: Buffer | string, contentType: string, status = 200) {
   return { status, headers: { 'content-type': contentType }, body: Buffer.from(bytes) };
 }
 
-export const bareAnswer = (status: number): SimulatedAnswer => ({
-  status,
-  headers: {},
-  body: null,
-});
+export const bareAnswer = (status: number) => ({ status, headers: {}, body: null });
 
 export function errorAnswer(
   status: number,
@@ -55,7 +47,7 @@ export function errorAnswer(
   return documentAnswer(documents[form], status);
 }
 
-export function plainBytes(body: SimulatedAnswer['body']): Buffer {
+export function plainBytes(body: SimulatedAnswer['body']) {
   if (Buffer.isBuffer(body)) return body;
   return Buffer.from(body === null ? '' : JSON.stringify(body));
 }
@@ -63,9 +55,8 @@ export function plainBytes(body: SimulatedAnswer['body']): Buffer {
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: SimulatedAnswer,
-): Promise<void> {
-  const { status, headers, body } = answer;
+  { status, headers, body }: SimulatedAnswer,
+) {
   const plain = plainBytes(body);
   const isCompressed = body !== null && acceptsGzip(request);
   const bytes = isCompressed ? await promisify(gzip)(plain, { level: GZIP_LEVEL }) : plain;
@@ -74,5 +65,5 @@ export async function send(
   response.writeHead(status, { ...headers, ...encoding, ...length }).end(bytes);
 }
 
-export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
+export const acceptsGzip = ({ headers }: IncomingMessage) =>
   headers['accept-encoding']?.includes('gzip') === true;

@@ -48,8 +48,7 @@ export function pageOf<Item>(
   const eligible = list.filter(({ position }) => position > after && position < before);
   const isBefore = before < Infinity && after === START;
   const chosen = isBefore ? eligible.slice(-limit) : eligible.slice(0, limit);
-  const first = chosen.at(0);
-  const last = chosen.at(-1);
+  const [first, last] = [chosen.at(0), chosen.at(-1)];
   const hasNext = last !== undefined && list.some(({ position }) => position > last.position);
   const hasPrevious = first !== undefined && list.some(({ position }) => position < first.position);
   return {
@@ -78,14 +77,13 @@ export function pagingV2<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocu
   return { cursor: page.after, next: page.after === null ? null : linkTo('cursor', page.after) };
 }
 
-export function encodeCursor(position: number): string {
-  return Buffer.from(`position ${position}`).toString('base64url');
-}
+export const encodeCursor = (position: number) =>
+  Buffer.from(`position ${position}`).toString('base64url');
 
-function positionOf(cursor: string | null): number | null {
+/** Returns NaN for an invalid cursor. */
+function positionOf(cursor: string | null) {
   if (cursor === null || cursor === '') return null;
-  const match = /^position (-?\d+)$/.exec(Buffer.from(cursor, 'base64url').toString());
-  return Number(match?.[1]);
+  return Number(/^position (-?\d+)$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
 }
 
 export type LinkStore = ReturnType<typeof createLinkStore>;

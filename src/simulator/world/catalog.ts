@@ -24,10 +24,7 @@ const choices = (ids: readonly string[]) => ids.map((id) => choice(id, readable(
 
 function listsOf({ apps, partners, lanes, metrics }: CatalogSource) {
   const itemsOf = (isListed: (metric: WorldMetric) => boolean) =>
-    [...metrics.values()].filter(isListed).map((metric): FilterItem => {
-      const { id, name, short_name, section, formatting, description } = metric;
-      return { id, name, short_name, section, formatting, description };
-    });
+    [...metrics.values()].filter(isListed).map(({ item }) => item);
   const textsOf = (dimension: string) =>
     [...new Set(lanes.map(({ texts }) => texts.get(dimension) ?? ''))].map((text) => choice(text));
   const offsets = Array.from({ length: 53 }, (_, index) => {

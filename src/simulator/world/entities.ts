@@ -82,19 +82,17 @@ const UNATTACHED_EVERY = 7;
 const ARCHIVED_EVERY = 11;
 const BASE = 36;
 
-function tokenOf(seed: number, length: number): string {
-  const digits = Array.from({ length }, (_, at) => choose(mix(seed, at), BASE).toString(BASE));
-  return digits.join('');
-}
+const tokenOf = (seed: number, length: number) =>
+  Array.from({ length }, (_, at) => choose(mix(seed, at), BASE).toString(BASE)).join('');
 
 export function createPartners(seed: number, count: number, names: Names['partners']) {
   let id = 174;
   return Array.from({ length: count }, (_, index): WorldPartner => {
     id += 1 + choose(mix(seed, index), 9);
-    const name = names[index % names.length] ?? '';
     const round = Math.floor(index / names.length);
-    const numbered = round === 0 ? name : `${name} ${round + 1}`;
-    return { id, display_name: numbered, supports_cost_data: index % 3 !== 2 };
+    const number = round === 0 ? '' : ` ${round + 1}`;
+    const name = `${names[index % names.length]}${number}`;
+    return { id, display_name: name, supports_cost_data: index % 3 !== 2 };
   });
 }
 
@@ -109,16 +107,16 @@ export function createApps(seed: number, count: number, names: Names['apps']): W
 }
 
 /** As a network gives a campaign. Half of them are above 2^53. */
-function networkId(seed: number): string {
+function networkId(seed: number) {
   const id = String(seed >>> 0).padStart(10, '0');
   return (seed & 1) === 0 ? `2385000000${id}` : id.slice(1);
 }
 
 /** A label `Name (id)` holds both. */
 export function namedByNetwork(link: WorldLink) {
-  const match = /^(.*) \((\d+)\)$/s.exec(link.label);
-  if (match !== null) return { name: match[1] ?? '', id: match[2] ?? '' };
-  return { name: link.label, id: networkId(hashText(link.token)) };
+  const [, name = link.label, id = networkId(hashText(link.token))] =
+    /^(.*) \((\d+)\)$/s.exec(link.label) ?? [];
+  return { name, id };
 }
 
 /** Like those of real links, its addresses have macros, brackets, spaces and `%`. */

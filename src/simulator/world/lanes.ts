@@ -56,24 +56,25 @@ const MIN_SYSTEMS = 2;
 const MAX_LANES_PER_KEY = 3;
 
 interface Origin {
-  readonly texts: readonly (readonly [dimension: string, text: string])[];
+  readonly texts: ReturnType<typeof originTexts>;
   readonly isPaid: boolean;
   readonly hasCostData: boolean;
 }
 
-const organic = { id: '-300', display_name: 'Organic', supports_cost_data: false } as const;
-const unattached = { ...organic, id: 'unknown', display_name: 'unknown' } as const;
+const organic = { id: '-300', display_name: 'Organic' } as const;
+const unattached = { id: 'unknown', display_name: 'unknown' } as const;
 
 /** `without` stands for missing links. */
 function originTexts(
   network: string,
   below: readonly WorldLink[],
   without: string,
-  partner: Omit<WorldPartner, 'id'> & { readonly id: string | number },
-): Origin['texts'] {
-  const named = below.map((link) => namedByNetwork(link));
+  partner: Pick<WorldPartner, 'display_name'> & { readonly id: string | number },
+): [dimension: string, text: string][] {
+  const named = below.map(namedByNetwork);
   const source = named[2] ?? named[1];
   const { id, display_name: name } = partner;
+  const slug = name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '_');
   return [
     ['network', network],
     ...['campaign', 'adgroup', 'creative'].flatMap((level, at): [string, string][] => [
@@ -85,10 +86,7 @@ function originTexts(
     ['source_id_network', source?.id.slice(-3) ?? ''],
     ['partner_id', String(id)],
     ['partner_name', name],
-    [
-      'partner',
-      partner === organic ? name : name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '_'),
-    ],
+    ['partner', partner === organic ? name : slug],
     ['channel', name === network ? name : `${name} - ${network}`],
   ];
 }

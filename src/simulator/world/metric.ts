@@ -25,58 +25,58 @@ interface Formula {
   readonly completeAfterDays?: number;
 }
 
-export interface WorldMetric extends FilterItem, Formula {
+export interface WorldMetric extends Formula {
+  readonly id: string;
   readonly filter: MetricFilterName | null;
+  readonly item: FilterItem;
 }
 
 export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 
 export type MetricLine = readonly [id: string, section: string, formula: Formula];
 
-export function readable(id: string): string {
-  const words = id.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
+export const readable = (id: string) =>
+  id.replaceAll('_', ' ').replace(/^./, (letter) => letter.toUpperCase());
 
-export function metricsOf(
-  filter: MetricFilterName | null,
-  lines: readonly MetricLine[],
-): WorldMetric[] {
-  return lines.map(([id, section, formula]) => {
+export function metricsOf(filter: MetricFilterName | null, lines: readonly MetricLine[]) {
+  return lines.map(([id, section, formula]): WorldMetric => {
+    const { formatting } = formula;
     const name = readable(id);
     const description = `${name}, as the simulated world has them`;
-    return { id, name, short_name: '', section, description, filter, ...formula };
+    const item = { id, name, short_name: '', section, formatting, description };
+    return { id, filter, item, ...formula };
   });
 }
 
 const MICRO = 1_000_000;
 
-const added = (formatting: string, unit: 'count' | 'micros', measure: Measure): Formula => {
-  return { formatting, unit, additive: true, measures: [measure], combine: ([sum = 0]) => sum };
-};
+const added = (formatting: string, unit: 'count' | 'micros', measure: Measure): Formula => ({
+  formatting,
+  unit,
+  additive: true,
+  measures: [measure],
+  combine: ([sum = 0]) => sum,
+});
 
-export const counted = (measure: Measure, formatting = 'integer'): Formula =>
+export const counted = (measure: Measure, formatting = 'integer') =>
   added(formatting, 'count', measure);
 
-export const money = (measure: Measure): Formula => added('money', 'micros', measure);
+export const money = (measure: Measure) => added('money', 'micros', measure);
 
-export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): Formula {
-  const formatting = unit === 'count' ? 'integer' : 'decimal';
-  return {
-    formatting,
-    unit,
-    additive: false,
-    measures: [left, right],
-    combine: ([a = 0, b = 0]) => Math.abs(a - b),
-  };
-}
+export const apart = (unit: 'count' | 'micros', left: Measure, right: Measure): Formula => ({
+  formatting: unit === 'count' ? 'integer' : 'decimal',
+  unit,
+  additive: false,
+  measures: [left, right],
+  combine: ([a = 0, b = 0]) => Math.abs(a - b),
+});
 
 export function ratio(above: Measure, below: Measure, factor = 1, formatting = 'percent'): Formula {
   const combine: Formula['combine'] = ([a = 0, b = 0]) => (b === 0 ? null : (a / b) * factor);
   return { formatting, unit: 'number', additive: false, measures: [above, below], combine };
 }
 
-export const price = (above: Measure, below: Measure, factor = 1): Formula =>
+export const price = (above: Measure, below: Measure, factor = 1) =>
   ratio(above, below, factor / MICRO, 'money');
 
 /** The more rows are combined, the less each adds. */
@@ -85,6 +85,5 @@ export function distinct(measure: Measure): Formula {
   return { formatting: 'decimal', unit: 'number', additive: false, measures: [measure], combine };
 }
 
-export function inUnits(metric: WorldMetric, value: number): number {
-  return metric.unit === 'micros' ? value / MICRO : value;
-}
+export const inUnits = ({ unit }: WorldMetric, value: number) =>
+  unit === 'micros' ? value / MICRO : value;

@@ -29,27 +29,23 @@ export const parameterValues = {
   format_dates: ['true', 'false'],
 } as const;
 
-export interface Currency {
-  readonly code: string;
-  readonly name: string;
-  /** Per US dollar, so small that the micro-units of a year stay exact integers. */
-  readonly rate: number;
-}
-
-export const currencies: readonly [Currency, ...Currency[]] = [
-  { code: 'USD', name: 'US Dollar', rate: 1 },
-  { code: 'EUR', name: 'Euro', rate: 0.92 },
-  { code: 'GBP', name: 'Pound Sterling', rate: 0.79 },
-  { code: 'JPY', name: 'Yen', rate: 151.5 },
-  { code: 'CHF', name: 'Swiss Franc', rate: 0.89 },
-  { code: 'SEK', name: 'Swedish Krona', rate: 10.4 },
-  { code: 'PLN', name: 'Zloty', rate: 3.95 },
-  { code: 'TRY', name: 'Turkish Lira', rate: 32.3 },
-  { code: 'INR', name: 'Indian Rupee', rate: 83.4 },
-  { code: 'BRL', name: 'Brazilian Real', rate: 5.05 },
-  { code: 'AUD', name: 'Australian Dollar', rate: 1.52 },
-  { code: 'CNY', name: 'Yuan Renminbi', rate: 7.23 },
-];
+/** Rates per US dollar, so small that the micro-units of a year stay exact integers. */
+export const currencies = (
+  [
+    ['USD', 'US Dollar', 1],
+    ['EUR', 'Euro', 0.92],
+    ['GBP', 'Pound Sterling', 0.79],
+    ['JPY', 'Yen', 151.5],
+    ['CHF', 'Swiss Franc', 0.89],
+    ['SEK', 'Swedish Krona', 10.4],
+    ['PLN', 'Zloty', 3.95],
+    ['TRY', 'Turkish Lira', 32.3],
+    ['INR', 'Indian Rupee', 83.4],
+    ['BRL', 'Brazilian Real', 5.05],
+    ['AUD', 'Australian Dollar', 1.52],
+    ['CNY', 'Yuan Renminbi', 7.23],
+  ] as const
+).map(([code, name, rate]) => ({ code, name, rate }));
 
 /** The server sends `status` and `body` unchanged. */
 export class RequestRefused extends Error {
