@@ -16,7 +16,7 @@ import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricOf } from '../model/metric.ts';
 import { countText, elapsedText, groupedText } from '../model/measure.ts';
 import { snakeCased } from '../report/terminal/printable.ts';
-import { columnsOf, tableText, type Table } from '../report/terminal/table.ts';
+import { tableText, type Table } from '../report/terminal/table.ts';
 import { online } from './verb.ts';
 import type { Arguments, GlobalArguments } from './words.ts';
 
@@ -37,7 +37,7 @@ export const catalog = online(async (config, options, { word, section }: Argumen
       list,
       groupedText(items.filter(({ filter }) => filter === list).length),
     ]);
-    const table = tableText({ columns: columnsOf('list', '#items'), rows });
+    const table = tableText({ columns: ['list', '#items'], rows });
     const hint = '`ripen catalog WORD` searches their items, `--json` prints all';
     return { json, text: `${table}\n${countText(items.length, 'item')}; ${hint}` };
   }
@@ -49,7 +49,7 @@ export const catalog = online(async (config, options, { word, section }: Argumen
     return cells.concat(finalAfter, yesNo(additive), formatColumnType(type));
   });
   const ofItem = ['~filter', 'id', '~name', '~section', 'formatting'];
-  const columns = columnsOf(...ofItem, 'final after', 'adds up', 'column');
+  const columns = [...ofItem, 'final after', 'adds up', 'column'];
   return { json, text: listText('item', { columns, rows }) };
 });
 
@@ -60,7 +60,7 @@ export const partners = online(async (config, options, _args: GlobalArguments) =
     partner.displayName,
     yesNo(partner.supportsCostData),
   ]);
-  const columns = columnsOf('#id', '~partner', 'cost data');
+  const columns = ['#id', '~partner', 'cost data'];
   return { json: { partners: list.map(snakeCased) }, text: listText('partner', { columns, rows }) };
 });
 
@@ -68,7 +68,7 @@ export const linksList = online(
   async (config, options, { app, parent }: Arguments<'links list'>) => {
     const list = await links(config, { ...options, app, parent });
     const flags = ['sub-links', 'cost data', 'archived'];
-    const columns = columnsOf('token', '~name', '#level', '#partner', ...flags);
+    const columns = ['token', '~name', '#level', '#partner', ...flags];
     const rows = list.map((link) => [
       link.token,
       link.name,
@@ -105,7 +105,7 @@ function fieldsText(fields: object) {
     ([, value]) => value !== null && typeof value !== 'object',
   );
   const rows = shown.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
-  return tableText({ columns: columnsOf('field', 'value'), rows });
+  return tableText({ columns: ['field', 'value'], rows });
 }
 
 export const spendSend = online(async (config, options, args: Arguments<'spend send'>, shell) => {

@@ -9,7 +9,7 @@ import type { Shell } from '../report/terminal/shell.ts';
 import { newsText } from '../report/terminal/news-text.ts';
 import { statusText } from '../report/terminal/status-text.ts';
 import { reasonsText } from '../report/terminal/summary-text.ts';
-import { columnsOf, indented, tableText, wrapped } from '../report/terminal/table.ts';
+import { indented, tableText, wrapped } from '../report/terminal/table.ts';
 import type { CommandOutcome } from './outcome.ts';
 import { inProgress, wholeNumberUpTo, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
@@ -101,5 +101,5 @@ in SQL, <slice>_final contains only final values, <slice>_maturation and <slice>
 function answerText({ answer }: Tour['questions'][number]) {
   const [first = '', ...numbers] = Object.keys(answer.at(0) ?? {});
   const rows = answer.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
-  return tableText({ columns: columnsOf(first, ...numbers.map((name) => `#${name}`)), rows });
+  return tableText({ columns: [first, ...numbers.map((name) => `#${name}`)], rows });
 }

@@ -4,7 +4,7 @@ import { plan as planNext, type PlanReport } from '../index.ts';
 import type { PlannedSlice } from '../run/plan-report.ts';
 import { countText, daysText, groupedText, minuteText, percentText } from '../model/measure.ts';
 import { reasonsText } from '../report/terminal/summary-text.ts';
-import { columnsOf, indented, tableText } from '../report/terminal/table.ts';
+import { indented, tableText } from '../report/terminal/table.ts';
 import { offline } from './verb.ts';
 import type { Arguments } from './words.ts';
 
@@ -26,7 +26,7 @@ export function planText(
     ...(unknown.length > 0 ? [`and ${countText(unknown.length, 'slice')} of unknown size`] : []),
   ];
   const table = {
-    columns: columnsOf('~slice', '#windows', '#requests', '#rows', '~why'),
+    columns: ['~slice', '#windows', '#requests', '#rows', '~why'],
     rows: slices.map((slice) => [
       slice.name,
       groupedText(slice.windows.length),
@@ -72,7 +72,7 @@ function detailsText(slice: PlannedSlice) {
   if (isNeverLoaded(slice)) return `${head}, ${whyText(slice)}; the first answers size the rest`;
   const hasBatches = windows.some(({ metrics }) => metrics !== undefined);
   const extent = hasBatches ? '#periods × metrics' : '#periods';
-  const columns = columnsOf('window', extent, '#requests', '#rows', 'why');
+  const columns = ['window', extent, '#requests', '#rows', 'why'];
   const rows = windows.map(({ periods, metrics = 0, ...window }) => [
     daysText(window.first_day, window.last_day),
     `${groupedText(periods)}${hasBatches ? ` × ${groupedText(metrics)}` : ''}`,

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import { version } from '../../config/version.ts';
-import { countText, groupedText, minuteText, percentText } from '../../model/measure.ts';
+import { countText, groupedText, minuteText, percentText, sumOf } from '../../model/measure.ts';
 import type { Health, SliceStatus, StatusReport } from '../status/status-report.ts';
 import { newsText } from '../terminal/news-text.ts';
 import {
@@ -23,7 +23,7 @@ import {
   unknownMaturation,
   warningsTable,
 } from '../terminal/status-facts.ts';
-import type { Table } from '../terminal/table.ts';
+import { headingOf, type Table } from '../terminal/table.ts';
 import { percent } from './charts.ts';
 import { finalityMap } from './finality-map.ts';
 import { html, Markup, name, nothing } from './html.ts';
@@ -43,17 +43,16 @@ const MAX_LAID_OUT = 10;
 export function statusPage(report: StatusReport): string {
   const { slices, runs } = report;
   const news = newsText(report);
-  const overview = (row: number, column: number) => {
-    const slice = slices[row];
-    if (slice === undefined || column > 1) return null;
-    if (column === 0) return html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
-    const { final, expected } = slice.cells;
-    return html`<svg class="meter" aria-hidden="true">
+  const overview = slicesTable(report);
+  const rows = overview.rows.map(([slice = '', finalShare = '', ...others], at) => {
+    const { final = 0, expected = 0 } = slices[at]?.cells ?? {};
+    const meter = html`<svg class="meter" aria-hidden="true">
         <rect width="100%" height="100%" class="maturing" />
         <rect width="${percent(final / Math.max(1, expected))}" height="100%" class="final" />
       </svg>
-      ${percentText(final, expected)}`;
-  };
+      ${finalShare}`;
+    return [html`<a href="#slice-${slice}">${name(slice)}</a>`, meter, ...others];
+  });
   // Money comes once, before the slices, from the one that shows most of it.
   const [lead] = slices.toSorted((one, other) => other.money.length - one.money.length);
   return html`<!doctype html>
@@ -84,7 +83,7 @@ export function statusPage(report: StatusReport): string {
             </ul>
           </section>
           ${auditSection(runs)} ${lead === undefined ? '' : moneySection(lead, ` of ${lead.name}`)}
-          ${factTable(slicesTable(report), 'overview', overview)}
+          ${factTable({ ...overview, rows }, 'overview')}
           ${slices.map((slice) => sliceSection(slice, report.as_of, slice === lead))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>
@@ -135,8 +134,6 @@ function figures(slices: StatusReport['slices']) {
       <dt>${meaning}</dt>
       <dd>${value}</dd>
     </div> `;
-  const sumOf = (count: (slice: SliceStatus) => number) =>
-    slices.reduce((sum, slice) => sum + count(slice), 0);
   let agreement = figure('–', 'not known yet: no control totals to compare with the service');
   const control = agreementOf(slices);
   if (control !== null) {
@@ -148,11 +145,11 @@ function figures(slices: StatusReport['slices']) {
       `totals agree with the service, ${minuteText(readAt)}${without}`,
     );
   }
-  const cells = sumOf((slice) => slice.cells.expected);
-  const final = sumOf((slice) => slice.cells.final);
+  const cells = sumOf(slices.map((slice) => slice.cells.expected));
+  const final = sumOf(slices.map((slice) => slice.cells.final));
   const newest = slices.flatMap((slice) => slice.newest_period ?? []).toSorted();
-  const metrics = sumOf((slice) => slice.metrics.length);
-  const restated = sumOf((slice) => slice.restated.length);
+  const metrics = sumOf(slices.map((slice) => slice.metrics.length));
+  const restated = sumOf(slices.map((slice) => slice.restated.length));
   return html`<dl class="figures">
     ${agreement} ${figure(percentText(final, cells), `of ${countText(cells, 'value')} final`)}
     ${figure(newest.at(-1) ?? '–', 'newest period with rows')}
@@ -162,26 +159,29 @@ function figures(slices: StatusReport['slices']) {
 
 function auditSection([newest]: StatusReport['runs']) {
   if (newest === undefined || newest.audits.length === 0) return nothing;
+  const isHeld = newest.failures.some(
+    ({ code, resolved }) => code === 'AUDIT_HELD' && resolved !== true,
+  );
+  const held = isHeld ? 'holds the night back' : 'held the night back, published later';
+  const audits = newest.audits.map((audit) => {
+    const { name: title, on_fail: onFail, first, reason } = audit;
+    const count = audit.rows ?? 0;
+    const columns = [...new Set(first.flatMap((row) => Object.keys(row)))];
+    const rows = first.map((row) => columns.map((column) => row[column] ?? ''));
+    // A blank, so that no first letter of a column is taken for a mark.
+    const table = {
+      title: `Rows of ${title}`,
+      columns: columns.map((column) => ` ${column}`),
+      rows,
+    };
+    const end = onFail === 'hold' ? held : 'warns';
+    const shown = count > first.length ? `, the first ${first.length}:` : '';
+    return html`<h3>${name(title)}: ${audit.rows === 0 ? 'waits' : end}</h3>
+      ${note(reason ?? `${countText(count, 'row')}${shown}`)} ${factTable(table, 'facts')}`;
+  });
   return html`<section aria-labelledby="audits">
     <h2 id="audits">Audits</h2>
-    ${newest.audits.map(({ name: audit, on_fail: onFail, rows, first, reason }) => {
-      const isHeld = newest.failures.some(
-        (failure) => failure.code === 'AUDIT_HELD' && failure.resolved !== true,
-      );
-      const held = isHeld ? 'holds the night back' : 'held the night back, published later';
-      const end = rows === 0 ? 'waits' : onFail === 'hold' ? held : 'warns';
-      const columns = [...new Set(first.flatMap((row) => Object.keys(row)))];
-      return html`<h3>${name(audit)}: ${end}</h3>
-        ${note(reason ?? `${countText(rows ?? 0, 'row')}${(rows ?? 0) > first.length ? `, the first ${first.length}:` : ''}`)}
-        ${factTable(
-          {
-            title: `Rows of ${audit}`,
-            columns: columns.map((title) => ({ title })),
-            rows: first.map((row) => columns.map((column) => row[column] ?? '')),
-          },
-          'facts',
-        )}`;
-    })}
+    ${audits}
   </section>`;
 }
 
@@ -193,31 +193,27 @@ function healthBanner({ state, headline, findings }: Health) {
       </li> `,
   );
   const others = items.slice(MAX_LISTED);
+  const list = (shown: readonly Markup[]) =>
+    html`<ul>
+      ${shown}
+    </ul>`;
   const more = html`<details>
     <summary>and ${others.length} more</summary>
-    <ul>
-      ${others}
-    </ul>
+    ${list(others)}
   </details>`;
-  const listed = html`<ul>
-    ${items.slice(0, MAX_LISTED)}
-  </ul>`;
   return html`<div class="health ${state}">
     <p><span class="sign" aria-hidden="true">${healthSigns[state]}</span>${headline}</p>
-    ${items.length === 0 ? nothing : listed} ${others.length === 0 ? nothing : more}
+    ${items.length === 0 ? nothing : list(items.slice(0, MAX_LISTED))}
+    ${others.length === 0 ? nothing : more}
   </div> `;
 }
 
-/** `cells` returns other content for a cell, or null to keep it. `kind` is its class. */
-function factTable(
-  { title = '', columns, rows }: Table,
-  kind: string,
-  cells: (row: number, column: number) => Markup | null = () => null,
-) {
+const classesByMark: Readonly<Record<string, string>> = { '#': 'number', '~': 'long' };
+
+/** `kind` is its class. */
+function factTable({ title = '', columns, rows }: Table<string | Markup>, kind: string) {
   if (rows.length === 0) return nothing;
-  const classes = columns.map(({ align, shrinks = false }) =>
-    align === 'right' ? 'number' : shrinks ? 'long' : 'word',
-  );
+  const classes = columns.map((column) => classesByMark[column.charAt(0)] ?? 'word');
   // Only facts may be wider than a phone, and a keyboard scrolls only what it can reach. What opens them has their title.
   const isFacts = kind === 'facts';
   const reach = isFacts ? html`tabindex="0" role="group" aria-label="${title}"` : nothing;
@@ -229,15 +225,15 @@ function factTable(
       ${isFacts || title === '' ? nothing : caption}
       <thead>
         <tr>
-          ${columns.map((column, at) => html`<th scope="col" class="${classes[at] ?? ''}">${column.title}</th>`)}
+          ${columns.map((column, at) => html`<th scope="col" class="${classes[at] ?? ''}">${headingOf(column)}</th>`)}
         </tr>
       </thead>
       <tbody>
         ${rows.map(
-          ([first = '', ...others], row) =>
+          ([first = '', ...others]) =>
             html`<tr>
-              <th scope="row">${cells(row, 0) ?? name(first)}</th>
-              ${others.map((cell, at) => html`<td class="${classes[at + 1] ?? ''}">${cells(row, at + 1) ?? cell}</td>`)}
+              <th scope="row">${typeof first === 'string' ? name(first) : first}</th>
+              ${others.map((cell, at) => html`<td class="${classes[at + 1] ?? ''}">${cell}</td>`)}
             </tr> `,
         )}
       </tbody>
@@ -245,13 +241,12 @@ function factTable(
   </div>`;
 }
 
-function folded(table: Table) {
-  const { title = '', rows } = table;
+function folded({ title = '', columns, rows }: Table) {
   if (rows.length === 0) return nothing;
   const more = rows.length - MAX_ROWS;
   return html`<details>
     <summary>${title}</summary>
-    ${factTable({ ...table, rows: rows.slice(0, MAX_ROWS) }, 'facts')}
+    ${factTable({ title, columns, rows: rows.slice(0, MAX_ROWS) }, 'facts')}
     ${more > 0 ? note(`and ${more} more; see --json`) : nothing}
   </details>`;
 }
@@ -260,25 +255,21 @@ const note = (text: string) => html`<p class="note">${text}</p>`;
 
 /** `moneyIsAbove`: the page shows its money already. */
 function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean) {
-  const isLoaded = slice.newest_fetch_at !== null;
-  return html`<section aria-labelledby="slice-${slice.name}">
-    <h2 id="slice-${slice.name}">${slice.name}</h2>
-    ${sliceFacts(slice, asOf).map(note)} ${moneyIsAbove ? nothing : moneySection(slice, '')}
-    ${finalityMap(slice)} ${isLoaded ? loadedFacts(slice) : nothing}
-    ${folded(dictionaryTable(slice))}
-  </section> `;
-}
-
-function loadedFacts(slice: SliceStatus) {
   const restated = restatedTable(slice);
   const more = restated.rows.slice(MAX_LISTED);
-  return html`${agreementText(slice).map(note)}
+  const loaded = html`${agreementText(slice).map(note)}
     ${factTable({ ...restated, rows: restated.rows.slice(0, MAX_LISTED) }, 'restated')}
     ${folded({ ...restated, title: `and ${countText(more.length, 'more metric')}`, rows: more })}
     <div class="side-by-side">${curveCharts(slice)}</div>
     ${maturationChart(slice)} ${unknownMaturation(slice).map(note)} ${folded(movedTable(slice))}
     ${folded(maturationTable(slice))} ${folded(horizonsTable(slice))}
     ${folded(backtestTable(slice))}`;
+  return html`<section aria-labelledby="slice-${slice.name}">
+    <h2 id="slice-${slice.name}">${slice.name}</h2>
+    ${sliceFacts(slice, asOf).map(note)} ${moneyIsAbove ? nothing : moneySection(slice, '')}
+    ${finalityMap(slice)} ${slice.newest_fetch_at === null ? nothing : loaded}
+    ${folded(dictionaryTable(slice))}
+  </section> `;
 }
 
 function moneySection(slice: SliceStatus, of: string) {

@@ -4,7 +4,7 @@ import { amountText } from '../../model/measure.ts';
 import type { MoneyPeriod, MoneySeries, SliceStatus } from '../status/status-report.ts';
 import { alike } from '../../model/alike.ts';
 import { MATURATION_TITLE } from '../terminal/status-facts.ts';
-import { columnsOf, type Table } from '../terminal/table.ts';
+import { type Table } from '../terminal/table.ts';
 import { barChart, type Line, lineChart } from './charts.ts';
 import { html, legend, type Markup, nothing } from './html.ts';
 
@@ -78,10 +78,7 @@ export function moneyTable(slice: SliceStatus): Table {
   const days = [...new Set(moving.map((period) => period.first_day))].toSorted().toReversed();
   return {
     title: 'What may still change, and what to expect',
-    columns: columnsOf(
-      grainOf(slice),
-      ...money.flatMap(({ metric }) => [`#${metric}`, '#projected']),
-    ),
+    columns: [grainOf(slice), ...money.flatMap(({ metric }) => [`#${metric}`, '#projected'])],
     rows: days.map((day) =>
       [day].concat(
         money.flatMap(({ periods }) => {

@@ -7,18 +7,22 @@ import {
   elapsedText,
   groupedText,
   sizeText,
+  sumOf,
 } from '../../model/measure.ts';
 import { oneLine } from './printable.ts';
 
-export const sentenceOf = (event: RunEvent): string => oneLine(sentence(event.type, event));
+/** Returns a sentence that begins with the slice and window of the event. */
+export function sentenceOf(event: RunEvent): string {
+  const { type, slice, window }: Pick<RunEvent, 'type'> & Partial<Placed> = event;
+  const kind = type === 'failed' || type === 'warning' ? `${type}: ` : '';
+  const words = [slice, window].filter((word) => typeof word === 'string').join(' ');
+  return oneLine(`${kind}${words === '' ? '' : `${words}: `}${sentence(type, event)}`);
+}
+
+type Placed = Pick<RunEvent<'failed'>, 'slice' | 'window'>;
 
 const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
   sentences[type](event);
-
-const at = (of: { readonly slice: string | null; readonly window?: string | null }) => {
-  const words = [of.slice, of.window].filter((word) => typeof word === 'string').join(' ');
-  return words === '' ? '' : `${words}: `;
-};
 
 export const restatedText = (periods: number): string =>
   periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
@@ -26,12 +30,10 @@ export const restatedText = (periods: number): string =>
 const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } = {
   run_started: ({ command, asOf, runId }) => `${command} started as of ${asOf} (run ${runId})`,
   run_finished: ({ runId, status, ms }) => `run ${runId} ${status} after ${elapsedText(ms)}`,
-  lock_waiting: (event) =>
-    `waiting up to ${durationText(event.waitMs)} for ${event.warehouse}, held by ${event.holder}`,
-  slice_planned: ({ periods, windows, ...event }) => {
-    const due = Object.values(periods).reduce((sum, count) => sum + count, 0);
-    return `${at(event)}${countText(due, 'period')} due in ${countText(windows, 'window')}`;
-  },
+  lock_waiting: ({ warehouse, holder, waitMs }) =>
+    `waiting up to ${durationText(waitMs)} for ${warehouse}, held by ${holder}`,
+  slice_planned: ({ periods, windows }) =>
+    `${countText(sumOf(Object.values(periods)), 'period')} due in ${countText(windows, 'window')}`,
   request_retried: ({ endpoint, attempt, because, waitMs }) =>
     `${endpoint}: attempt ${attempt} ended with ${because}, next in ${elapsedText(waitMs)}`,
   concurrency_changed: ({ from, to, because }) =>
@@ -39,23 +41,20 @@ const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } =
   breaker_opened: ({ waitMs }) =>
     `the service keeps failing: nothing is sent for ${elapsedText(waitMs)}`,
   breaker_closed: () => 'the service answers again',
-  window_asked: (event) => `${at(event)}requested in ${countText(event.requests, 'part')}`,
-  window_fetched: (event) =>
-    `${at(event)}fetched ${sizeText(event.bytes)} in ${elapsedText(event.ms)}`,
-  window_missed: (event) => `${at(event)}not fetched: ${event.because}`,
-  window_loaded: (event) =>
-    `${at(event)}loaded ${countText(event.rows, 'row')}${restatedText(event.restated.length)}`,
-  window_split: (event) =>
-    `${at(event)}split by ${event.by} into ${event.into}, because of ${event.because}`,
-  window_asked_again: (event) => `${at(event)}requested again, because of ${event.because}`,
-  windows_regrouped: ({ from, into, ...event }) =>
-    `${at(event)}${countText(from, 'window')} became ${groupedText(into)}`,
-  periods_deleted: (event) =>
-    `${at(event)}removed ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}, as retain says`,
-  totals_moved: ({ slice, message, waiting }) =>
-    `${slice}: ${message}${waiting === 0 ? '' : `; ${waiting} final periods wait for a later night`}`,
-  failed: (event) => `failed: ${at(event)}${event.code}: ${event.message}`,
-  warning: (event) => `warning: ${at(event)}${event.code}: ${event.message}`,
+  window_asked: ({ requests }) => `requested in ${countText(requests, 'part')}`,
+  window_fetched: ({ bytes, ms }) => `fetched ${sizeText(bytes)} in ${elapsedText(ms)}`,
+  window_missed: ({ because }) => `not fetched: ${because}`,
+  window_loaded: ({ rows, restated }) =>
+    `loaded ${countText(rows, 'row')}${restatedText(restated.length)}`,
+  window_split: ({ by, into, because }) => `split by ${by} into ${into}, because of ${because}`,
+  window_asked_again: ({ because }) => `requested again, because of ${because}`,
+  windows_regrouped: ({ from, into }) => `${countText(from, 'window')} became ${groupedText(into)}`,
+  periods_deleted: ({ periods, before, rows }) =>
+    `removed ${countText(periods, 'period')} before ${before}, ${countText(rows, 'row')}, as retain says`,
+  totals_moved: ({ message, waiting }) =>
+    `${message}${waiting === 0 ? '' : `; ${waiting} final periods wait for a later night`}`,
+  failed: ({ code, message }) => `${code}: ${message}`,
+  warning: ({ code, message }) => `${code}: ${message}`,
   catalog_loaded: ({ items }) => `catalog: ${countText(items, 'item')}`,
   partners_loaded: ({ rows }) => `partners: ${countText(rows, 'row')}`,
   links_loaded: ({ app, rows, requests }) =>

@@ -21,7 +21,7 @@ import {
   percentText,
   runText,
 } from '../../model/measure.ts';
-import { columnsOf, type Table } from './table.ts';
+import { type Table } from './table.ts';
 
 /** Marks of less ink mean less to rely on; a letter or sign needs attention. */
 export const cellLooks: Readonly<Record<CellState, { word: string; mark: string }>> = {
@@ -49,7 +49,7 @@ export function crawlsText({ crawls }: StatusReport): string[] {
 }
 
 export const slicesTable = ({ slices, as_of: asOf }: StatusReport): Table => ({
-  columns: columnsOf('~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'),
+  columns: ['~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'],
   rows: slices.map((slice) => [
     slice.name,
     percentText(slice.cells.final, slice.cells.expected),
@@ -116,7 +116,7 @@ export const alikeMetrics = ({ metrics }: SliceStatus): [MetricStatus, ...Metric
 
 export const dictionaryTable = ({ metrics }: SliceStatus): Table => ({
   title: 'What each metric means, and when it is final',
-  columns: columnsOf('metric', '~meaning', 'final after', '~because'),
+  columns: ['metric', '~meaning', 'final after', '~because'],
   rows: metrics
     .filter(({ kind }) => kind !== null)
     .map(({ metric, meaning, horizon_days: days, horizon_from: from }) => [
@@ -128,7 +128,7 @@ export const dictionaryTable = ({ metrics }: SliceStatus): Table => ({
 });
 
 export const restatedTable = ({ restated }: SliceStatus): Table => ({
-  columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
+  columns: ['~restated in 7 days', '#periods', '#before', '#after', '#change', '#'],
   rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
     metric,
     groupedText(periods),
@@ -142,7 +142,7 @@ export const restatedTable = ({ restated }: SliceStatus): Table => ({
 
 export const movedTable = ({ moved }: SliceStatus): Table => ({
   title: 'Periods whose control totals moved, and when that was last found',
-  columns: columnsOf('~control totals moved', '#metrics', 'found (UTC)'),
+  columns: ['~control totals moved', '#metrics', 'found (UTC)'],
   rows: moved.map(({ period, metrics, moved_at: at }) => [
     period,
     groupedText(metrics),
@@ -165,7 +165,7 @@ export function maturationTable({ maturation }: SliceStatus): Table {
   const metrics = alike(maturation, ({ metric }) => metric);
   return {
     title: MATURATION_TITLE,
-    columns: columnsOf('~% known at age', ...ages.map((age) => `#${age}`)),
+    columns: ['~% known at age', ...ages.map((age) => `#${age}`)],
     rows: metrics.map((known) =>
       [known[0].metric].concat(
         ages.map((age) => {
@@ -181,7 +181,7 @@ export const MATURATION_TITLE = 'Known of the final total by age in days: the me
 
 export const horizonsTable = ({ horizons }: SliceStatus): Table => ({
   title: 'Horizons and what the history supports, in days',
-  columns: columnsOf('~horizon', '#now', '#moved after', '#supported', '#moved after'),
+  columns: ['~horizon', '#now', '#moved after', '#supported', '#moved after'],
   rows: horizons
     .filter(
       ({ horizon_days: days, supported_days: supported, final_moved: moved }) =>
@@ -200,7 +200,7 @@ export function backtestTable({ backtest }: SliceStatus): Table {
   const columns = ['#age', '#periods', '#projected', '#as is', '#in interval', '~basis'];
   return {
     title: 'Projections in the backtest: median error compared with what became final',
-    columns: columnsOf('~median error', ...columns),
+    columns: ['~median error', ...columns],
     rows: alike(backtest, ({ metric }) => metric).flatMap((scores) => {
       const ages = shownAges(scores);
       return scores
@@ -227,7 +227,7 @@ export function unknownMaturation(slice: SliceStatus): string[] {
 }
 
 export const runsTable = (runs: readonly RunStatus[]): Table => ({
-  columns: columnsOf('run', 'command', 'as of', '#took', '#rows', '#requests', '~status'),
+  columns: ['run', 'command', 'as of', '#took', '#rows', '#requests', '~status'],
   rows: runs.map((run) => {
     const { started_at: started, finished_at: finished, failures, exit_code: exitCode } = run;
     const status = run.status === 'running' ? 'did not finish' : run.status;
@@ -247,7 +247,7 @@ export const runsTable = (runs: readonly RunStatus[]): Table => ({
 
 export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusReport): Table => ({
   title: 'Warnings of the last run',
-  columns: columnsOf('code', 'slice', 'window', '~what'),
+  columns: ['code', 'slice', 'window', '~what'],
   rows: [
     ...alikeSlices(warnings).map(({ slices, first: { code, window, message } }) => [
       code,

@@ -11,7 +11,7 @@ import {
   runText,
   sizeText,
 } from '../../model/measure.ts';
-import { columnsOf, tableText } from './table.ts';
+import { tableText } from './table.ts';
 
 export function summaryText(summary: SyncSummary): string {
   const { slices, partners, links, service, published, audits, failures } = summary;
@@ -19,7 +19,7 @@ export function summaryText(summary: SyncSummary): string {
   if (slices.length > 0) {
     const hasRejects = slices.some(({ rows }) => rows.rejected > 0);
     const rejected = hasRejects ? ['#rejected'] : [];
-    const columns = columnsOf('slice', '#windows', '#rows', ...rejected, '#restated', 'periods');
+    const columns = ['slice', '#windows', '#rows', ...rejected, '#restated', 'periods'];
     const rows = slices.map((slice) => [
       slice.name,
       `${slice.windows.loaded}/${slice.windows.planned}`,

@@ -5,29 +5,19 @@
 
 import stringWidth from 'string-width';
 
+import { sumOf } from '../../model/measure.ts';
 import { oneLine } from './printable.ts';
 
-export interface Column {
-  readonly title: string;
-  readonly align?: 'left' | 'right';
-  /** Whether its cells may be cut: names may, texts that people copy may not. */
-  readonly shrinks?: boolean;
-}
-
-export interface Table {
+export interface Table<Cell = string> {
   /** Left out if a heading or the first column says it; never shown as text. */
   readonly title?: string;
-  readonly columns: readonly Column[];
-  readonly rows: readonly (readonly string[])[];
+  /** Headings. `#` before one marks numbers, `~` cells that may be cut: names may, texts that people copy may not. */
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
 }
 
-/** Makes columns of titles. `#` before one marks numbers, `~` cells that may be cut. */
-export const columnsOf = (...titles: readonly string[]): Column[] =>
-  titles.map((title) => ({
-    title: title.replace(/^[#~]/, ''),
-    align: title.startsWith('#') ? 'right' : 'left',
-    shrinks: title.startsWith('~'),
-  }));
+/** Returns a heading without its mark. */
+export const headingOf = (column: string): string => column.replace(/^[#~]/, '');
 
 const GAP = '  ';
 const ELLIPSIS = '…';
@@ -58,16 +48,16 @@ export function shortened(text: string, columns: number): string {
 
 export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
   const lines = [
-    columns.map(({ title }) => title),
+    columns.map(headingOf),
     ...rows.map((row) => columns.map((_, at) => oneLine(row[at] ?? ''))),
   ];
   const widths = columns.map((_, at) =>
     Math.max(...lines.map((line) => textWidth(line[at] ?? ''))),
   );
-  const least = columns.map(({ title, shrinks }, at) =>
-    shrinks === true ? Math.max(MIN_WIDTH, textWidth(title)) : (widths[at] ?? 0),
+  const least = columns.map((column, at) =>
+    column.startsWith('~') ? Math.max(MIN_WIDTH, textWidth(column) - 1) : (widths[at] ?? 0),
   );
-  const whole = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  const whole = sumOf(widths) + GAP.length * (widths.length - 1);
   for (let excess = terminal === null ? 0 : whole - terminal; excess > 0; excess -= 1) {
     const room = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0));
     const widest = room.indexOf(Math.max(...room));
@@ -76,7 +66,7 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
   const padded = (cell: string, at: number) => {
     const text = shortened(cell, widths[at] ?? 0);
     const blanks = ' '.repeat((widths[at] ?? 0) - textWidth(text));
-    return columns[at]?.align === 'right' ? blanks + text : text + blanks;
+    return columns[at]?.startsWith('#') === true ? blanks + text : text + blanks;
   };
   return lines.map((line) => line.map(padded).join(GAP).trimEnd()).join('\n');
 }
