@@ -1,6 +1,6 @@
 /** What `check` is given beside a configuration, for one that came from no file. */
 
-import type { Checking } from '../../src/report/check/service.ts';
+import type { Checking } from '../../src/report/check/finding.ts';
 import { noPositions } from '../../src/config/read-config.ts';
 
 /** A check at an instant that nothing ends early. */

@@ -22,6 +22,12 @@ export interface Finding {
   readonly hint: string | null;
 }
 
+export interface Checking {
+  readonly at: Date;
+  readonly stated: StatedSettings;
+  readonly signal: AbortSignal;
+}
+
 export type FindingPlace = Pick<Finding, 'slice' | 'setting' | 'place'>;
 
 export function finding(

@@ -21,8 +21,7 @@ import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { type Finding, finding, findingOf, placeOf } from './finding.ts';
-import type { Checking } from './service.ts';
+import { type Checking, type Finding, finding, findingOf, placeOf } from './finding.ts';
 
 const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a run of the night. */

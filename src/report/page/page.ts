@@ -6,29 +6,12 @@ import { version } from '../../config/version.ts';
 import { countText, groupedText, minuteText, percentText, sumOf } from '../../model/measure.ts';
 import type { Health, SliceStatus, StatusReport } from '../status/status-report.ts';
 import { newsText } from '../terminal/news-text.ts';
-import {
-  agreementOf,
-  agreementText,
-  backtestTable,
-  crawlsText,
-  dictionaryTable,
-  horizonsTable,
-  maturationTable,
-  movedTable,
-  restatedTable,
-  runsTable,
-  sliceFacts,
-  slicesTable,
-  sourceText,
-  unknownMaturation,
-  warningsTable,
-} from '../terminal/status-facts.ts';
+import * as facts from '../terminal/status-facts.ts';
 import { headingOf, type Table } from '../terminal/table.ts';
-import { percent } from './charts.ts';
+import { curveCharts, maturationChart, moneyCharts, moneyTable, percent } from './charts.ts';
 import { finalityMap } from './finality-map.ts';
 import { html, Markup, name, nothing } from './html.ts';
 import { pageStyle } from './page-style.ts';
-import { curveCharts, maturationChart, moneyCharts, moneyTable } from './slice-charts.ts';
 
 const policy = [
   "default-src 'none'",
@@ -43,7 +26,7 @@ const MAX_LAID_OUT = 10;
 export function statusPage(report: StatusReport): string {
   const { slices, runs } = report;
   const news = newsText(report);
-  const overview = slicesTable(report);
+  const overview = facts.slicesTable(report);
   const rows = overview.rows.map(([slice = '', finalShare = '', ...others], at) => {
     const { final = 0, expected = 0 } = slices[at]?.cells ?? {};
     const meter = html`<svg class="meter" aria-hidden="true">
@@ -72,7 +55,7 @@ export function statusPage(report: StatusReport): string {
           <header>
             <h1>ripen status</h1>
             <p class="note">
-              ${[sourceText(report), ...crawlsText(report), `ripen ${version}`].join('; ')}
+              ${[facts.sourceText(report), ...facts.crawlsText(report), `ripen ${version}`].join('; ')}
             </p>
           </header>
           ${healthBanner(report.health)} ${figures(slices)}
@@ -87,7 +70,8 @@ export function statusPage(report: StatusReport): string {
           ${slices.map((slice) => sliceSection(slice, report.as_of, slice === lead))}
           <section aria-labelledby="runs">
             <h2 id="runs">Last runs</h2>
-            ${factTable(runsTable(runs), 'runs')} ${factTable(warningsTable(report), 'warnings')}
+            ${factTable(facts.runsTable(runs), 'runs')}
+            ${factTable(facts.warningsTable(report), 'warnings')}
           </section>
         </main>
       </body>
@@ -135,7 +119,7 @@ function figures(slices: StatusReport['slices']) {
       <dd>${value}</dd>
     </div> `;
   let agreement = figure('–', 'not known yet: no control totals to compare with the service');
-  const control = agreementOf(slices);
+  const control = facts.agreementOf(slices);
   if (control !== null) {
     const { totals, moved, read_at: readAt } = control;
     const others = slices.filter((slice) => slice.control === null).length;
@@ -255,20 +239,20 @@ const note = (text: string) => html`<p class="note">${text}</p>`;
 
 /** `moneyIsAbove`: the page shows its money already. */
 function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean) {
-  const restated = restatedTable(slice);
+  const restated = facts.restatedTable(slice);
   const more = restated.rows.slice(MAX_LISTED);
-  const loaded = html`${agreementText(slice).map(note)}
+  const loaded = html`${facts.agreementText(slice).map(note)}
     ${factTable({ ...restated, rows: restated.rows.slice(0, MAX_LISTED) }, 'restated')}
     ${folded({ ...restated, title: `and ${countText(more.length, 'more metric')}`, rows: more })}
     <div class="side-by-side">${curveCharts(slice)}</div>
-    ${maturationChart(slice)} ${unknownMaturation(slice).map(note)} ${folded(movedTable(slice))}
-    ${folded(maturationTable(slice))} ${folded(horizonsTable(slice))}
-    ${folded(backtestTable(slice))}`;
+    ${maturationChart(slice)} ${facts.unknownMaturation(slice).map(note)}
+    ${folded(facts.movedTable(slice))} ${folded(facts.maturationTable(slice))}
+    ${folded(facts.horizonsTable(slice))} ${folded(facts.backtestTable(slice))}`;
   return html`<section aria-labelledby="slice-${slice.name}">
     <h2 id="slice-${slice.name}">${slice.name}</h2>
-    ${sliceFacts(slice, asOf).map(note)} ${moneyIsAbove ? nothing : moneySection(slice, '')}
+    ${facts.sliceFacts(slice, asOf).map(note)} ${moneyIsAbove ? nothing : moneySection(slice, '')}
     ${finalityMap(slice)} ${slice.newest_fetch_at === null ? nothing : loaded}
-    ${folded(dictionaryTable(slice))}
+    ${folded(facts.dictionaryTable(slice))}
   </section> `;
 }
 

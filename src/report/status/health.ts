@@ -2,7 +2,7 @@
 
 import type { Failure } from '../../errors.ts';
 import { MS_PER_DAY } from '../../model/calendar.ts';
-import { countText, minuteText } from '../../model/measure.ts';
+import { countText, minuteText, sumOf } from '../../model/measure.ts';
 import type { FailedStart } from './failed-start.ts';
 import { alike } from '../../model/alike.ts';
 import { alikeSlices, groupedFailures } from './failure-groups.ts';
@@ -38,11 +38,18 @@ export function healthOf(
   const findings: Finding[] = [];
   const add = (state: HealthState, message: string, hint: string | null = null) =>
     void findings.push({ state, message, hint });
+  const addFirst = (gravest: readonly Finding[]) => {
+    findings.push(...gravest.slice(0, MAX_FINDINGS));
+    const more = gravest.length - MAX_FINDINGS;
+    if (more > 0) add('well', `And ${more} more like these.`);
+  };
   const addFailures = (failures: (typeof runs)[number]['failures']) => {
-    const merged = groupedFailures(failures.filter((one) => one.resolved !== true));
-    for (const { code, message, hint } of merged.slice(0, MAX_FINDINGS))
-      add('failed', `${code}: ${message}`, hint);
-    if (merged.length > MAX_FINDINGS) findings.push(moreFindings(merged.length));
+    const merged = groupedFailures(failures.filter(({ resolved }) => resolved !== true));
+    addFirst(
+      merged.map(({ code, message, hint }) => {
+        return { state: 'failed', message: `${code}: ${message}`, hint };
+      }),
+    );
   };
   const [newest] = runs;
   // A replay from the archive shows nothing about the service.
@@ -52,10 +59,10 @@ export function healthOf(
   if (failedStart) add('failed', `${failedStart.code}: ${failedStart.message}`, failedStart.hint);
   if (online === undefined) add('watch', 'Nothing is loaded yet.', 'Run `ripen sync`.');
   for (const { status, refreshed, failures } of judged) {
-    let reason = 'It was killed, its machine stopped, or the disk was full.';
-    if (refreshed !== null)
-      reason =
-        'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
+    const reason =
+      refreshed === null
+        ? 'It was killed, its machine stopped, or the disk was full.'
+        : 'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
     if (status === 'running') add('failed', reason, RUN_AGAIN);
     addFailures(failures);
     if (status === 'interrupted') add('watch', 'A signal stopped the run.', RUN_AGAIN);
@@ -72,16 +79,16 @@ export function healthOf(
     }),
   );
   // By a wrong clock nothing can be called late.
-  if (online !== undefined && wrongClock === null) findings.push(...lateFindings(report));
+  if (online !== undefined && wrongClock === null) addLate(report, add);
   for (const { code, message } of warnings) if (code === 'AUDIT_FAILED') add('watch', message);
   if (wrongClock !== null) add('failed', wrongClock.message, wrongClock.hint);
-  const rejected = rejectedRows.reduce((sum, { rows }) => sum + rows, 0);
+  const rejected = sumOf(rejectedRows.map(({ rows }) => rows));
   if (rejected > 0) {
     const message = `${countText(rejected, 'row')} of the last run could not be stored exactly.`;
     const hint = 'See `select * from ripen.rejected_rows` for the rows and the reasons.';
     add('watch', message, hint);
   }
-  findings.push(...horizonFindings(report));
+  addFirst(horizonFindings(report));
   for (const slice of unconfigured) add('well', `${slice} ${UNCONFIGURED}.`, removalHint(slice));
   const state = healthStates.find((one) => findings.some((found) => found.state === one)) ?? 'well';
   let headline = 'There is no run yet.';
@@ -108,21 +115,14 @@ const ends = new Map([
   ['running', 'did not finish'],
 ]);
 
-const moreFindings = (number: number): Finding => ({
-  state: 'well',
-  message: `And ${number - MAX_FINDINGS} more like these.`,
-  hint: null,
-});
-
 /** Judges the latest instant up to now: the newest run may have an earlier one, or one by a wrong clock. */
-function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
+function addLate(
+  { runs, slices, as_of: planAt }: Judged,
+  add: (state: HealthState, message: string, hint: string) => void,
+) {
   const online = runs.filter(({ command }) => command !== 'replay');
-  const instants = (online.length === 0 ? runs : online).map(({ as_of: at }) => at);
-  const latest =
-    instants
-      .filter((at) => at <= planAt)
-      .toSorted()
-      .at(-1) ?? planAt;
+  const instants = (online.length === 0 ? runs : online).map(({ as_of: at }) => at).toSorted();
+  const latest = instants.findLast((at) => at <= planAt) ?? planAt;
   const agoMs = Date.parse(planAt) - Date.parse(latest);
   const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
   const lacks: { slice: string; lack: string; isBuilding: boolean }[] = [];
@@ -144,18 +144,19 @@ function lateFindings({ runs, slices, as_of: planAt }: Judged): Finding[] {
       lacks.push({ slice, lack, isBuilding: building !== null });
     }
   }
-  if (agoMs <= LATE_MS)
-    return alikeSlices(lacks).map(({ slices: names, first, count }): Finding => {
-      const command = count === 1 ? `ripen sync --slice ${first.slice}` : 'ripen sync';
-      const reason = first.isBuilding ? ' Its warning MEANING_HELD_BACK gives the reason.' : '';
-      const hint = `Run \`${command}\`.${reason}`;
-      return { state: 'watch', message: `${names ?? ''}: ${first.lack}.`, hint };
-    });
-  let message = `No run for ${countText(Math.floor(agoMs / MS_PER_DAY), 'day')}: the last was as of ${minuteText(latest)}.`;
-  const late = new Set(lacks.map(({ slice }) => slice)).size;
-  if (periods > 0)
-    message += ` Due since then: ${countText(periods, 'period')} of ${countText(late, 'slice')}.`;
-  return [{ state: 'watch', message, hint: 'Check that the nightly job is still scheduled.' }];
+  if (agoMs > LATE_MS) {
+    let message = `No run for ${countText(Math.floor(agoMs / MS_PER_DAY), 'day')}: the last was as of ${minuteText(latest)}.`;
+    const late = new Set(lacks.map(({ slice }) => slice)).size;
+    if (periods > 0)
+      message += ` Due since then: ${countText(periods, 'period')} of ${countText(late, 'slice')}.`;
+    add('watch', message, 'Check that the nightly job is still scheduled.');
+    return;
+  }
+  for (const { slices: names, first, count } of alikeSlices(lacks)) {
+    const command = count === 1 ? `ripen sync --slice ${first.slice}` : 'ripen sync';
+    const reason = first.isBuilding ? ' Its warning MEANING_HELD_BACK gives the reason.' : '';
+    add('watch', `${names ?? ''}: ${first.lack}.`, `Run \`${command}\`.${reason}`);
+  }
 }
 
 function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
@@ -184,11 +185,9 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
         else if (!isRestless) corrected.push({ lastDay, metric, text });
       }
     }
-    for (const [first, ...others] of alike(corrected, ({ lastDay }) => lastDay)) {
-      let { text } = first;
-      if (others.length > 0)
-        text = `final totals of ${first.metric} and ${countText(others.length, 'other metric')} moved after their horizons, the latest found on ${first.lastDay}.`;
-      corrections.push({ slice: name, text });
+    for (const [{ text, metric, lastDay }, ...others] of alike(corrected, (one) => one.lastDay)) {
+      const merged = `final totals of ${metric} and ${countText(others.length, 'other metric')} moved after their horizons, the latest found on ${lastDay}.`;
+      corrections.push({ slice: name, text: others.length === 0 ? text : merged });
     }
     if (shorter.length === 0) continue;
     const more =
@@ -199,9 +198,7 @@ function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
   }
   for (const { slices: names, first } of alikeSlices(corrections))
     findings.push({ state: 'watch', message: `${names ?? ''}: ${first.text}`, hint: null });
-  const gravest = findings.toSorted(
+  return findings.toSorted(
     (one, other) => healthStates.indexOf(one.state) - healthStates.indexOf(other.state),
   );
-  const more = gravest.length > MAX_FINDINGS ? [moreFindings(gravest.length)] : [];
-  return [...gravest.slice(0, MAX_FINDINGS), ...more];
 }

@@ -5,23 +5,7 @@ import { countText } from '../../model/measure.ts';
 import { withHint } from './failure-text.ts';
 import { newsText } from './news-text.ts';
 import { oneLine } from './printable.ts';
-import {
-  agreementText,
-  alikeMetrics,
-  crawlsText,
-  backtestTable,
-  cellLooks,
-  horizonsTable,
-  maturationTable,
-  movedTable,
-  warningsTable,
-  restatedTable,
-  runsTable,
-  sliceFacts,
-  slicesTable,
-  sourceText,
-  unknownMaturation,
-} from './status-facts.ts';
+import * as facts from './status-facts.ts';
 import { indented, shortened, type Table, tableText, textWidth } from './table.ts';
 
 /** For output to a file or a program. */
@@ -58,31 +42,37 @@ export function statusText(
   const lines = [headline];
   for (const { message, hint } of health.findings)
     lines.push(indented(withHint(oneLine(message), hint)));
-  lines.push('', sourceText(report), ...crawlsText(report), '');
+  lines.push('', facts.sourceText(report), ...facts.crawlsText(report), '');
   const hasDetails = details || maturation || backtest;
   if (hasDetails) {
     for (const slice of slices) {
-      const tables = [restatedTable(slice), movedTable(slice), horizonsTable(slice)];
+      const tables = [
+        facts.restatedTable(slice),
+        facts.movedTable(slice),
+        facts.horizonsTable(slice),
+      ];
       const ofSlice = [
-        ...sliceFacts(slice, report.as_of),
+        ...facts.sliceFacts(slice, report.as_of),
         ...finalityLines(slice, Math.min(inner ?? USUAL_COLUMNS - INDENT, MAX_COLUMNS - INDENT)),
-        ...agreementText(slice),
+        ...facts.agreementText(slice),
         ...tables.flatMap((table) => tableLines(table)),
-        ...(maturation ? tableLines(maturationTable(slice), Infinity) : []),
-        ...(backtest ? tableLines(backtestTable(slice), Infinity) : []),
-        ...(maturation || backtest ? unknownMaturation(slice) : []),
+        ...(maturation ? tableLines(facts.maturationTable(slice), Infinity) : []),
+        ...(backtest ? tableLines(facts.backtestTable(slice), Infinity) : []),
+        ...(maturation || backtest ? facts.unknownMaturation(slice) : []),
       ];
       lines.push(slice.name, ...ofSlice.map(indented), '');
     }
     const states = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
-    const marks = states.map((state) => `${cellLooks[state].mark} ${cellLooks[state].word}`);
+    const marks = states.map(
+      (state) => `${facts.cellLooks[state].mark} ${facts.cellLooks[state].word}`,
+    );
     if (marks.length > 0) lines.push(marks.join('  '), '');
   } else if (slices.length > 0) {
-    lines.push(tableText(slicesTable(report), terminal), '');
+    lines.push(tableText(facts.slicesTable(report), terminal), '');
   }
   const newest = runs.slice(0, SHOWN);
-  lines.push(runs.length === 0 ? 'no runs yet' : tableText(runsTable(newest), terminal));
-  const warnings = tableLines(warningsTable(report));
+  lines.push(runs.length === 0 ? 'no runs yet' : tableText(facts.runsTable(newest), terminal));
+  const warnings = tableLines(facts.warningsTable(report));
   if (warnings.length > 0) lines.push('', 'warnings of the last run:', ...warnings.map(indented));
   if (!hasDetails && slices.length > 0)
     lines.push('', '`ripen status --slice NAME` shows a slice in detail');
@@ -94,7 +84,7 @@ const MAX_LABEL = 28;
 
 function finalityLines(slice: SliceStatus, columns: number) {
   const { ages } = slice;
-  const alike = alikeMetrics(slice);
+  const alike = facts.alikeMetrics(slice);
   const newest = ages.at(-1);
   if (alike.length === 0 || newest === undefined) return [];
   const labelColumns = Math.min(MAX_LABEL, Math.floor(columns / 3));
@@ -112,7 +102,7 @@ function finalityLines(slice: SliceStatus, columns: number) {
     row('', shortened(textWidth(span) <= room ? span : newest.first_day, room)),
     ...alike.map(([{ spans }], at) => {
       const marks = spans
-        .map(({ state, periods }) => cellLooks[state].mark.repeat(periods))
+        .map(({ state, periods }) => facts.cellLooks[state].mark.repeat(periods))
         .join('');
       return row(labels[at] ?? '', marks.slice(hidden));
     }),
