@@ -18,7 +18,7 @@ import { keepFailedStart, readFailedStart } from './status/failed-start.ts';
 import type { StatusReport } from './status/status-report.ts';
 import { readStatus, statusOf } from './status/status.ts';
 import { explained } from './terminal/failure-text.ts';
-import { countText, groupedText, minuteText } from '../model/measure.ts';
+import { countText, groupedText, minuteText, sumOf } from '../model/measure.ts';
 import { metricsText, type RunEnd } from './terminal/metrics-text.ts';
 import { newsText } from './terminal/news-text.ts';
 import { oneLine } from './terminal/printable.ts';
@@ -85,7 +85,7 @@ async function reportFailedStart(context: ReportContext, failure: Failure, start
   const now = new Date();
   // At an instant in the future, or before any data, ages mean nothing.
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
-  const unread = metricsFile === null ? (): null => null : unreadBy(context);
+  const unread = metricsFile === null ? () => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
   let reported = failure;
   const { code, facts, cause } = failure;
@@ -155,18 +155,14 @@ async function deliverReport(end: RunEnd, report: StatusReport | null, context: 
       (earlier !== undefined && (earlier.status !== 'succeeded' || earlier.finished_at === null)));
   // A run that did not start, was stopped or loaded only a part has failed.
   const succeeded = summary?.status === 'succeeded';
-  const isOutcome: Readonly<Record<RunEnding, boolean>> = {
-    failed: !succeeded,
-    succeeded,
-    recovered: succeeded && hasRecovered,
-  };
-  const addresses = config.notify.filter(({ on }) => on.some((outcome) => isOutcome[outcome]));
+  const endings: RunEnding[] = succeeded ? ['succeeded'] : ['failed'];
+  if (succeeded && hasRecovered) endings.push('recovered');
+  const addresses = config.notify.filter(({ on }) => on.some((ending) => endings.includes(ending)));
   if (addresses.length > 0) {
     const text = scrub(endText(end, report));
     // Most runs notify no address and need no HTTP client.
     const { postText } = await import('../service/notify.ts');
-    const problems = await Promise.all(addresses.map(async (address) => postText(address, text)));
-    for (const problem of problems)
+    for (const problem of await Promise.all(addresses.map(async (to) => postText(to, text))))
       if (problem !== null)
         emit(warningEvent('NOTIFY_FAILED', `A notification of the run's end failed: ${problem}.`));
   }
@@ -195,7 +191,7 @@ function endText({ command, exitCode, summary, failures }: RunEnd, report: Statu
   if (failures.length > MAX_FAILURES) causes.push(`and ${failures.length - MAX_FAILURES} more`);
   if (summary === null) return [`${who} did not start (exit ${exitCode})`, ...causes].join('\n');
   const { audits, status, as_of: asOf, run_id: runId, published } = summary;
-  const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
+  const rows = sumOf(summary.slices.map((slice) => slice.rows.loaded));
   const count = failuresIn(failures);
   const failed = count === 0 ? '' : `; ${countText(count, 'failure')}`;
   const end = exitCode === 0 ? '' : `${failed} (exit ${exitCode})`;

@@ -241,7 +241,7 @@ const note = (text: string) => html`<p class="note">${text}</p>`;
 function sliceSection(slice: SliceStatus, asOf: string, moneyIsAbove: boolean) {
   const restated = facts.restatedTable(slice);
   const more = restated.rows.slice(MAX_LISTED);
-  const loaded = html`${facts.agreementText(slice).map(note)}
+  const loaded = html`${facts.agreementText(slice.control, slice.no_control).map(note)}
     ${factTable({ ...restated, rows: restated.rows.slice(0, MAX_LISTED) }, 'restated')}
     ${folded({ ...restated, title: `and ${countText(more.length, 'more metric')}`, rows: more })}
     <div class="side-by-side">${curveCharts(slice)}</div>

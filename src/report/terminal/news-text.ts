@@ -49,7 +49,7 @@ export function newsText({ news: { since, items }, slices, runs }: StatusReport)
     return `${countText(number, noun)} ${verb}`;
   });
   const control = agreementOf(slices);
-  const [agreement = 'there are no control totals to compare with'] = agreementText({ control });
+  const [agreement = 'there are no control totals to compare with'] = agreementText(control);
   // Control totals that the last sync could not read show nothing of its night.
   const { as_of: night = '' } = runs.find(({ command }) => command === 'sync') ?? {};
   const isRead = control !== null && control.read_at.slice(0, SECONDS) >= night.slice(0, SECONDS);

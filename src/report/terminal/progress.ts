@@ -33,10 +33,10 @@ export function openProgress(
   const say = (sentence: string) =>
     shell.printError(`${shell.now().toISOString().slice(0, 19)}Z ${sentence}`);
   if (log === 'json') {
-    const line = jsonLines();
+    const lineOf = jsonLines();
     const emit: Emit = (event) => {
-      const text = line(event, shell.now());
-      if (!quiet || event.type === 'failed') shell.printError(text);
+      const line = lineOf(event, shell.now());
+      if (!quiet || event.type === 'failed') shell.printError(line);
     };
     return { emit, close: nothing };
   }
@@ -132,7 +132,7 @@ const steps: Partial<Record<EventType, string>> = {
 const BAR_COLUMNS = 10;
 
 class RunProgress {
-  #record = new RunRecord();
+  readonly #record = new RunRecord();
   #command = 'ripen';
   #startedMs: number;
   #inFlight = 0;
@@ -144,12 +144,9 @@ class RunProgress {
 
   /** Returns a sentence about a slice that has no window left to load. */
   add(event: RunEvent, atMs: number): string | null {
-    if (event.type === 'run_started') {
-      this.#record = new RunRecord();
-      [this.#command, this.#startedMs, this.#inFlight] = [event.command, atMs, 0];
-    }
-    this.#record.add(event);
     const { type } = event;
+    if (type === 'run_started') [this.#command, this.#startedMs] = [event.command, atMs];
+    this.#record.add(event);
     this.#step = steps[type] ?? this.#step;
     if (type === 'links_loaded') this.#step = `links of ${event.app}`;
     if (type === 'published') this.#step = `publishing, ${event.kind} done`;

@@ -41,9 +41,10 @@ export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): 
 }
 
 export function crawlsText({ crawls }: StatusReport): string[] {
-  const [oldest, newest] = [crawls[0], crawls.at(-1)];
-  if (oldest === undefined || newest === undefined) return [];
-  const [first, last] = [minuteText(oldest.crawled_at), minuteText(newest.crawled_at)];
+  const [oldest] = crawls;
+  if (oldest === undefined) return [];
+  const last = minuteText((crawls.at(-1) ?? oldest).crawled_at);
+  const first = minuteText(oldest.crawled_at);
   const earliest = first === last ? '' : `, the first (${oldest.app_token}) ${first}`;
   return [`links of ${countText(crawls.length, 'app')} last crawled ${last}${earliest}`];
 }
@@ -72,14 +73,14 @@ export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
   if (fetchedAt === null) return [`never loaded; ${countText(periods.expected, 'period')} to load`];
   const share = percentText(cells.final, cells.expected);
   const due = next === null ? 'nothing more expected' : `due ${dueText(next, asOf)}`;
+  const newestRows = newest === null ? 'no period has rows' : `rows up to ${newest}`;
   const facts = [
     `${groupedText(periods.loaded)} of ${countText(periods.expected, 'period')} loaded, ${countText(rows, 'row')}; ${share} of ${countText(cells.expected, 'cell')} final`,
-    `${newest === null ? 'no period has rows' : `rows up to ${newest}`}, fetched ${minuteText(fetchedAt)}, ${due}`,
+    `${newestRows}, fetched ${minuteText(fetchedAt)}, ${due}`,
   ];
+  const loaded = countText(building ?? 0, 'period');
   if (building !== null)
-    facts.push(
-      `its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`,
-    );
+    facts.push(`its meaning changed: ${loaded} of the new table loaded, the old one is served`);
   return facts;
 }
 
@@ -96,19 +97,16 @@ export function agreementOf(slices: readonly SliceStatus[]): SliceStatus['contro
   }));
 }
 
-export function agreementText({
-  control,
-  no_control: reason = null,
-}: Pick<SliceStatus, 'control'> & Partial<Pick<SliceStatus, 'no_control'>>): string[] {
+export function agreementText(control: SliceStatus['control'], reason: string | null = null) {
   if (control === null)
     return reason === null ? [] : [`no control totals, maturation or projections: ${reason}`];
-  const totals = countText(control.totals, 'total');
-  if (control.totals === 0) return ['no total was compared with the service yet'];
-  const agreement =
-    control.moved === 0
-      ? `all ${totals} agree with`
-      : `${groupedText(control.moved)} of ${totals} differ from`;
-  return [`${agreement} the service, as of ${minuteText(control.read_at)}`];
+  const { totals, moved, read_at: readAt } = control;
+  if (totals === 0) return ['no total was compared with the service yet'];
+  const differing = moved === 0 ? 'all' : `${groupedText(moved)} of`;
+  const verb = moved === 0 ? 'agree with' : 'differ from';
+  return [
+    `${differing} ${countText(totals, 'total')} ${verb} the service, as of ${minuteText(readAt)}`,
+  ];
 }
 
 export const alikeMetrics = ({ metrics }: SliceStatus): [MetricStatus, ...MetricStatus[]][] =>
@@ -162,19 +160,15 @@ function shownAges(rows: readonly { readonly age_days: number }[]) {
 
 export function maturationTable({ maturation }: SliceStatus): Table {
   const ages = shownAges(maturation);
-  const metrics = alike(maturation, ({ metric }) => metric);
-  return {
-    title: MATURATION_TITLE,
-    columns: ['~% known at age', ...ages.map((age) => `#${age}`)],
-    rows: metrics.map((known) =>
-      [known[0].metric].concat(
-        ages.map((age) => {
-          const share = known.find(({ age_days: at }) => at === age)?.share_median;
-          return share === undefined ? '' : String(Math.round(100 * share));
-        }),
-      ),
-    ),
-  };
+  const rows = alike(maturation, ({ metric }) => metric).map((shares) => {
+    const cells = ages.map((age) => {
+      const share = shares.find(({ age_days: at }) => at === age)?.share_median;
+      return share === undefined ? '' : String(Math.round(100 * share));
+    });
+    return [shares[0].metric, ...cells];
+  });
+  const columns = ['~% known at age', ...ages.map((age) => `#${age}`)];
+  return { title: MATURATION_TITLE, columns, rows };
 }
 
 export const MATURATION_TITLE = 'Known of the final total by age in days: the median in percent';
@@ -185,40 +179,37 @@ export const horizonsTable = ({ horizons }: SliceStatus): Table => ({
   rows: horizons
     .filter(
       ({ horizon_days: days, supported_days: supported, final_moved: moved }) =>
-        moved > 0 || (supported !== null && supported !== days),
+        moved > 0 || (supported ?? days) !== days,
     )
-    .map((each) => [
-      each.metric,
-      String(each.horizon_days ?? 'never'),
-      `${groupedText(each.final_moved)} of ${groupedText(each.final_periods)}`,
-      String(each.supported_days ?? 'none'),
-      `${groupedText(each.supported_moved)} of ${groupedText(each.supported_periods)}`,
+    .map((horizon) => [
+      horizon.metric,
+      String(horizon.horizon_days ?? 'never'),
+      `${groupedText(horizon.final_moved)} of ${groupedText(horizon.final_periods)}`,
+      String(horizon.supported_days ?? 'none'),
+      `${groupedText(horizon.supported_moved)} of ${groupedText(horizon.supported_periods)}`,
     ]),
 });
 
 export function backtestTable({ backtest }: SliceStatus): Table {
-  const columns = ['#age', '#periods', '#projected', '#as is', '#in interval', '~basis'];
+  const scores = alike(backtest, ({ metric }) => metric).flatMap((ofMetric) => {
+    const ages = shownAges(ofMetric);
+    return ofMetric.filter(({ age_days: age }) => ages.includes(age));
+  });
   return {
     title: 'Projections in the backtest: median error compared with what became final',
-    columns: ['~median error', ...columns],
-    rows: alike(backtest, ({ metric }) => metric).flatMap((scores) => {
-      const ages = shownAges(scores);
-      return scores
-        .filter(({ age_days: age }) => ages.includes(age))
-        .map((score) => {
-          const shares = [score.median_abs_error, score.median_abs_error_as_is, score.coverage];
-          const texts = shares.map((share) => (share === null ? '' : percentText(share, 1)));
-          const row = [score.metric, String(score.age_days), groupedText(score.cohorts)];
-          return row.concat(texts, score.basis);
-        });
+    columns: '~median error,#age,#periods,#projected,#as is,#in interval,~basis'.split(','),
+    rows: scores.map((score) => {
+      const shares = [score.median_abs_error, score.median_abs_error_as_is, score.coverage];
+      const texts = shares.map((share) => (share === null ? '' : percentText(share, 1)));
+      return [score.metric, `${score.age_days}`, groupedText(score.cohorts), ...texts, score.basis];
     }),
   };
 }
 
 export function unknownMaturation(slice: SliceStatus): string[] {
-  const known = new Set(slice.maturation.map(({ metric }) => metric));
+  const measured = new Set(slice.maturation.map(({ metric }) => metric));
   const unknown = slice.horizons
-    .filter(({ metric, horizon_days: horizon }) => horizon !== null && !known.has(metric))
+    .filter(({ metric, horizon_days: horizon }) => horizon !== null && !measured.has(metric))
     .map(({ metric }) => metric);
   if (unknown.length === 0 || slice.no_control !== null) return [];
   return [
@@ -232,7 +223,7 @@ export const runsTable = (runs: readonly RunStatus[]): Table => ({
     const { started_at: started, finished_at: finished, failures, exit_code: exitCode } = run;
     const status = run.status === 'running' ? 'did not finish' : run.status;
     const failed = failures.length === 0 ? '' : `, ${countText(failures.length, 'failure')}`;
-    const exit = exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`;
+    const exit = (exitCode ?? 0) === 0 ? '' : ` (exit ${exitCode})`;
     return [
       runText(run.run_id),
       run.command,
@@ -249,17 +240,11 @@ export const warningsTable = ({ warnings, rejected_rows: rejected }: StatusRepor
   title: 'Warnings of the last run',
   columns: ['code', 'slice', 'window', '~what'],
   rows: [
-    ...alikeSlices(warnings).map(({ slices, first: { code, window, message } }) => [
-      code,
-      slices ?? '',
-      window ?? '',
-      message,
-    ]),
-    ...rejected.map(({ slice, window, rows, reason }) => [
-      'rejected',
-      slice,
-      window,
-      `${countText(rows, 'row')}: ${reason}`,
-    ]),
+    ...alikeSlices(warnings).map(({ slices, first }) => {
+      return [first.code, slices ?? '', first.window ?? '', first.message];
+    }),
+    ...rejected.map(({ slice, window, rows, reason }) => {
+      return ['rejected', slice, window, `${countText(rows, 'row')}: ${reason}`];
+    }),
   ],
 });

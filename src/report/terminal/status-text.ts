@@ -19,16 +19,12 @@ const INDENT = 2;
 export function statusText(
   report: StatusReport,
   terminal: number | null = null,
-  {
-    details = false,
-    maturation = false,
-    backtest = false,
-    news = false,
-  }: Partial<Record<'details' | 'maturation' | 'backtest' | 'news', boolean>> = {},
+  shown: Partial<Record<'details' | 'maturation' | 'backtest' | 'news', boolean>> = {},
 ): string {
+  const { maturation = false, backtest = false } = shown;
   const { health, slices, runs } = report;
   const headline = oneLine(health.headline);
-  if (news) {
+  if (shown.news === true) {
     const { title, lines } = newsText(report);
     return [headline, '', `${title}:`, ...lines.map(indented)].join('\n');
   }
@@ -43,7 +39,7 @@ export function statusText(
   for (const { message, hint } of health.findings)
     lines.push(indented(withHint(oneLine(message), hint)));
   lines.push('', facts.sourceText(report), ...facts.crawlsText(report), '');
-  const hasDetails = details || maturation || backtest;
+  const hasDetails = shown.details === true || maturation || backtest;
   if (hasDetails) {
     for (const slice of slices) {
       const tables = [
@@ -54,7 +50,7 @@ export function statusText(
       const ofSlice = [
         ...facts.sliceFacts(slice, report.as_of),
         ...finalityLines(slice, Math.min(inner ?? USUAL_COLUMNS - INDENT, MAX_COLUMNS - INDENT)),
-        ...facts.agreementText(slice),
+        ...facts.agreementText(slice.control, slice.no_control),
         ...tables.flatMap((table) => tableLines(table)),
         ...(maturation ? tableLines(facts.maturationTable(slice), Infinity) : []),
         ...(backtest ? tableLines(facts.backtestTable(slice), Infinity) : []),
