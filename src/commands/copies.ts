@@ -19,11 +19,10 @@ import { copyAt } from '../publish/copies.ts';
 import { assertOutput } from '../publish/places/destinations.ts';
 import { countText, elapsedText } from '../model/measure.ts';
 import type { Shell } from '../report/terminal/shell.ts';
-import type { CommandOutcome } from './outcome.ts';
 import { dayOf, parseOption, offline, placeOf, withConfig, writeNamed } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<CommandOutcome> {
+export async function publish(all: Arguments<'publish'>, shell: Shell) {
   const { config: [file, ...files] = [], ddl, dbt } = all;
   if (ddl === undefined && files.length > 0) {
     const message = `The command line was refused: --config was given ${files.length + 1} times.`;
@@ -52,15 +51,12 @@ export async function publish(all: Arguments<'publish'>, shell: Shell): Promise<
   });
 }
 
-function copiesOutcome(
-  { published, failures }: Publication,
-  fields: object,
-  lines: readonly string[],
-) {
+function copiesOutcome({ published, failures }: Publication, fields: object, lines: string[]) {
   const copies = published.map((copy) => {
     const { files_written: written, files_removed: removed, also_written: also } = copy;
-    const files = written === 0 ? [] : [`${countText(written, 'file')} written`];
-    const done = [...files, ...(removed === 0 ? [] : [`${removed} removed`]), ...also];
+    const done = [...also];
+    if (removed > 0) done.unshift(`${removed} removed`);
+    if (written > 0) done.unshift(`${countText(written, 'file')} written`);
     return `${copy.kind} ${copy.path}: ${done.join(', ') || 'up to date'}`;
   });
   const failed = failures.map(({ code, message, hint }) => ({ code, message, hint }));
@@ -72,17 +68,17 @@ function copiesOutcome(
 }
 
 function described(path: string | null, text: string) {
-  const json = { described: [path === null ? { path, text } : { path, written: true }] };
-  return { json, text: path === null ? text.trimEnd() : `${path} written` };
+  if (path === null) return { json: { described: [{ path, text }] }, text: text.trimEnd() };
+  return { json: { described: [{ path, written: true }] }, text: `${path} written` };
 }
 
 export const exportRows = offline(async (config, options, args: Arguments<'export'>, shell) => {
   const { slice, table, asIs, output, finalOnly = false, format = null } = args;
-  const chosen = { slice, table, asIs, finalOnly };
   const from = parseOption(dayOf, args.from, '--from');
   const to = parseOption(dayOf, args.to, '--to');
-  const written = { output, format, stream: shell.stdout, mode: shell.mode };
-  const exported = await writeRows(config, { ...options, ...chosen, ...written, from, to });
+  const chosen = { ...options, slice, table, asIs, finalOnly, from, to };
+  const { stdout: stream, mode } = shell;
+  const exported = await writeRows(config, { ...chosen, output, format, stream, mode });
   if (output === '-') return {};
   const text = `${exported.slice}: ${countText(exported.rows, 'row')} written to ${exported.output}`;
   return { json: { exported }, text };
@@ -94,9 +90,8 @@ export const drop = offline(async (config, options, args: Arguments<'drop'>, she
   if (!yes && !shell.canAsk) {
     const loss = lossText(await dropLoss(config, request), config);
     const message = `Nothing was deleted: there is no terminal to ask for confirmation. ${loss}`;
-    throw new Failure('USAGE_INVALID', message, {
-      hint: 'Use --yes to delete without confirmation.',
-    });
+    const hint = 'Use --yes to delete without confirmation.';
+    throw new Failure('USAGE_INVALID', message, { hint });
   }
   const agree = async (loss: Loss) => {
     if (yes) return true;
@@ -105,12 +100,11 @@ export const drop = offline(async (config, options, args: Arguments<'drop'>, she
   };
   const done = await dropSlice(config, { ...request, agree });
   const { dropped } = done;
-  const what =
-    dropped === null ? 'Nothing was deleted.' : `${nameOf(dropped)}: ${countsOf(dropped)} deleted`;
+  if (dropped === null) return copiesOutcome(done, { dropped }, ['Nothing was deleted.']);
+  const what = `${nameOf(dropped)}: ${countsOf(dropped)} deleted`;
   const outcome = copiesOutcome(done, { dropped }, [what]);
-  return dropped?.is_configured === true
-    ? { ...outcome, text: `${outcome.text}\n${again(dropped)}` }
-    : outcome;
+  if (dropped.is_configured) outcome.text += `\n${again(dropped)}`;
+  return outcome;
 });
 
 const countsOf = ({ periods, rows }: Loss) =>

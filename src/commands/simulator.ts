@@ -5,16 +5,13 @@ import { once } from 'node:events';
 import { exitCodes } from '../errors.ts';
 import { startSimulator } from '../index.ts';
 import type { Shell } from '../report/terminal/shell.ts';
-import { type CommandOutcome, present } from './outcome.ts';
+import { present } from './outcome.ts';
 import { parseOption, instantOf, wholeNumberUpTo } from './verb.ts';
 import type { Arguments } from './words.ts';
 
 const MAX_PORT = 65_535;
 
-export async function simulator(
-  args: Arguments<'simulator'>,
-  shell: Shell,
-): Promise<CommandOutcome> {
+export async function simulator(args: Arguments<'simulator'>, shell: Shell) {
   const running = await startSimulator({
     port: wholeNumberUpTo(MAX_PORT)(args.port, '--port'),
     world: { seed: wholeNumberUpTo(Number.MAX_SAFE_INTEGER)(args.seed, '--seed') },

@@ -8,15 +8,14 @@ import {
   sync as syncAll,
   type SyncSummary,
 } from '../index.ts';
-import { exitCodes } from '../errors.ts';
+import { exitCodeOf, exitCodes } from '../errors.ts';
 import { openProgress } from '../report/terminal/progress.ts';
 import type { Shell } from '../report/terminal/shell.ts';
 import { summaryText } from '../report/terminal/summary-text.ts';
-import type { CommandOutcome } from './outcome.ts';
 import { dayRange, durationOf, parseOption, offline, online, placeOf, withConfig } from './verb.ts';
 import type { Arguments } from './words.ts';
 
-export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<CommandOutcome> {
+export async function sync(args: Arguments<'sync'>, shell: Shell) {
   const metricsFile =
     args.metricsFile === undefined ? null : resolve(shell.directory, args.metricsFile);
   const monitor = { metricsFile, mode: shell.mode };
@@ -25,9 +24,8 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
     const deadlineMs = parseOption(durationOf, args.deadline, '--deadline');
     return await withConfig(args, shell, false, async (config, options) => {
       isRead = true;
-      return outcomeOf(
-        await syncAll(config, { ...options, ...monitor, slices: args.slice, deadlineMs }),
-      );
+      const request = { ...options, ...monitor, slices: args.slice, deadlineMs };
+      return outcomeOf(await syncAll(config, request));
     });
   } catch (thrown) {
     // The run itself reports later failures.
@@ -42,20 +40,18 @@ export async function sync(args: Arguments<'sync'>, shell: Shell): Promise<Comma
   }
 }
 
-export const backfill = online(
-  async (config, options, { slice, from, to, acceptLoss }: Arguments<'backfill'>) =>
-    outcomeOf(
-      await backfillSlice(config, { ...options, slice, days: dayRange(from, to), acceptLoss }),
-    ),
-);
+export const backfill = online(async (config, options, args: Arguments<'backfill'>) => {
+  const { slice, from, to, acceptLoss } = args;
+  const days = dayRange(from, to);
+  return outcomeOf(await backfillSlice(config, { ...options, slice, days, acceptLoss }));
+});
 
 export const replay = offline(async (config, options, { slice }: Arguments<'replay'>) =>
   outcomeOf(await replayArchive(config, { ...options, slices: slice })),
 );
 
 function outcomeOf(summary: SyncSummary) {
-  const outcome = { json: summary, text: summaryText(summary), failures: summary.failures };
-  return summary.status === 'interrupted'
-    ? { ...outcome, exitCode: exitCodes.interrupted }
-    : outcome;
+  const { status, failures } = summary;
+  const exitCode = status === 'interrupted' ? exitCodes.interrupted : exitCodeOf(failures);
+  return { json: summary, text: summaryText(summary), failures, exitCode };
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 
 import { Failure, storageFailed } from '../errors.ts';
 import { readConfig, type Circumstances, type Config } from '../index.ts';
-import { addDays, parseDay, parseInstant, type DayInterval } from '../model/calendar.ts';
+import { addDays, parseDay, parseInstant } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
 import { LAST_DAY } from '../model/period.ts';
 import { makeDirectory, writeOutput } from '../publish/places/replacement.ts';
@@ -24,7 +24,7 @@ const configured =
   <A extends VerbArguments>(
     act: (config: Config, options: VerbOptions, args: A, shell: Shell) => Promise<CommandOutcome>,
   ) =>
-  async (args: A, shell: Shell): Promise<CommandOutcome> =>
+  async (args: A, shell: Shell) =>
     withConfig(args, shell, isOffline, async (config, options) =>
       act(config, options, args, shell),
     );
@@ -41,7 +41,7 @@ export async function withConfig<T>(
   shell: Shell,
   isOffline: boolean,
   verb: (config: Config, options: VerbOptions) => Promise<T>,
-): Promise<T> {
+) {
   const lockWaitMs = parseOption(durationOf, args.lockWait, '--lock-wait');
   const config = await readConfig({ ...placeOf(args, shell), offline: isOffline });
   return inProgress(args, shell, async (options) => verb(config, { ...options, lockWaitMs }));
@@ -51,7 +51,7 @@ export async function inProgress<T>(
   args: VerbArguments,
   shell: Shell,
   verb: (options: VerbOptions) => Promise<T>,
-): Promise<T> {
+) {
   const asOf = parseOption(instantOf, args.asOf, '--as-of');
   const progress = openProgress(args, shell);
   try {
@@ -66,16 +66,10 @@ export const placeOf = (
   { directory, environment }: Shell,
 ) => ({ directory, environment, file });
 
-export async function writeNamed(
-  path: string,
-  text: string,
-  shell: Shell,
-  makesFolder = false,
-): Promise<void> {
-  const mode = shell.mode;
+export async function writeNamed(path: string, text: string, shell: Shell, makesFolder = false) {
   try {
-    if (makesFolder) await makeDirectory(dirname(path), mode);
-    await writeOutput(path, text, mode);
+    if (makesFolder) await makeDirectory(dirname(path), shell.mode);
+    await writeOutput(path, text, shell.mode);
   } catch (error) {
     if (error instanceof Failure) throw error;
     const hint = 'Name a file in a folder that exists and may be written to.';
@@ -93,13 +87,11 @@ const reader =
     throw usage(`${option} must be ${noun}; got "${text}".`, `Write ${option} ${form}.`);
   };
 
-export function parseOption<T>(
+export const parseOption = <T>(
   read: (text: string, option: string) => T,
   text: string | undefined,
   option: string,
-) {
-  return text === undefined ? null : read(text, option);
-}
+) => (text === undefined ? null : read(text, option));
 
 export const instantOf = reader(
   parseInstant,
@@ -120,13 +112,11 @@ export const wholeNumberUpTo = (most: number) =>
   );
 
 /** Both days are inclusive. */
-export function dayRange(from: string, to: string): DayInterval {
+export function dayRange(from: string, to: string) {
   const [first, last] = [dayOf(from, '--from'), dayOf(to, '--to')];
   const hint = 'Pass the first day as --from and the last day as --to.';
   if (last < first) throw usage(`--from ${first} was later than --to ${last}.`, hint);
-  if (last <= LAST_DAY) return { start: first, end: addDays(last, 1) };
-  throw usage(
-    `--to was ${last}, later than the last day of all, ${LAST_DAY}.`,
-    'Correct the year of --to.',
-  );
+  const late = `--to was ${last}, later than the last day of all, ${LAST_DAY}.`;
+  if (last > LAST_DAY) throw usage(late, 'Correct the year of --to.');
+  return { start: first, end: addDays(last, 1) };
 }
