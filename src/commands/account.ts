@@ -13,6 +13,7 @@ import {
   type Link,
 } from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
+import { alike } from '../model/alike.ts';
 import { isMetricItem, metricOf } from '../model/metric.ts';
 import { countText, elapsedText, groupedText } from '../model/measure.ts';
 import { snakeCased } from '../report/terminal/printable.ts';
@@ -32,11 +33,8 @@ export const catalog = online(async (config, options, { word, section }: Argumen
   // The warehouse has the other fields of an item.
   const json = { catalog: items.map((item) => snakeCased({ ...item, attributes: undefined })) };
   if (word === undefined && section === undefined) {
-    const lists = [...new Set(items.map(({ filter }) => filter))];
-    const rows = lists.map((list) => [
-      list,
-      groupedText(items.filter(({ filter }) => filter === list).length),
-    ]);
+    const lists = alike(items, ({ filter }) => filter);
+    const rows = lists.map((ofList) => [ofList[0].filter, groupedText(ofList.length)]);
     const table = tableText({ columns: ['list', '#items'], rows });
     const hint = '`ripen catalog WORD` searches their items, `--json` prints all';
     return { json, text: `${table}\n${countText(items.length, 'item')}; ${hint}` };
@@ -48,46 +46,36 @@ export const catalog = online(async (config, options, { word, section }: Argumen
     const finalAfter = horizonMs === null ? 'never' : elapsedText(horizonMs);
     return cells.concat(finalAfter, yesNo(additive), formatColumnType(type));
   });
-  const ofItem = ['~filter', 'id', '~name', '~section', 'formatting'];
-  const columns = [...ofItem, 'final after', 'adds up', 'column'];
+  const columns = '~filter,id,~name,~section,formatting,final after,adds up,column'.split(',');
   return { json, text: listText('item', { columns, rows }) };
 });
 
 export const partners = online(async (config, options, _args: GlobalArguments) => {
   const list = await listPartners(config, options);
-  const rows = list.map((partner) => [
-    partner.id,
-    partner.displayName,
-    yesNo(partner.supportsCostData),
-  ]);
+  const rows = list.map(({ id, displayName, supportsCostData }) => {
+    return [id, displayName, yesNo(supportsCostData)];
+  });
   const columns = ['#id', '~partner', 'cost data'];
   return { json: { partners: list.map(snakeCased) }, text: listText('partner', { columns, rows }) };
 });
 
-export const linksList = online(
-  async (config, options, { app, parent }: Arguments<'links list'>) => {
-    const list = await links(config, { ...options, app, parent });
-    const flags = ['sub-links', 'cost data', 'archived'];
-    const columns = ['token', '~name', '#level', '#partner', ...flags];
-    const rows = list.map((link) => [
-      link.token,
-      link.name,
-      String(link.level),
-      link.partnerId ?? '',
-      ...[link.hasSubtrackers, link.costDataEnabled, link.archived].map(yesNo),
-    ]);
-    return { json: { links: list.map(snakeCased) }, text: listText('link', { columns, rows }) };
-  },
-);
+export const linksList = online(async (config, options, args: Arguments<'links list'>) => {
+  const { app, parent } = args;
+  const list = await links(config, { ...options, app, parent });
+  const columns = 'token,~name,#level,#partner,sub-links,cost data,archived'.split(',');
+  const rows = list.map((link) => {
+    const flags = [link.hasSubtrackers, link.costDataEnabled, link.archived];
+    return [link.token, link.name, `${link.level}`, link.partnerId ?? '', ...flags.map(yesNo)];
+  });
+  return { json: { links: list.map(snakeCased) }, text: listText('link', { columns, rows }) };
+});
 
-export const linksCreate = online(
-  async (config, options, { app, name, parent }: Arguments<'links create'>) => {
-    const { link, isCreated } = await createLink(config, { ...options, app, name, parent });
-    const note = isCreated ? '' : '\nIt already exists: nothing was sent.';
-    const json = { link: snakeCased(link), created: isCreated };
-    return { json, text: `${linkText(link)}${note}` };
-  },
-);
+export const linksCreate = online(async (config, options, args: Arguments<'links create'>) => {
+  const { app, name, parent } = args;
+  const { link, isCreated } = await createLink(config, { ...options, app, name, parent });
+  const note = isCreated ? '' : '\nIt already exists: nothing was sent.';
+  return { json: { link: snakeCased(link), created: isCreated }, text: `${linkText(link)}${note}` };
+});
 
 export const linksUpdate = online(async (config, options, args: Arguments<'links update'>) => {
   const { app, link: token, partner, costData: enabled } = args;
@@ -101,10 +89,9 @@ const linkText = (link: Link) =>
 
 /** Writes one line per field, but for nulls and nested values. */
 function fieldsText(fields: object) {
-  const shown = Object.entries(fields).filter(
-    ([, value]) => value !== null && typeof value !== 'object',
-  );
-  const rows = shown.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
+  const rows = Object.entries(fields)
+    .filter(([, value]) => typeof value !== 'object')
+    .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
   return tableText({ columns: ['field', 'value'], rows });
 }
 

@@ -26,11 +26,11 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
   const onNight = (night: SyncSummary) => {
     if (isBrief && args.quiet !== true) shell.printError(nightText(night));
   };
-  const options = { directory: shell.directory, now: shell.now(), nights, onNight };
   const form = isBrief ? { ...args, quiet: true } : args;
-  const tour = await inProgress(form, shell, async ({ emit, signal }) =>
-    runTour({ ...options, emit, signal }),
-  );
+  const tour = await inProgress(form, shell, async ({ emit, signal }) => {
+    const { directory } = shell;
+    return runTour({ directory, now: shell.now(), nights, onNight, emit, signal });
+  });
   const page = join(dirname(tour.config.warehouse), 'status.html');
   await writeNamed(page, await statusPage(tour.status), shell);
   // A held night is a part of the tour, as long as a later one was published.
@@ -49,17 +49,14 @@ export async function demo(args: Arguments<'demo'>, shell: Shell): Promise<Comma
 const isHeld = ({ failures }: SyncSummary) => failures.some(({ code }) => code === 'AUDIT_HELD');
 
 function nightText(night: SyncSummary) {
-  const slices = night.slices.map(
+  const parts = night.slices.map(
     ({ name, periods, rows, restated_periods: restated }) =>
       `${name} ${reasonsText(periods)}: ${countText(rows.loaded, 'row')}, ${restated} restated`,
   );
   const failed = night.failures.filter(({ code }) => code !== 'AUDIT_HELD').length;
-  const parts = [
-    ...slices,
-    night.published.length === 0 ? '' : 'published',
-    isHeld(night) ? 'held by an audit' : '',
-    failed === 0 ? '' : countText(failed, 'failure'),
-  ].filter((part) => part !== '');
+  if (night.published.length > 0) parts.push('published');
+  if (isHeld(night)) parts.push('held by an audit');
+  if (failed > 0) parts.push(countText(failed, 'failure'));
   return `${night.as_of.slice(0, 10)}  ${parts.join('; ')}`;
 }
 

@@ -20,11 +20,9 @@ export function planText(
 ): string {
   const { slices, as_of: asOf, rows_expected: rows, saved_rows: saved } = report;
   const unknown = slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null);
-  const parts = [
-    countText(report.requests, 'request'),
-    ...(rows > 0 ? [`about ${countText(rows, 'row')}`] : []),
-    ...(unknown.length > 0 ? [`and ${countText(unknown.length, 'slice')} of unknown size`] : []),
-  ];
+  const parts = [countText(report.requests, 'request')];
+  if (rows > 0) parts.push(`about ${countText(rows, 'row')}`);
+  if (unknown.length > 0) parts.push(`and ${countText(unknown.length, 'slice')} of unknown size`);
   const table = {
     columns: ['~slice', '#windows', '#requests', '#rows', '~why'],
     rows: slices.map((slice) => [
@@ -38,11 +36,11 @@ export function planText(
   const body = hasDetails ? slices.map(detailsText).join('\n\n') : tableText(table, terminal);
   const lines = slices.length === 0 ? [] : [body, ''];
   lines.push(`as of ${minuteText(asOf)}: ${parts.join(', ')}`);
-  if (saved > 0) {
-    const all = report.refetch_all_rows;
-    const refetched = `refetching everything immature would be about ${countText(all, 'row')}`;
-    lines.push(`${refetched}; the plan saves ${percentText(saved, all)} of them`);
-  }
+  const { refetch_all_rows: all } = report;
+  if (saved > 0)
+    lines.push(
+      `refetching everything immature would be about ${countText(all, 'row')}; the plan saves ${percentText(saved, all)} of them`,
+    );
   if (!hasDetails && slices.length > 0) lines.push('`ripen plan --slice NAME` shows the windows');
   return lines.join('\n');
 }
@@ -51,7 +49,7 @@ const expectedText = (rows: number | null) => (rows === null ? '?' : groupedText
 
 function whyText(slice: PlannedSlice) {
   const { windows, periods, reasons, reversed_period: reversed, unfinal_periods: unfinal } = slice;
-  if (isNeverLoaded(slice) && windows.length > 0)
+  if (windows.length > 0 && isNeverLoaded(slice))
     return `never loaded, ${countText(reasons.new ?? periods, 'period')}`;
   if (windows.length > 0) return reasonsText(reasons);
   if (reversed !== null)
