@@ -3,13 +3,14 @@
 import type { Config } from '../../config/config.ts';
 import type { Problem } from '../../config/config-problems.ts';
 import { asFailure, Failure, isOfToken, textOf } from '../../errors.ts';
-import type { Emit } from '../../events.ts';
+import { type Emit, failedEvent } from '../../events.ts';
 import { type Catalog, type CatalogFilter, catalogFilters } from '../../model/catalog.ts';
 import { timeoutSignal } from '../../model/duration.ts';
 import { countText, namesText } from '../../model/measure.ts';
 import { sliceRefusal } from '../../model/slice-refusal.ts';
 import { hasStars, type Star, twinsText } from '../../model/stars.ts';
 import { withService } from '../../run/circumstances.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.ts';
 import { withRemedy } from '../terminal/failure-text.ts';
 import { wrapped } from '../terminal/table.ts';
@@ -32,7 +33,7 @@ const UNREACHABLE =
 
 export function problemFindings(problems: readonly Problem[]): Finding[] {
   const errors = problems.map(({ place, key, text }) =>
-    finding('CONFIG_INVALID', text, null, { setting: key === '' ? null : key, place }),
+    finding('CONFIG_INVALID', text, null, { setting: key || null, place }),
   );
   const untried = 'the service, the warehouse and the slices, as the configuration is wrong';
   return [...errors, finding('untried', untried)];
@@ -46,10 +47,9 @@ export async function findingsOf(
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
-  const listed = [...lists.metrics];
-  const starred = await reading(config.warehouse, async (warehouse) =>
-    starredAt(warehouse, config.slices, listed, at),
-  ).catch(async () => starredAt(null, config.slices, listed, at));
+  const starredIn = async (warehouse: Warehouse | null) =>
+    starredAt(warehouse, config.slices, [...lists.metrics], at);
+  const starred = await reading(config.warehouse, starredIn).catch(async () => starredIn(null));
   const slices = starred.map(({ slice }) => slice);
 
   const ofSlices: Finding[] = [];
@@ -104,51 +104,50 @@ async function requestedService(
     // An unreachable host is not tried again; a service that answers is, as it may only be busy.
     if (UNREACHABLE.test(reason)) unreachable.abort();
   };
-  const answered = async <T>(
-    setting: 'reports_url' | 'base_url',
-    request: () => Promise<T>,
-  ): Promise<{ readonly value: T | null; readonly findings: readonly Finding[] }> => {
+  const failed = new Map<string, Finding>();
+  const answered = async <T>(setting: 'reports_url' | 'base_url', request: () => Promise<T>) => {
     try {
-      return { value: await request(), findings: [] };
+      return await request();
     } catch (thrown) {
       signal.throwIfAborted();
       const what = setting === 'reports_url' ? 'filters-data' : 'The campaign API';
-      const waited = `did not answer (${reason}), waited for at most ${PATIENCE_MS / 1000} s`;
-      const { code, message, hint } = ended.aborted
-        ? new Failure('SOURCE_UNAVAILABLE', `${what} ${waited}`, {
+      const waited = `${what} did not answer (${reason}), waited for at most ${PATIENCE_MS / 1000} s`;
+      const failure = ended.aborted
+        ? new Failure('SOURCE_UNAVAILABLE', waited, {
             hint: `Check service.${setting} and the network.`,
           })
         : asFailure(thrown);
-      const failure = await withRemedy({ code, message, hint }, config);
-      const token =
-        stated.valueAt(['service', 'token_file']) === undefined ? 'token' : 'token_file';
-      const place = placeOf(stated, ['service', isOfToken(failure) ? token : setting]);
-      return { value: null, findings: [finding(code, failure.message, failure.hint, place)] };
+      const { code, message, hint } = await withRemedy(failedEvent(failure), config);
+      const isInFile = stated.valueAt(['service', 'token_file']) !== undefined;
+      const token = isInFile ? 'token_file' : 'token';
+      const place = placeOf(stated, ['service', isOfToken({ code, message }) ? token : setting]);
+      failed.set(setting, finding(code, message, hint, place));
+      return null;
     }
   };
   try {
     return await withService(config, { planAt: at, emit: listening }, async (service) => {
       const wantsCampaign = config.partners || config.links !== null;
-      const [{ value: catalog, findings }, campaign] = await Promise.all([
+      const [catalog] = await Promise.all([
         answered('reports_url', async () =>
           service.filtersData({ filters: catalogFilters }, ended),
         ),
         // The campaign API has an address of its own; its shortest list shows whether it answers.
         wantsCampaign ? answered('base_url', async () => service.partners(ended).next()) : null,
       ]);
-      const others = campaign?.findings ?? [
-        finding('untried', 'the campaign API, as partners and links are off'),
-      ];
+      const findings = ['reports_url', 'base_url'].flatMap((setting) => failed.get(setting) ?? []);
       // Both APIs use one token; a refusal is reported once.
-      const isRefused = ({ code }: Finding) => code === 'CREDENTIALS_REFUSED';
-      const news = findings.some(isRefused) ? others.filter((each) => !isRefused(each)) : others;
-      const sizeOf = (list: CatalogFilter) =>
-        catalog?.filter(({ filter }) => filter === list).length ?? 0;
-      const counts = `${countText(sizeOf('apps'), 'app')}, ${countText(sizeOf('partners'), 'partner')}`;
-      const works =
-        catalog === null ? [] : [finding('works', 'token accepted'), finding('works', counts)];
-      const all = [...findings, ...news, ...works, finding('untried', 'a report, ad spend')];
-      return { findings: all, catalog: catalog ?? [] };
+      if (findings.every(({ code }) => code === 'CREDENTIALS_REFUSED')) findings.splice(1);
+      if (!wantsCampaign)
+        findings.push(finding('untried', 'the campaign API, as partners and links are off'));
+      if (catalog !== null) {
+        const countOf = (list: CatalogFilter, noun: string) =>
+          countText(catalog.filter(({ filter }) => filter === list).length, noun);
+        const counts = `${countOf('apps', 'app')}, ${countOf('partners', 'partner')}`;
+        findings.push(finding('works', 'token accepted'), finding('works', counts));
+      }
+      findings.push(finding('untried', 'a report, ad spend'));
+      return { findings, catalog: catalog ?? [] };
     });
   } catch (thrown) {
     signal.throwIfAborted();
@@ -169,9 +168,11 @@ export async function starNotes({ warehouse, slices }: Config): Promise<Map<stri
     const listed = opened === null ? [] : await listedMetrics(opened);
     if (listed.length === 0) return noteAll('what * stands for is known after the first sync');
     const starred = await starredAt(opened, ofStars, listed, new Date());
-    const notes = starred.map(({ slice, stars }): [string, string] => {
-      const lines = stars.map((star) => `${standsFor(star)}: ${star.metrics.join(', ')}`);
-      return [slice.name, lines.map((line) => wrapped(line, NOTE_WIDTH)).join('\n')];
+    const notes = starred.map(({ slice, stars }) => {
+      const lines = stars.map((star) =>
+        wrapped(`${standsFor(star)}: ${star.metrics.join(', ')}`, NOTE_WIDTH),
+      );
+      return [slice.name, lines.join('\n')] as const;
     });
     return new Map(notes);
   }).catch((thrown: unknown) => noteAll(`what * stands for is unknown: ${textOf(thrown)}`));

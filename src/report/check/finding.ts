@@ -36,13 +36,10 @@ export function finding(
   hint: string | null = null,
   place: Partial<FindingPlace> = {},
 ): Finding {
-  const of = isCode(kind)
-    ? { severity: 'error' as const, code: kind }
-    : { severity: kind, code: null };
-  return { ...of, slice: null, setting: null, place: null, ...place, message, hint };
+  const isCode = (word: string): word is FailureCode => Object.hasOwn(failureCodes, word);
+  const [severity, code] = isCode(kind) ? (['error', kind] as const) : [kind, null];
+  return { severity, code, slice: null, setting: null, place: null, ...place, message, hint };
 }
-
-const isCode = (kind: string): kind is FailureCode => Object.hasOwn(failureCodes, kind);
 
 export function findingOf(thrown: unknown, place?: FindingPlace): Finding {
   const { code, message, hint } = asFailure(thrown);
@@ -63,12 +60,11 @@ export function placeOf(
 /** Removes exact repetitions. A note that several slices share becomes one note of no slice. */
 export function mergedNotes(findings: readonly Finding[]): Finding[] {
   const merged = new Map<string, Finding>();
-  for (const each of findings) {
-    const isShared = each.severity === 'note' && each.slice !== null;
-    const key = JSON.stringify(isShared ? ['note', each.message] : each);
-    const before = merged.get(key);
-    const isOther = before !== undefined && before.slice !== each.slice;
-    merged.set(key, isOther ? finding('note', each.message, each.hint) : (before ?? each));
+  for (const item of findings) {
+    const { severity, slice, message, hint } = item;
+    const key = JSON.stringify(severity === 'note' && slice !== null ? message : item);
+    const first = merged.get(key) ?? item;
+    merged.set(key, first.slice === slice ? first : finding('note', message, hint));
   }
   return [...merged.values()];
 }
@@ -80,7 +76,7 @@ export const failuresAmong = (findings: readonly Finding[]): PrintedFailure[] =>
 
 export function findingsText(findings: readonly Finding[], columns: number | null): string {
   const of = (severity: Finding['severity']) =>
-    findings.filter((each) => each.severity === severity);
+    findings.filter((finding) => finding.severity === severity);
   const errors = failuresAmong(findings);
   const warnings = of('warning');
   const works = of('works').map(({ message }) => `✓ ${oneLine(message)}`);

@@ -91,11 +91,10 @@ export function settingPath(
 export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const { slice, index, stated, lists } = checked;
   const { cube, datePeriod, utcOffset, parameters, retainDays, settleMs } = slice;
-  const at = (path: SettingPath, which: 'key' | 'value' = 'value') =>
-    placeOf(stated, path, slice.name, which);
+  const at = (path: SettingPath, which?: 'key') => placeOf(stated, path, slice.name, which);
   const settingAt = (key: string, item?: string) => at(settingPath(checked, key, item));
   const findings: Finding[] = [];
-  const warn = (message: string, hint: string, place: FindingPlace) =>
+  const warn = (message: string, hint: string | null, place: FindingPlace) =>
     void findings.push(finding('warning', message, hint, place));
 
   if (cube === undefined) {
@@ -120,9 +119,8 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
     for (const text of new Set(value.split(','))) {
       if (values.size === 0 || values.has(text)) continue;
       const meant = nearest(text, values);
-      const message = `${key}: the value ${text} ${UNLISTED}`;
       const hint = meant === null ? null : `Did you mean ${meant}?`;
-      findings.push(finding('warning', message, hint, settingAt(key, text)));
+      warn(`${key}: the value ${text} ${UNLISTED}`, hint, settingAt(key, text));
     }
   }
 
@@ -136,10 +134,11 @@ export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
 
   const isMoving = !('day' in datePeriod.first) && !('day' in datePeriod.last);
   if (!isMoving && resolveDatePeriod(slice, planAt) === null) {
-    const message = `the date period covers no day as of ${dayAt(planAt, utcOffset)} in ${utcOffset}`;
-    const hint =
-      'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.';
-    warn(message, hint, settingAt('date_period'));
+    warn(
+      `the date period covers no day as of ${dayAt(planAt, utcOffset)} in ${utcOffset}`,
+      'Begin with a date in the past, and end with a later one or with what moves on, such as yesterday.',
+      settingAt('date_period'),
+    );
   }
 
   const keptMs = (retainDays ?? Infinity) * MS_PER_DAY;

@@ -16,7 +16,7 @@ import { explainPlan } from '../../run/plan-report.ts';
 import { removalHint, UNCONFIGURED } from '../status/health.ts';
 import { readUnconfigured } from '../status/status.ts';
 import { MIN_FREE_BYTES } from '../terminal/failure-text.ts';
-import { countText, namesText, sizeText } from '../../model/measure.ts';
+import { countText, namesText, sizeText, sumOf } from '../../model/measure.ts';
 import { inTemporaryFolder } from '../../warehouse/directories.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
 import { loadedMetrics } from '../../warehouse/tables/slice-metrics.ts';
@@ -33,25 +33,26 @@ export const reading = async <T>(
 ): Promise<T> =>
   warehouseExists(path) ? withWarehouse(path, { ...opening, mode: 'read' }, use) : use(null);
 
-export const placeFindings = async (config: Config, checking: Checking): Promise<Finding[]> => [
-  ...(await unwritablePlaces(config)).map((failure) => findingOf(failure)),
-  ...(await warehouseFindings(config, checking)),
-  await spaceFinding(config),
-];
-
-async function spaceFinding({ warehouse, audits }: Config) {
-  let folder = dirname(warehouse);
+export async function placeFindings(config: Config, checking: Checking) {
+  const findings = (await unwritablePlaces(config)).map((failure) => findingOf(failure));
+  findings.push(...(await warehouseFindings(config, checking)));
+  let folder = dirname(config.warehouse);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   const disk = await statfs(folder).catch(() => null);
-  if (disk === null)
-    return finding('untried', `the free space at ${folder}, which could not be read`);
+  if (disk === null) {
+    const untried = `the free space at ${folder}, which could not be read`;
+    return [...findings, finding('untried', untried)];
+  }
   const free = disk.bavail * disk.bsize;
   // Audits are asked of a copy.
-  const copied = audits.length > 0 && existsSync(warehouse) ? statSync(warehouse).size : 0;
-  const needed = MIN_FREE_BYTES + copied;
-  if (free >= needed) return finding('works', `${sizeText(free)} free`);
+  const isCopied = config.audits.length > 0 && existsSync(config.warehouse);
+  const needed = MIN_FREE_BYTES + (isCopied ? statSync(config.warehouse).size : 0);
   const message = `The disk of ${folder} had ${sizeText(free)} free; a run needs ${sizeText(needed)}`;
-  return finding('STORAGE_FAILED', message, `Free space on the disk of ${folder}.`);
+  const space =
+    free < needed
+      ? finding('STORAGE_FAILED', message, `Free space on the disk of ${folder}.`)
+      : finding('works', `${sizeText(free)} free`);
+  return [...findings, space];
 }
 
 export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
@@ -60,13 +61,11 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
   try {
     if (!warehouseExists(path)) {
       const publisher = { path, id: null, publishes: [] };
-      const occupants = await occupantFindings(publish, publisher, signal);
-      const audited = await inTemporaryFolder(async (folder) => {
-        const empty = join(folder, 'warehouse.duckdb');
-        await withWarehouse(empty, { ...opening, mode: 'write' }, async () => {});
-        return auditFindings({ ...config, warehouse: empty }, checking);
-      });
-      return [finding('works', `the first sync creates ${path}`), ...occupants, ...audited];
+      return [
+        finding('works', `the first sync creates ${path}`),
+        ...(await occupantFindings(publish, publisher, signal)),
+        ...(await auditFindings(config, checking)),
+      ];
     }
     const findings = [finding('works', 'warehouse readable')];
     const added = await withWarehouse(path, { ...opening, mode: 'read' }, async (warehouse) => {
@@ -94,7 +93,14 @@ export async function warehouseFindings(config: Config, checking: Checking): Pro
 
 async function auditFindings({ audits, slices, warehouse }: Config, { stated, signal }: Checking) {
   if (audits.length === 0) return [];
-  const problems = await auditProblems({ audits, slices }, warehouse, signal);
+  const problemsIn = async (path: string) => auditProblems({ audits, slices }, path, signal);
+  const problems = warehouseExists(warehouse)
+    ? await problemsIn(warehouse)
+    : await inTemporaryFolder(async (folder) => {
+        const empty = join(folder, 'warehouse.duckdb');
+        await withWarehouse(empty, { ...opening, mode: 'write' }, async () => {});
+        return problemsIn(empty);
+      });
   const works = countText(audits.length - problems.length, 'audit');
   return [
     finding('works', `${works} prepared`),
@@ -154,8 +160,8 @@ async function changeFindings(
       if (again.length === 0) continue;
       // The batches of a cube's metrics are requested for the same periods.
       const byFirstDay = new Map(again.map((window) => [window.first_day, window.periods]));
-      const periods = [...byFirstDay.values()].reduce((sum, each) => sum + each, 0);
-      const rows = again.reduce((sum, window) => sum + (window.rows_expected ?? 0), 0);
+      const periods = sumOf(byFirstDay.values());
+      const rows = sumOf(again.map((window) => window.rows_expected ?? 0));
       const what = `${countText(periods, 'period')} with about ${countText(rows, 'row')} will be requested again`;
       const isChanged = again.some(({ reasons }) => 'meaning changed' in reasons);
       const message = isChanged
