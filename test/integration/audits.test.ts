@@ -155,7 +155,7 @@ describe('a copy that a sync failed to write', () => {
     ) => {
       const opening = { mode: 'read', lockWaitMs: 0, emit: () => {} } as const;
       const { runs, health } = await withWarehouse(path, opening, async (warehouse) =>
-        readStatus({ ...config, publish: left }, warehouse, FIRST, { snapshot }),
+        readStatus({ ...config, publish: left }, warehouse, FIRST, snapshot),
       );
       return [health.state, health.headline, runs[0]?.failures[0]?.code];
     };

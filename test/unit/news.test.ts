@@ -74,7 +74,7 @@ async function read(
 }
 
 const moved = async (since: Date | null = null): Promise<string[]> => {
-  const { news } = await readStatus(config, warehouse, AS_OF, { since });
+  const { news } = await readStatus(config, warehouse, AS_OF, null, since);
   return news.items
     .filter(({ kind }) => kind.endsWith('total moved'))
     .map(({ kind, slice, name, periods, before, after, found_at: at }) =>

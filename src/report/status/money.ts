@@ -28,7 +28,7 @@ const moneyRow = z.object({
 export async function readMoney(
   warehouse: Warehouse,
   slices: readonly Slice[],
-  columnsOf: (slice: string) => readonly string[],
+  columnsOf: (slice: string) => ReadonlyMap<string, unknown>,
   periodsOf: (slice: string) => readonly { readonly start_day: Day }[],
 ): Promise<ReadonlyMap<string, readonly MoneySeries[]>> {
   const series: { slice: string; flow: 'spend' | 'revenue'; metric: string }[] = [];
@@ -36,17 +36,13 @@ export async function readMoney(
   for (const slice of slices) {
     const { name, grain, cube } = slice;
     const columns = columnsOf(name);
-    const since = periodsOf(name).at(-SHOWN_PERIODS) ?? periodsOf(name)[0];
-    if (grain === null || cube !== undefined || since === undefined || !columns.includes(grain))
+    const [since] = periodsOf(name).slice(-SHOWN_PERIODS);
+    if (grain === null || cube !== undefined || since === undefined || !columns.has(grain))
       continue;
     const period = `cast(${identifier(grain)} as date)`;
+    const candidates = slice.metrics.filter((id) => columns.has(id) && addsUpCertainly(slice, id));
     const flowing = (['spend', 'revenue'] as const).flatMap((flow) => {
-      const metric = slice.metrics.find(
-        (id) =>
-          documentedMetric(id, null)?.flow === flow &&
-          addsUpCertainly(slice, id) &&
-          columns.includes(id),
-      );
+      const metric = candidates.find((id) => documentedMetric(id, null)?.flow === flow);
       return metric === undefined ? [] : [{ slice: name, flow, metric }];
     });
     if (flowing.length === 0) continue;
@@ -98,7 +94,7 @@ group by t.slice, t.metric`;
   const rows = await warehouse.rows(asScript([...statements, sql]), [], moneyRow);
   const money = new Map<string, MoneySeries[]>();
   for (const { slice, flow, metric } of series) {
-    const row = rows.find((each) => each.slice === slice && each.metric === metric);
+    const row = rows.find((one) => one.slice === slice && one.metric === metric);
     if (row === undefined) continue;
     const { currency, periods } = row;
     money.set(slice, [...(money.get(slice) ?? []), { flow, metric, currency, periods }]);

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { addDays, dayAt, lastDay, MS_PER_DAY, startOfDayAt } from '../../model/calendar.ts';
 import { periodStates as ledgerStates } from '../../model/ledger.ts';
+import { sumOf } from '../../model/measure.ts';
 import { ageOf, coveredPeriods } from '../../model/period.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { count, dayShape, identifier, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
@@ -30,9 +31,10 @@ const CURVED_MONTHS = 4;
 const CURVED_KEYS = 2;
 
 const tableState = z.object({
-  columns: jsonOf(
-    z.array(z.object({ name: z.string(), comment: z.string().nullable() })),
-  ).nullable(),
+  /** Their comments by name. */
+  columns: jsonOf(z.array(z.object({ name: z.string(), comment: z.string().nullable() })))
+    .transform((columns) => new Map(columns.map(({ name, comment }) => [name, comment])))
+    .nullable(),
   building_periods: count.nullable(),
 });
 
@@ -43,19 +45,15 @@ export async function readSlices(
   planAt: Date,
   agreement: Promise<(slice: Slice) => SliceStatus['control'] | string>,
 ): Promise<SliceStatus[]> {
-  const read = async <T>(
-    of: string,
-    shape: z.ZodType<T>,
-    ...parameters: string[]
-  ): Promise<(slice: string) => T[]> => {
+  const read = async <T>(name: string, shape: z.ZodType<T>, ...parameters: string[]) => {
     // As one text a slice: row by row takes five times as long (measured).
     const sql = `select slice, to_json(list(s order by place))::varchar as listed
-from (select row_number() over () as place, * from (\n${statement(of)}\n)) as s
+from (select row_number() over () as place, * from (\n${statement(name)}\n)) as s
 group by slice`;
     const row = z.object({ slice: z.string(), listed: jsonOf(z.array(shape)) });
     const rows = (await warehouse?.rows(sql, parameters, row)) ?? [];
     const bySlice = new Map(rows.map(({ slice, listed }) => [slice, listed]));
-    return (slice) => bySlice.get(slice) ?? [];
+    return (slice: string) => bySlice.get(slice) ?? [];
   };
   const configured = slices.map((slice) => {
     return { slice: slice.name, fingerprint: fingerprintOf(slice), metrics: slice.metrics };
@@ -69,33 +67,35 @@ group by slice`;
   const maturation = await read('status/maturation', maturationAge);
   const backtest = await read('status/backtest', backtestAge);
   const horizons = await read('status/horizons', metricHorizon);
-  const columnsOf = (slice: string) => tables(slice)[0]?.columns ?? [];
-  const namesOf = (slice: string) => columnsOf(slice).map(({ name }) => name);
-  const money = warehouse && (await readMoney(warehouse, slices, namesOf, stored));
+  const columnsOf = (slice: string) =>
+    tables(slice)[0]?.columns ?? new Map<string, string | null>();
+  const money = warehouse && (await readMoney(warehouse, slices, columnsOf, stored));
   const controlOf = await agreement;
   const statuses: SliceStatus[] = [];
   for (const slice of slices) {
     const { name, grain } = slice;
-    const [table] = tables(name);
     const periods = stored(name);
     const expected = expectedPeriods(slice, periods, planAt);
     const ages = expected.map(({ status }) => status);
-    const meanings = new Map(columnsOf(name).map((column) => [column.name, column.comment]));
+    const meanings = columnsOf(name);
     const metrics = metricStatuses(slice.metrics, expected, ranges(name), meanings);
     // Before the next sync, the table may have another form or date dimension than the slice.
     const hasCurves = meanings.has('age_days') && grain !== null && meanings.has(grain);
     const control = controlOf(slice);
-    const fetches = periods.map(({ fetched_at: at }) => at).toSorted();
     statuses.push({
       name,
       newest_period: periods.findLast(({ rows }) => rows > 0)?.start_day ?? null,
-      newest_fetch_at: fetches.at(-1) ?? null,
+      newest_fetch_at:
+        periods
+          .map(({ fetched_at: at }) => at)
+          .toSorted()
+          .at(-1) ?? null,
       next_refresh_at: nextRefreshAt(slice, ages, planAt),
-      rows: periods.reduce((sum, { rows }) => sum + rows, 0),
+      rows: sumOf(periods.map(({ rows }) => rows)),
       periods: periodCounts(ages),
       cells: summedCells(metrics),
       unproven_periods: periods.filter((period) => period.is_unproven).length,
-      building_periods: table?.building_periods ?? null,
+      building_periods: tables(name)[0]?.building_periods ?? null,
       restated: restated(name),
       moved: moved(name),
       maturation: maturation(name),
@@ -200,25 +200,23 @@ function expectedPeriods(
     requested: { start: period.requested_start, end: period.requested_end },
   }));
   return coveredPeriods(slice, loaded, planAt).map((period) => {
-    const sameStart = byStart.get(period.bucket.start);
+    const { start, end } = period.bucket;
+    const sameStart = byStart.get(start);
     // What is stored is another period if the date dimension has changed, or, without one, the date period.
-    const found = sameStart?.end_day === period.bucket.end ? sameStart : undefined;
-    return {
-      start: period.bucket.start,
-      status: {
-        first_day: period.requested.start,
-        last_day: lastDay(period.requested),
-        age_days: ageOf(period, planAt, slice.utcOffset),
-        state: found?.state ?? 'missing',
-        fetched_at: found?.fetched_at ?? null,
-        rows: found?.rows ?? null,
-        rejected: found?.rejected ?? null,
-        next_refresh_at:
-          found?.is_as_configured === false
-            ? planAt.toISOString()
-            : (found?.next_refresh_at ?? null),
-      },
+    const record = sameStart?.end_day === end ? sameStart : undefined;
+    const { fetched_at = null, rows = null, rejected = null } = record ?? {};
+    const isChanged = record?.is_as_configured === false;
+    const status: PeriodStatus = {
+      first_day: period.requested.start,
+      last_day: lastDay(period.requested),
+      age_days: ageOf(period, planAt, slice.utcOffset),
+      state: record?.state ?? 'missing',
+      fetched_at,
+      rows,
+      rejected,
+      next_refresh_at: isChanged ? planAt.toISOString() : (record?.next_refresh_at ?? null),
     };
+    return { start, status };
   });
 }
 
@@ -237,9 +235,9 @@ function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], planAt: D
   if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now)))
     return now;
   const tomorrow = startOfDayAt(addDays(dayAt(planAt, slice.utcOffset), 1), slice.utcOffset);
-  const moves = 'day' in slice.datePeriod.last ? [] : [tomorrow.toISOString()];
-  const expected = periods.map((period) => period.next_refresh_at).filter((at) => at !== null);
-  return [...expected, ...moves].toSorted().at(0) ?? null;
+  const instants = periods.flatMap((period) => period.next_refresh_at ?? []);
+  if (!('day' in slice.datePeriod.last)) instants.push(tomorrow.toISOString());
+  return instants.toSorted().at(0) ?? null;
 }
 
 export function metricStatuses(
@@ -250,14 +248,12 @@ export function metricStatuses(
 ): MetricStatus[] {
   return metrics.map((metric) => {
     const stored = ranges.filter((range) => range.metric === metric);
-    const [first] = stored;
+    const { kind = null, horizon_days = null, horizon_from = null } = stored[0] ?? {};
     const spans: MetricStatus['spans'][number][] = [];
     for (const { start, status } of periods) {
-      const range = stored.find(
-        ({ first_day: from, last_day: to }) => from <= start && start <= to,
-      );
-      const state = status.state === 'missing' ? 'missing' : (range?.state ?? 'not loaded');
       const { first_day, last_day } = status;
+      const range = stored.find((one) => one.first_day <= start && start <= one.last_day);
+      const state = status.state === 'missing' ? 'missing' : (range?.state ?? 'not loaded');
       const open = spans.at(-1);
       if (open?.state === state)
         spans.splice(-1, 1, { ...open, last_day, periods: open.periods + 1 });
@@ -265,9 +261,9 @@ export function metricStatuses(
     }
     return {
       metric,
-      kind: first?.kind ?? null,
-      horizon_days: first?.horizon_days ?? null,
-      horizon_from: first?.horizon_from ?? null,
+      kind,
+      horizon_days,
+      horizon_from,
       meaning: meanings.get(metric) ?? null,
       cells: summedCells([{ spans }]),
       spans,

@@ -39,17 +39,14 @@ export async function readStatus(
   config: Config,
   warehouse: Warehouse | null,
   planAt: Date,
-  {
-    snapshot = null,
-    since = null,
-  }: { readonly snapshot?: string | null; readonly since?: Date | null } = {},
+  snapshot: string | null = null,
+  since: Date | null = null,
 ): Promise<StatusReport> {
   const read = async <T>(
-    of: string,
+    name: string,
     parameters: readonly Bindable[],
     shape: z.ZodType<T>,
-  ): Promise<T[]> => (await warehouse?.rows(statement(of), parameters, shape)) ?? [];
-  const { links } = config;
+  ): Promise<T[]> => (await warehouse?.rows(statement(name), parameters, shape)) ?? [];
   const listed =
     warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
   const starred = await starredAt(warehouse, config.slices, listed, planAt);
@@ -87,7 +84,7 @@ export async function readStatus(
     },
     slices,
     unconfigured: warehouse === null ? [] : await readUnconfigured(warehouse, config.slices),
-    crawls: links === null ? [] : await read('links/last_crawls', [], crawlRow),
+    crawls: config.links === null ? [] : await read('links/last_crawls', [], crawlRow),
     runs,
     warnings: await read('status/run_warnings', ofNewest, runWarning),
     rejected_rows: await read('status/run_rejected_rows', ofNewest, rejectedRows),
@@ -108,26 +105,16 @@ const crawlRow = z.object({
   crawled_at: instant.transform((at) => at.toISOString()),
 });
 
-async function readNews(
-  warehouse: Warehouse | null,
-  planAt: Date,
-  since: Date | null,
-): Promise<StatusReport['news']> {
+async function readNews(warehouse: Warehouse | null, planAt: Date, since: Date | null) {
   if (warehouse === null) return { since: since?.toISOString() ?? null, items: [] };
   const asOf = timestamp(planAt);
-  const [earlier] =
-    since === null
-      ? await warehouse.rows(statement('status/news_since'), [asOf], sinceRow)
-      : [since];
-  const between = [timestamp(earlier ?? new Date(0)), asOf, JSON.stringify(newsKinds)];
+  const from = since ?? (await warehouse.rows(statement('status/news_since'), [asOf], sinceRow))[0];
+  const between = [timestamp(from ?? new Date(0)), asOf, JSON.stringify(newsKinds)];
   const [items = []] = await warehouse.rows(statement('status/news'), between, newsRow);
-  return { since: earlier?.toISOString() ?? null, items };
+  return { since: from?.toISOString() ?? null, items };
 }
 
-export async function readUnconfigured(
-  warehouse: Warehouse,
-  slices: Config['slices'],
-): Promise<string[]> {
+export async function readUnconfigured(warehouse: Warehouse, slices: readonly Slice[]) {
   const stored = await warehouse.rows(statement('publish/slices'), [], sliceRow);
   return stored.filter((name) => slices.every((slice) => slice.name !== name));
 }
@@ -158,25 +145,26 @@ async function readAgreement(
     rows.length === 0 ? null : await controlEvidence({ controlMs }, warehouse, slices, comparedAt);
   return (slice) => {
     const compared = rows.find((row) => row.slice === slice.name);
-    if (compared !== undefined) {
-      const differing = evidence?.get(slice.name)?.moved ?? [];
-      const { read_at, totals, fingerprint } = compared;
-      // What has moved is read of the configured meaning, whose table is not live yet.
-      if (fingerprint !== fingerprintOf(slice))
-        return { read_at, totals: 0, moved: 0, moved_final: 0 };
-      // Of a day several hours may have moved.
-      const cellsOf = (of: typeof differing) =>
-        new Set(of.map(({ start, metric }) => `${start} ${metric}`)).size;
-      const moved = differing.filter(({ isKnown }) => isKnown);
-      return {
-        read_at,
-        totals: Math.max(0, totals - cellsOf(differing) + cellsOf(moved)),
-        moved: cellsOf(moved),
-        moved_final: cellsOf(moved.filter(({ isFinal }) => isFinal)),
-      };
+    if (compared === undefined) {
+      if (slice.grain === null) return 'the slice has no date dimension';
+      return controlName(slice) === null ? 'its filters allow none' : 'none could be read yet';
     }
-    if (slice.grain === null) return 'the slice has no date dimension';
-    return controlName(slice) === null ? 'its filters allow none' : 'none could be read yet';
+    const { read_at, totals, fingerprint } = compared;
+    // What has moved is read of the configured meaning, whose table is not live yet.
+    if (fingerprint !== fingerprintOf(slice))
+      return { read_at, totals: 0, moved: 0, moved_final: 0 };
+    const differing = evidence?.get(slice.name)?.moved ?? [];
+    // Of a day several hours may have moved.
+    const cellsOf = (values: typeof differing) =>
+      new Set(values.map(({ start, metric }) => `${start} ${metric}`)).size;
+    const known = differing.filter(({ isKnown }) => isKnown);
+    const moved = cellsOf(known);
+    return {
+      read_at,
+      totals: Math.max(0, totals - cellsOf(differing) + moved),
+      moved,
+      moved_final: cellsOf(known.filter(({ isFinal }) => isFinal)),
+    };
   };
 }
 
@@ -201,7 +189,7 @@ export async function statusOf(
   const read = async (waitMs: number, copy: string | null) => {
     const options = { mode: 'read', lockWaitMs: waitMs, ...listening } as const;
     return withWarehouse(copy ?? config.warehouse, options, async (warehouse) =>
-      readStatus(config, warehouse, planAt, { snapshot: copy, since }),
+      readStatus(config, warehouse, planAt, copy, since),
     );
   };
   try {

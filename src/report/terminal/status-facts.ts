@@ -165,7 +165,7 @@ export function maturationTable({ maturation }: SliceStatus): Table {
       const share = shares.find(({ age_days: at }) => at === age)?.share_median;
       return share === undefined ? '' : String(Math.round(100 * share));
     });
-    return [shares[0].metric, ...cells];
+    return [shares[0].metric].concat(cells);
   });
   const columns = ['~% known at age', ...ages.map((age) => `#${age}`)];
   return { title: MATURATION_TITLE, columns, rows };
@@ -201,7 +201,8 @@ export function backtestTable({ backtest }: SliceStatus): Table {
     rows: scores.map((score) => {
       const shares = [score.median_abs_error, score.median_abs_error_as_is, score.coverage];
       const texts = shares.map((share) => (share === null ? '' : percentText(share, 1)));
-      return [score.metric, `${score.age_days}`, groupedText(score.cohorts), ...texts, score.basis];
+      const row = [score.metric, String(score.age_days), groupedText(score.cohorts)];
+      return row.concat(texts, score.basis);
     }),
   };
 }
