@@ -43,12 +43,10 @@ interface Developing {
 }
 
 /** Measures tables if anything they rest on has changed since they were measured, and brings their views up to date. */
-export async function measureTables(
-  warehouse: Warehouse,
-  tables: readonly Target[],
-): Promise<void> {
+export async function measureTables(warehouse: Warehouse, tables: readonly Target[]) {
   if (tables.length === 0) return;
   const developing = developingOf(tables);
+  const stateRow = z.object({ state: z.string() });
   const state = await warehouse.rows(statement('insight/state'), [], stateRow);
   await warehouse.transact(async () => {
     const measurements: Declaration = {
@@ -65,8 +63,6 @@ export async function measureTables(
     await declareViews(warehouse, tables);
   });
 }
-
-const stateRow = z.object({ state: z.string() });
 
 async function replaceMeasurements(
   warehouse: Warehouse,
@@ -153,19 +149,18 @@ const MAX_TOTALS_AT_ONCE = 2_000_000;
 const sizeRow = z.object({ control: z.string(), metric: z.string(), totals: count });
 
 async function inBatches(warehouse: Warehouse, developing: readonly Developing[]) {
-  const rows = await warehouse.rows(statement('insight/sizes'), [], sizeRow);
-  const sizes = new Map(
-    rows.map(({ control, metric, totals }) => [`${control} ${metric}`, totals]),
-  );
+  const sizes = new Map<string, number>();
+  for (const row of await warehouse.rows(statement('insight/sizes'), [], sizeRow))
+    sizes.set(`${row.control} ${row.metric}`, row.totals);
   const batches: Developing[][] = [];
   let room = 0;
-  for (const each of developing) {
-    const size = sizes.get(`${each.control} ${each.metric.id}`) ?? 0;
+  for (const measured of developing) {
+    const size = sizes.get(`${measured.control} ${measured.metric.id}`) ?? 0;
     if (batches.length === 0 || size > room) {
       batches.push([]);
       room = MAX_TOTALS_AT_ONCE;
     }
-    batches.at(-1)?.push(each);
+    batches.at(-1)?.push(measured);
     room -= size;
   }
   return batches;
@@ -186,23 +181,21 @@ const coverageRow = z.object({
   ),
 });
 
-async function readCoverage(
-  warehouse: Warehouse,
-): Promise<Map<string, (metric: string) => readonly ReadPeriod[]>> {
+async function readCoverage(warehouse: Warehouse) {
   const rows = await warehouse.rows(statement('insight/coverage'), [HISTORY_DAYS], coverageRow);
   return new Map(
     rows.map(({ control, periods, readings }) => {
       // Most metrics have the same readings.
-      const known = new Map<string, readonly ReadPeriod[]>();
-      const periodsOf = (metric: string): readonly ReadPeriod[] => {
+      const byGroups = new Map<string, readonly ReadPeriod[]>();
+      const periodsOf = (metric: string) => {
         const groups = readings.filter(({ metrics }) => metrics.includes(metric));
         const key = groups.map((group) => readings.indexOf(group)).join();
         const answers = groups.flatMap((group) => group.readings);
-        const read = known.get(key) ?? readPeriods(periods, answers);
-        known.set(key, read);
+        const read = byGroups.get(key) ?? readPeriods(periods, answers);
+        byGroups.set(key, read);
         return read;
       };
-      return [control, periodsOf];
+      return [control, periodsOf] as const;
     }),
   );
 }

@@ -7,7 +7,7 @@ type Triangle = Pick<Cohort, 'lastDay' | 'maturing' | 'finals'>;
 /** The development triangle of one metric, oldest period first. */
 export type Development = readonly Triangle[];
 
-const finalOf = ({ finals }: Triangle) => finals.at(-1)?.value ?? null;
+const finalOf = ({ finals }: Triangle) => finals.at(-1)?.value ?? 0;
 
 function agesIn(development: Development) {
   const ages = new Set<number>();
@@ -36,7 +36,7 @@ export function maturationOf(development: Development) {
   return agesIn(development).flatMap((age) => {
     const shares: number[] = [];
     for (const cohort of development) {
-      const [value, final] = [cohort.maturing.get(age), finalOf(cohort) ?? 0];
+      const [value, final] = [cohort.maturing.get(age), finalOf(cohort)];
       if (value !== undefined && final > 0) shares.push(value / final);
     }
     if (shares.length < MIN_PERIODS) return [];
@@ -98,7 +98,7 @@ function growthOf(development: Development, age: number, later: number | null) {
   });
 }
 
-function knownOn(growth: readonly Growth[], day: number): Growth | undefined {
+function knownOn(growth: readonly Growth[], day: number) {
   let [low, high] = [0, growth.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -196,7 +196,7 @@ export function scoresOf(development: Development, factorsOn: (day: number) => F
     const trials: Trial[] = [];
     for (const cohort of tried) {
       const madeOn = cohort.lastDay + age;
-      const [asIs, final] = [cohort.maturing.get(age) ?? 0, finalOf(cohort) ?? 0];
+      const [asIs, final] = [cohort.maturing.get(age) ?? 0, finalOf(cohort)];
       const factor = factorsOn(madeOn).get(age);
       if (factor !== undefined && asIs > 0 && final > 0)
         trials.push({ cohort, madeOn, asIs, projected: asIs * factor.value, final });
@@ -209,7 +209,7 @@ function scoreOf(age: number, trials: readonly Trial[]): Score {
   const errors = trials.map(({ projected, final }) => Math.abs(projected / final - 1));
   const errorsAsIs = trials.map(({ asIs, final }) => Math.abs(asIs / final - 1));
   const [error, errorAsIs] = [median(errors), median(errorsAsIs)];
-  const nearer = errors.filter((each, at) => each < (errorsAsIs[at] ?? 0)).length;
+  const nearer = errors.filter((miss, at) => miss < (errorsAsIs[at] ?? 0)).length;
   // A sign test: Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2.
   const isByChance = chanceOfAtMost(trials.length - nearer, trials.length) > MAX_CHANCE;
   const isNearer = (error ?? 0) <= (errorAsIs ?? 0) && !isByChance;
@@ -264,7 +264,7 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
     for (; (events[next]?.day ?? NaN) <= day; next += 1) {
       const { miss = null, replaced = null } = events[next] ?? {};
       if (replaced !== null) misses.splice(misses.indexOf(replaced), 1);
-      const at = misses.findIndex((each) => each > (miss ?? 0));
+      const at = misses.findIndex((other) => other > (miss ?? 0));
       if (miss !== null) misses.splice(at < 0 ? misses.length : at, 0, miss);
     }
     if (misses.length < MIN_PERIODS) return null;
@@ -295,27 +295,27 @@ export function projectionOf(
 ) {
   const none = { age_days: null, factor: null, factor_low: null, factor_high: null, periods: null };
   if (cohort === undefined) return { basis: 'total of 0', ...none };
-  const totals = [
-    ...cohort.maturing,
-    ...cohort.finals.map(({ age, value }) => [age, value] as const),
-  ];
-  const [newest, loaded] = [totals.at(-1), totals.findLast(([age]) => age <= loadedAge)];
+  const maturing = Array.from(cohort.maturing, ([age, value]) => ({ age, value }));
+  const totals = [...maturing, ...cohort.finals];
+  const [newest, loaded] = [totals.at(-1), totals.findLast(({ age }) => age <= loadedAge)];
   if (newest === undefined || loaded === undefined) return null;
-  const [age, total] = newest;
-  if (total <= 0 || loaded[1] <= 0) return { basis: 'total of 0', ...none };
-  const growth = total / loaded[1];
-  const projectedAge = Math.max(age, loadedAge);
+  if (newest.value <= 0 || loaded.value <= 0) return { basis: 'total of 0', ...none };
+  const growth = newest.value / loaded.value;
+  const projectedAge = Math.max(newest.age, loadedAge);
   const made = (basis: string, factor: number, reach: number, periods: number | null) => {
     const ends = { factor_low: factor / reach, factor_high: factor * reach };
     return { basis, age_days: projectedAge, factor, ...ends, periods };
   };
   // A final total that is not loaded as such yet, as its load failed or came too early.
   if (cohort.finals.length > 0) return made('stated', growth, 1, null);
-  const score = scores.get(projectedAge);
   const factor = factors.get(projectedAge);
-  if (score === undefined || score.reach === null || factor === undefined)
-    return { basis: score?.basis ?? 'too little history', ...none };
-  return score.basis === 'as is'
-    ? made('as is', growth, score.reach, score.cohorts)
-    : made(score.basis, growth * factor.value, score.reach, factor.periods);
+  const {
+    basis = 'too little history',
+    reach = null,
+    cohorts = 0,
+  } = scores.get(projectedAge) ?? {};
+  if (reach === null || factor === undefined) return { basis, ...none };
+  return basis === 'as is'
+    ? made(basis, growth, reach, cohorts)
+    : made(basis, growth * factor.value, reach, factor.periods);
 }

@@ -45,12 +45,9 @@ const SHARE_CORRECTED = 0.1;
 
 /** Of a UTC day (in days since 1970). */
 export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
-  const { seed, lanes, isSandbox } = traffic;
-  const hourOf = (incidents: Incidents) => {
-    const at = incidents.get(dayNumber);
-    return at === undefined ? null : Math.ceil(at / MS_PER_HOUR);
-  };
-  const [lateHour, correctedHour] = [hourOf(traffic.lateDays), hourOf(traffic.correctedDays)];
+  const { seed, lanes, isSandbox, lateDays, correctedDays } = traffic;
+  const lateHour = Math.ceil((lateDays.get(dayNumber) ?? -Infinity) / MS_PER_HOUR);
+  const correctedHour = Math.ceil((correctedDays.get(dayNumber) ?? Infinity) / MS_PER_HOUR);
   const daySeed = mix(mix(seed, isSandbox ? 1 : 0), dayNumber);
   const firstHour = dayNumber * HOURS_PER_DAY;
   const season = 0.8 + 0.4 * fraction(mix(daySeed, 1));
@@ -62,13 +59,11 @@ export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
     const delay = HOURS_PER_DAY + firstHour;
     const isLate = luck < SHARE_LATE;
     const isVanishing = !isLate && luck < SHARE_LATE + SHARE_VANISHING;
-    const shownFrom = isLate ? delay + choose(mix(fate, 1), LATE_HOURS) : 0;
-    const shownUntil = isVanishing
-      ? delay + choose(mix(fate, 2), VANISHING_HOURS)
-      : Number.POSITIVE_INFINITY;
+    let shownFrom = isLate ? delay + choose(mix(fate, 1), LATE_HOURS) : 0;
+    let shownUntil = isVanishing ? delay + choose(mix(fate, 2), VANISHING_HOURS) : Infinity;
     const chance = fraction(mix(fate, 3));
-    const isOfLateDay = lateHour !== null && chance < SHARE_OF_LATE_DAY;
-    const isCorrected = correctedHour !== null && chance < SHARE_CORRECTED;
+    if (chance < SHARE_OF_LATE_DAY) shownFrom = Math.max(shownFrom, lateHour);
+    if (chance < SHARE_CORRECTED) shownUntil = Math.min(shownUntil, correctedHour);
     const length = 1 + choose(mix(seed, 1), MAX_ATOMS_PER_LANE);
     return Array.from({ length }, (_, index): Atom => {
       const atomSeed = mix(mix(seed, 2), index);
@@ -81,8 +76,8 @@ export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
         ),
         viewed: lane.paid && fraction(mix(atomSeed, 6)) < SHARE_VIEWED,
         reattributed: lane.paid && fraction(mix(atomSeed, 7)) < SHARE_REATTRIBUTED,
-        shownFrom: isOfLateDay ? Math.max(shownFrom, lateHour) : shownFrom,
-        shownUntil: isCorrected ? Math.min(shownUntil, correctedHour) : shownUntil,
+        shownFrom,
+        shownUntil,
       };
     });
   });
