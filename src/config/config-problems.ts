@@ -131,7 +131,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const MAX_SHOWN = 60;
 
-function textOf(issue: Issue, value: unknown, isShown: boolean): string {
+function textOf(issue: Issue, value: unknown, isShown: boolean) {
   const isUnset = value === undefined;
   const isPlain = isShown && !isUnset && typeof value !== 'object';
   const shown = isPlain ? JSON.stringify(value) : 'the value';

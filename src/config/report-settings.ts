@@ -146,7 +146,7 @@ export const reportShape = {
     .describe('Other report parameters, sent as written.'),
 } as const;
 
-function filterKeyProblem(key: string): string | null {
+function filterKeyProblem(key: string) {
   const filter = parseFilterKey(key);
   const suffixes = [...dimensionFilters, ...metricFilters];
   if (filter === null || (filter.kind === 'metric' && isDimension(filter.name))) {
@@ -160,7 +160,7 @@ function filterKeyProblem(key: string): string | null {
   return 'filters by something that is not a name; must be text without commas, control characters and blanks around it';
 }
 
-function extraKeyProblem(key: string): string | null {
+function extraKeyProblem(key: string) {
   if (!/^[\w.[\]-]+$/.test(key))
     return 'is not a parameter name; must be letters, digits and _ . - [ ]';
   if (ownParameters.some((name) => name === key)) return 'is set by ripen itself; remove it';

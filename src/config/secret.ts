@@ -63,12 +63,10 @@ export class Secret {
 }
 
 /** Replaces secrets by `***`: plain, URL-encoded, JSON-escaped, base64 or inside longer base64. */
-export function scrub(text: string): string {
-  return pattern === null ? text : text.replaceAll(pattern, '***');
-}
+export const scrub = (text: string) => (pattern === null ? text : text.replaceAll(pattern, '***'));
 
 /** Also scrubs parts of secrets, in any letter case. */
-export function scrubEcho(text: string): string {
+export function scrubEcho(text: string) {
   const clean = scrub(text);
   const lower = lowerCase(clean);
   let [scrubbed, from, echoEnd] = ['', 0, 0];
@@ -100,7 +98,7 @@ export function secretForms(): readonly string[] {
   return forms.filter((form) => !forms.some((other) => other !== form && form.includes(other)));
 }
 
-function formsOf(value: string): string[] {
+function formsOf(value: string) {
   return [value, CREDENTIALS.exec(value)?.[1] ?? '']
     .filter(({ length }) => length >= MIN_SCRUBBED_LENGTH)
     .flatMap((part) => {
@@ -114,13 +112,12 @@ function formsOf(value: string): string[] {
 }
 
 /** The base64 of a text, and the digits it determines after other bytes, such as a user's name. */
-function base64Forms(text: string): string[] {
+function base64Forms(text: string) {
   const inside = [0, 1, 2].map((bytesBefore) => {
     const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);
     const first = Math.ceil((bytesBefore * BITS_PER_BYTE) / BITS_PER_DIGIT);
-    return bytes
-      .toString('base64')
-      .slice(first, Math.floor((bytes.length * BITS_PER_BYTE) / BITS_PER_DIGIT));
+    const end = Math.floor((bytes.length * BITS_PER_BYTE) / BITS_PER_DIGIT);
+    return bytes.toString('base64').slice(first, end);
   });
   const alone = Buffer.from(text).toString('base64');
   return [alone, alone.replace(/=+$/, ''), ...inside].flatMap((form) => [

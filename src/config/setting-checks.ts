@@ -65,7 +65,7 @@ export function settingMistakes(
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: Refuse): void {
+function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: Refuse) {
   const { dimensions, metrics, cohorts, filters } = slice;
   refuseRepeats(refuse, itemsOf(dimensions), (at) => [...path, 'dimensions', at], 'a dimension');
   refuseRepeats(refuse, itemsOf(metrics), (at) => [...path, 'metrics', at], 'a metric');
@@ -107,7 +107,7 @@ function checkSlice(slice: Mapping, stated: unknown, path: SettingPath, refuse: 
   }
 }
 
-function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse): void {
+function checkCube(slice: Mapping, path: SettingPath, refuse: Refuse) {
   const cohorts = mappingOf(slice['cohorts']);
   const place = [...path, 'cohorts'];
   if (slice['metrics'] !== undefined)

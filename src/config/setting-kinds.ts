@@ -33,7 +33,7 @@ export const text = z.string().refine(isPrintable, {
 });
 
 /** Contains no halves of surrogate pairs, either. */
-function isPrintable(value: string): boolean {
+function isPrintable(value: string) {
   return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
 }
 
@@ -44,7 +44,7 @@ export const listedText = text.refine((value) => !value.includes(','), {
 export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
 
 /** This machine, where plain http exposes nothing to a network. */
-export const isLoopback = (host: string): boolean =>
+export const isLoopback = (host: string) =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
@@ -118,6 +118,8 @@ const byteUnits: Readonly<Record<string, number>> = {
   GiB: 1024 ** 3,
 };
 
+const A_SIZE = 'must be bytes, or text such as 500MB or 2GiB';
+
 const byteText = parsedText(
   (value) => {
     const [, count, unit = ''] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)$/.exec(value) ?? [];
@@ -125,11 +127,9 @@ const byteText = parsedText(
     return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : null;
   },
   'is not a size',
-  'must be bytes, or text such as 500MB or 2GiB',
+  A_SIZE,
 );
-export const byteSize = z.union([wholeNumber(1), byteText], {
-  error: 'must be a number of bytes, or text such as 500MB or 2GiB',
-});
+export const byteSize = z.union([wholeNumber(1), byteText], { error: A_SIZE });
 
 export const fileMode = parsedText(
   (value) => (/^(?:0o?)?[0-7]{3}$/.test(value) ? Number.parseInt(value.slice(-3), 8) : null),
@@ -166,6 +166,6 @@ export const serviceName = (noun: string) =>
     error: `is not a ${noun} name; must be text without commas, control characters and blanks around it`,
   });
 
-export function isServiceName(name: string): boolean {
+export function isServiceName(name: string) {
   return isPrintable(name) && name.trim() === name && !name.includes(',');
 }

@@ -107,8 +107,7 @@ export class SettingsText {
   placeOf(path: SettingPath, at: Mistake['at']): string {
     const name = placeName(path);
     const { key, value } = this.#offsets;
-    const [first, second] = at === 'key' ? [key, value] : [value, key];
-    const offset = first.get(name) ?? second.get(name);
+    const offset = this.#offsets[at].get(name) ?? key.get(name) ?? value.get(name);
     return offset === undefined && path.length > 0
       ? this.placeOf(path.slice(0, -1), 'key')
       : this.#placeAt(offset ?? 0);
@@ -198,10 +197,7 @@ export class SettingsText {
   #mergedPairs(value: unknown, path: SettingPath): yaml.Pair[] {
     this.#count();
     const place = [...path, '<<'];
-    const refuse = (text: string): [] => {
-      this.#refuse(place, text, 'key');
-      return [];
-    };
+    const refuse = (text: string) => this.#refuse(place, text, 'key') ?? [];
     const node = yaml.isAlias(value) ? this.#targets.get(value) : value;
     if (yaml.isNode(value) && value.range) this.#offsets.key.set(placeName(place), value.range[0]);
     if (node === undefined) return refuse(UNKNOWN_ANCHOR);
@@ -219,8 +215,10 @@ export class SettingsText {
   /** Each name has its own path. All have the position of the text. */
   #readNames(text: string, offset: number, path: SettingPath, list: unknown[]): unknown {
     let depth = 0;
-    for (const letter of text)
-      depth = letter === '{' ? depth + 1 : letter === '}' ? Math.max(0, depth - 1) : depth;
+    for (const letter of text) {
+      if (letter === '{') depth += 1;
+      if (letter === '}') depth = Math.max(0, depth - 1);
+    }
     if (depth > 0) {
       const allowed = 'must be as in a shell, revenue_d{0,7} or revenue_d{0..30}';
       return this.#refuse(path, `holds a brace that never closes; ${allowed}`);
@@ -236,7 +234,7 @@ export class SettingsText {
     return list;
   }
 
-  #readText(text: string, path: SettingPath): string | null {
+  #readText(text: string, path: SettingPath) {
     const [first, second] = path;
     const isCredential = first === 'service' && credentials.has(second);
     const isUnused = this.#from.offline === true && (isCredential || first === 'notify');
@@ -271,7 +269,7 @@ export class SettingsText {
 }
 
 /** Drops the library's message, which may quote part of a secret. */
-function wordsOf({ pos: [offset], code, message }: yaml.YAMLError, text: string): string {
+function wordsOf({ pos: [offset], code, message }: yaml.YAMLError, text: string) {
   // The library catches its own stack overflow and reports its place.
   if (message.includes('call stack')) return TOO_DEEP;
   if (code === 'TAG_RESOLVE_FAILED') return 'carries a YAML tag; plain values only';

@@ -6,7 +6,7 @@ import { parseDay, UTC, weekdayNames, weekdays, type WeekStart } from '../model/
 import { catalogTables } from '../model/catalog.ts';
 import { columnTypeNames } from '../model/column-type.ts';
 import { AGE_SLOT, agesIn } from '../model/cube.ts';
-import { dateDimensions } from '../model/dimension.ts';
+import { dateDimensions, isDateDimension } from '../model/dimension.ts';
 import { longestAgesText } from '../model/metric-forms.ts';
 import { EARLIEST_DAY, reversedAt } from '../model/period.ts';
 import { MAX_STARRED } from '../model/stars.ts';
@@ -23,9 +23,11 @@ import {
   wholeNumber,
 } from './setting-kinds.ts';
 
-const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): DateBound => {
-  return { startOf: bucket, bucketsAgo, daysBefore };
-};
+const startOf = (bucket: 'week' | 'month', bucketsAgo = 0, daysBefore = 0): DateBound => ({
+  startOf: bucket,
+  bucketsAgo,
+  daysBefore,
+});
 
 const today: DateBound = { daysAgo: 0 };
 const yesterday: DateBound = { daysAgo: 1 };
@@ -78,7 +80,7 @@ function parseEnd(value: string): DateBound | null {
 /** Two years of days: every length of month, and every weekday in each. */
 const sampleDays = Array.from({ length: 730 }, (_, at) => new Date(Date.UTC(2023, 0, 1 + at)));
 
-function periodProblem(period: DatePeriod): string | null {
+function periodProblem(period: DatePeriod) {
   const { first, last } = period;
   if ('day' in first && first.day < EARLIEST_DAY) {
     return `begins on ${first.day}; must begin on ${EARLIEST_DAY} or later, best where your data does`;
@@ -123,18 +125,17 @@ const columnName = (noun: string) =>
     error: `is a column ripen adds itself; must not be ${ownColumns.join(', ')}`,
   });
 
-const dateDimensionOf = (name: string): string | undefined =>
-  dateDimensions.find((known) => known === name.toLowerCase());
+const isDateIgnoringCase = (name: string) => isDateDimension(name.toLowerCase());
 
 /** Freshness is recorded by the date dimensions. One in another letter case would be taken for text. */
 const dimensionName = columnName('dimension').refine(
-  (name) => (dateDimensionOf(name) ?? name) === name,
+  (name) => isDateDimension(name) || !isDateIgnoringCase(name),
   {
     error: `is a date dimension in other letters; must be written as ${dateDimensions.join(', ')}`,
   },
 );
 
-const metricName = columnName('metric').refine((name) => dateDimensionOf(name) === undefined, {
+const metricName = columnName('metric').refine((name) => !isDateIgnoringCase(name), {
   error: 'is the name of a date dimension; must be a metric',
 });
 

@@ -67,9 +67,7 @@ export const weekdayNames = [
 /** As in `Date.getUTCDay`. */
 export type WeekStart = (typeof weekdays)[number];
 
-export function weekdayOf(of: Day): WeekStart {
-  return weekdays[new Date(`${of}T00:00:00Z`).getUTCDay()] ?? 0;
-}
+export const weekdayOf = (of: Day) => weekdays[new Date(msOf(of)).getUTCDay()] ?? 0;
 
 export const MS_PER_DAY = 86_400_000;
 
@@ -94,9 +92,8 @@ const msOf = (of: Day) => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-export function parseInstant(text: string): Date | null {
-  return parseDay(INSTANT.exec(text)?.[1] ?? '') === null ? null : new Date(text);
-}
+export const parseInstant = (text: string) =>
+  isDay(INSTANT.exec(text)?.[1] ?? '') ? new Date(text) : null;
 
 /** For text of the program itself. Throws a RangeError. */
 export function day(text: string) {

@@ -28,14 +28,14 @@ export function canonicalJson(json: string): string {
   return outside.join('');
 }
 
-function object(value: readonly string[]): string {
+function object(value: readonly string[]) {
   const names = value.filter((_, at) => at % 2 === 0);
   const members = names.map((name, at) => ({ name, text: `${name}:${value[at * 2 + 1] ?? ''}` }));
   members.sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));
   return `{${members.map(({ text }) => text).join(',')}}`;
 }
 
-function scalar(token: string): string {
+function scalar(token: string) {
   if (token.startsWith('"'))
     return token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
   const number = parseDecimal(token);

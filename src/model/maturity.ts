@@ -14,13 +14,11 @@ type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>
 
 export const RUNS_TO_BELIEVE_EMPTY = 2;
 
-function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): number | null {
-  return horizonMs === null ? null : endAt.getTime() + horizonMs + settleMs;
-}
+const finalMs = (endAt: Date, { horizonMs }: Metric, { settleMs }: Settling) =>
+  horizonMs === null ? Infinity : endAt.getTime() + horizonMs + settleMs;
 
-export function isDoubtfullyEmpty({ emptyRuns }: Pick<FetchedPeriod, 'emptyRuns'>): boolean {
-  return emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
-}
+export const isDoubtfullyEmpty = ({ emptyRuns }: Pick<FetchedPeriod, 'emptyRuns'>) =>
+  emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 
 export function recordOf(
   fetched: FetchedPeriod,
@@ -45,9 +43,8 @@ function trustedAt(fetched: FetchedPeriod) {
 const isSound = (fetched: FetchedPeriod) =>
   fetched.rejected === 0 && fetched.verdict !== 'unproven' && !isDoubtfullyEmpty(fetched);
 
-export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
-  return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
-}
+export const computedAt = (fetchedAt: Date, statedAt: Date | null) =>
+  statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
 
 /** A metric that the load lacked is not stored. */
 export function finalMetrics(fetched: FetchedPeriod, metrics: readonly Metric[], slice: Settling) {
@@ -55,7 +52,7 @@ export function finalMetrics(fetched: FetchedPeriod, metrics: readonly Metric[],
   if (fetchedAt === null) return [];
   const endAt = endOf(fetched, slice.utcOffset);
   return metrics.filter((metric) => {
-    const at = finalMs(endAt, metric, slice) ?? Infinity;
+    const at = finalMs(endAt, metric, slice);
     const isFinal = at <= fetchedAt.getTime() && !isCalledImmature(metric, fetched);
     return isFinal && fetched.metrics.includes(metric.id);
   });
@@ -85,7 +82,7 @@ function retriesMs(
   if (fetched.computedAt === null && fetched.immature === null) return [];
   const computedMs = computedAt(fetched.fetchedAt, fetched.computedAt).getTime();
   const late = metrics.flatMap((metric) => {
-    const at = finalMs(endAt, metric, slice) ?? Infinity;
+    const at = finalMs(endAt, metric, slice);
     const isDenied = computedMs < at || isCalledImmature(metric, fetched);
     return isDenied && at <= fetched.fetchedAt.getTime() ? [at] : [];
   });
@@ -121,7 +118,7 @@ export function dueReason(
   const next = nextRefreshAt(loaded, metrics, slice);
   if (next === null) return null;
   const becameFinal = metrics.some((metric) => {
-    const at = finalMs(endAt, metric, slice) ?? Infinity;
+    const at = finalMs(endAt, metric, slice);
     return fetchedAt.getTime() < at && at <= planAt.getTime();
   });
   if (becameFinal) return 'became final';

@@ -14,13 +14,13 @@ const durations = {
 } as const;
 
 /** `4.2 GB`, `34 MB`, `512 B`, in decimal units as disks are sold. */
-export function sizeText(bytes: number): string {
+export function sizeText(bytes: number) {
   const [unit, size] = Object.entries(sizes).find(([, size]) => bytes >= size) ?? ['B', 1];
   return `${(bytes / size).toFixed(size > 1 && bytes / size < 10 ? 1 : 0)} ${unit}`;
 }
 
 /** `340 ms`, `1.2 s`, `34 s`, `2 min 05 s`, `1 h 03 min`, and from two days on `3 days`. */
-export function elapsedText(ms: number): string {
+export function elapsedText(ms: number) {
   if (ms < MS_PER_SECOND) return `${Math.round(ms)} ms`;
   const seconds = ms / MS_PER_SECOND;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
@@ -34,29 +34,26 @@ export function elapsedText(ms: number): string {
 }
 
 /** A stated duration in the largest unit that divides it: `90 minutes`, `3 days`. */
-export function durationText(ms: number): string {
+export function durationText(ms: number) {
   const whole = Object.entries(durations).find(([, size]) => ms >= size && ms % size === 0);
   const [unit, size] = whole ?? ['second', MS_PER_SECOND];
   return countText(ms / size, unit);
 }
 
 /** `1 window`, `3 windows`, `1,204 rows`. */
-export function countText(count: number, noun: string): string {
-  return `${groupedText(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
+export const countText = (count: number, noun: string) =>
+  `${groupedText(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-export function groupedText(count: number): string {
-  return count.toLocaleString('en-US');
-}
+export const groupedText = (count: number) => count.toLocaleString('en-US');
 
-export function sumOf(numbers: Iterable<number>): number {
+export function sumOf(numbers: Iterable<number>) {
   let sum = 0;
   for (const number of numbers) sum += number;
   return sum;
 }
 
 /** More names make a line longer, not clearer. */
-export function namesText(names: readonly string[], most = 5): string {
+export function namesText(names: readonly string[], most = 5) {
   const more = names.length > most ? ` and ${names.length - most} more` : '';
   return `${names.slice(0, most).join(', ')}${more}`;
 }
@@ -65,7 +62,7 @@ export function namesText(names: readonly string[], most = 5): string {
 const formats = new Map<string, Intl.NumberFormat>();
 
 /** `14,074`, `-937.5`, `0.0043`. Signed: `+14,074`. */
-export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): string {
+export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain') {
   const size = Math.abs(amount);
   const digits =
     size !== 0 && size < 1
@@ -80,11 +77,7 @@ export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): 
 }
 
 /** `12.4 %` of a whole, `0 %` of nothing. Rounding makes neither 0 % (but `<0.1 %`) nor, unsigned, 100 % (but `>99.9 %`). */
-export function percentText(
-  part: number,
-  whole: number,
-  sign: 'plain' | 'signed' = 'plain',
-): string {
+export function percentText(part: number, whole: number, sign: 'plain' | 'signed' = 'plain') {
   const percent = whole === 0 ? 0 : (100 * part) / whole;
   const rounded = Math.abs(percent) >= BIG ? Math.round(percent) : Math.round(percent * 10) / 10;
   if (rounded === 0 && percent !== 0) return `${percent < 0 ? '-' : ''}<0.1 %`;
@@ -93,19 +86,12 @@ export function percentText(
 }
 
 /** `2026-02-14 02:30`, for places that state the zone themselves. */
-export function clockText(instant: string): string {
-  return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
-}
+export const clockText = (instant: string) => `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
 
-export function minuteText(instant: string): string {
-  return `${clockText(instant)} UTC`;
-}
+export const minuteText = (instant: string) => `${clockText(instant)} UTC`;
 
-/** `2026-01-03 … 2026-01-09`, both inclusive; a single day alone. */
-export function daysText(first: string, last: string): string {
-  return first === last ? first : `${first} … ${last}`;
-}
+/** `2026-01-03 … 2026-01-09`, both inclusive. A single day alone. */
+export const daysText = (first: string, last: string) =>
+  first === last ? first : `${first} … ${last}`;
 
-export function runText(runId: string): string {
-  return runId.split('-')[0] ?? runId;
-}
+export const runText = (runId: string) => runId.split('-')[0] ?? runId;

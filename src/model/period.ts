@@ -101,10 +101,8 @@ export function coverageOf(
 ): DayInterval | null {
   const datePeriod = resolveDatePeriod(slice, planAt);
   if (slice.grain === null) return datePeriod ?? stored[0]?.requested ?? null;
-  const [first, ...others] = [
-    ...(datePeriod === null ? [] : [datePeriod]),
-    ...stored.map(({ requested }) => requested),
-  ];
+  const loaded = stored.map(({ requested }) => requested);
+  const [first, ...others] = datePeriod === null ? loaded : [datePeriod, ...loaded];
   if (first === undefined) return null;
   const { start, end } = spanOf(first, ...others);
   // `month_start:yesterday` ends before it starts on the first of a month. The days before its end stay covered.
@@ -120,10 +118,8 @@ export function coverageOf(
   return days.start < days.end ? days : null;
 }
 
-export function firstKeptDay(
-  { grain, retainDays, utcOffset, weekStartsOn }: Covering,
-  planAt: Date,
-) {
+export function firstKeptDay(slice: Covering, planAt: Date) {
+  const { grain, retainDays, utcOffset, weekStartsOn } = slice;
   if (retainDays === null || grain === null) return null;
   const oldest = addDays(dayAt(planAt, utcOffset), -retainDays);
   return bucketOf(oldest, bucketFor(grain), weekStartsOn).start;

@@ -83,7 +83,7 @@ export function splitByPeriods(window: Window): readonly Window[] | null {
 }
 
 /** Without a date dimension, each replaces all rows. */
-export function replacesSame(one: Window, other: Window): boolean {
+export function replacesSame(one: Window, other: Window) {
   const { grain, cube, metrics } = one.slice;
   if (grain !== null && !meet(one.replaced, other.replaced)) return false;
   // A load replaces only the requested metrics of a cube, but all metrics of any other slice.
@@ -94,9 +94,8 @@ export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window
   one.metrics === other.metrics || one.metrics.join() === other.metrics.join();
 
 /** `2026-01-03:2026-01-09`, both ends inclusive. */
-export function labelOf(window: Pick<Window, 'requested'>): string {
-  return `${window.requested.start}:${lastDay(window.requested)}`;
-}
+export const labelOf = ({ requested }: Pick<Window, 'requested'>) =>
+  `${requested.start}:${lastDay(requested)}`;
 
 export const namesOf = (window: Window) => ({ slice: window.slice.name, window: labelOf(window) });
 
@@ -105,7 +104,7 @@ export const subjectOf = (window: Window) => `slice ${window.slice.name}, ${labe
 /** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
 
-function bytesForMetrics(slice: Slice, part: Part = wholeWindow): number {
+function bytesForMetrics(slice: Slice, part: Part = wholeWindow) {
   const { parameters, dimensions, maxUrlBytes = MAX_URL_BYTES } = slice;
   let room = maxUrlBytes - REST_OF_URL;
   const others = { ...parameters, ...partFilters(slice, part), dimensions: dimensions.join(',') };

@@ -26,13 +26,11 @@ export interface CursorPage<Item> {
   readonly before: string | null;
 }
 
-const DEFAULT_LIMIT = 50;
-
 /** Before every position. */
 export const START = -1;
 
 export function pageRequestOf(query: URLSearchParams) {
-  const limitText = query.get('limit') ?? String(DEFAULT_LIMIT);
+  const limitText = query.get('limit') ?? '50';
   if (!/^[1-9]\d{0,8}$/.test(limitText)) return 'limit';
   const after = positionOf(query.get('cursor') ?? query.get('after')) ?? START;
   const before = positionOf(query.get('before')) ?? Infinity;
@@ -105,16 +103,13 @@ export function createLinkStore(initial: readonly WorldLink[]) {
   }
 
   return {
-    list: (appToken: string, parentToken: string | null): readonly Positioned<WorldLink>[] =>
+    list: (appToken: string, parentToken: string | null) =>
       [...links.values()].filter(
         ({ item }) => item.parentToken === parentToken && item.appToken === appToken,
       ),
-    find: (token: string): WorldLink | null => links.get(token)?.item ?? null,
+    find: (token: string) => links.get(token)?.item ?? null,
     partnerOf,
-    insert({
-      parentToken,
-      ...named
-    }: Pick<WorldLink, 'appToken' | 'parentToken' | 'label'>): WorldLink {
+    insert({ parentToken, ...named }: Pick<WorldLink, 'appToken' | 'parentToken' | 'label'>) {
       const parent = parentToken === null ? null : entryOf(parentToken).item;
       const token = `n${nextPosition.toString(36).padStart(6, '0')}`;
       const unset = { archived: false, partner_id: null, cost_data_enabled: false };
@@ -123,7 +118,7 @@ export function createLinkStore(initial: readonly WorldLink[]) {
       nextPosition += 1;
       return item;
     },
-    change(token: string, change: Partial<WorldLink>): WorldLink {
+    change(token: string, change: Partial<WorldLink>) {
       const { position, item } = entryOf(token);
       const changed = { ...item, ...change };
       links.set(token, { position, item: changed });

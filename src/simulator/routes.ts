@@ -34,9 +34,8 @@ export function routeOf(method: string, path: string): Route {
 }
 
 /** service-interface: Limits. */
-export function isCapped(endpoint: Endpoint): boolean {
-  return endpoint === 'report' || endpoint === 'filters_data';
-}
+export const isCapped = (endpoint: Endpoint) =>
+  endpoint === 'report' || endpoint === 'filters_data';
 
 export interface Credentials {
   readonly token: string;

@@ -144,12 +144,12 @@ export function createLinks(
   apps: readonly WorldApp[],
   partners: readonly WorldPartner[],
   names: Names,
-): WorldLink[] {
+) {
   const links: WorldLink[] = [];
   const taken = new Set<string>();
   let networks = 0;
 
-  const addLink = (app: WorldApp, parent: WorldLink | null): WorldLink => {
+  const addLink = (app: WorldApp, parent: WorldLink | null) => {
     const ordinal = links.length;
     const linkSeed = mix(mix(seed, hashText(app.token)), ordinal);
     networks += parent === null ? 1 : 0;

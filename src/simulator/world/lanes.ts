@@ -55,27 +55,24 @@ const SHARE_OF_KEYS_SEEN = 0.95;
 const MIN_SYSTEMS = 2;
 const MAX_LANES_PER_KEY = 3;
 
-interface Origin {
-  readonly texts: ReturnType<typeof originTexts>;
-  readonly isPaid: boolean;
-  readonly hasCostData: boolean;
-}
-
 const organic = { id: '-300', display_name: 'Organic' } as const;
 const unattached = { id: 'unknown', display_name: 'unknown' } as const;
 
 /** `without` stands for missing links. */
-function originTexts(
-  network: string,
+function originOf(
+  {
+    label: network,
+    cost_data_enabled: hasCostData,
+  }: Pick<WorldLink, 'label' | 'cost_data_enabled'>,
   below: readonly WorldLink[],
   without: string,
   partner: Pick<WorldPartner, 'display_name'> & { readonly id: string | number },
-): [dimension: string, text: string][] {
+) {
   const named = below.map(namedByNetwork);
   const source = named[2] ?? named[1];
   const { id, display_name: name } = partner;
   const slug = name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '_');
-  return [
+  const texts: [dimension: string, text: string][] = [
     ['network', network],
     ...['campaign', 'adgroup', 'creative'].flatMap((level, at): [string, string][] => [
       [level, below[at]?.label ?? without],
@@ -89,6 +86,7 @@ function originTexts(
     ['partner', partner === organic ? name : slug],
     ['channel', name === network ? name : `${name} - ${network}`],
   ];
+  return { texts, isPaid: partner !== organic, hasCostData };
 }
 
 /** Organic, then each level 1 link with the paths to its leaves, then expired. */
@@ -96,7 +94,7 @@ function originsByNetwork(
   app: WorldApp,
   links: readonly WorldLink[],
   partners: readonly WorldPartner[],
-): Origin[][] {
+) {
   const childrenOf = (token: string | null): WorldLink[] =>
     links.filter((link) => link.appToken === app.token && link.parentToken === token);
   const pathsBelow = (link: WorldLink): (readonly WorldLink[])[] => {
@@ -105,15 +103,12 @@ function originsByNetwork(
     );
     return paths.length === 0 ? [[]] : paths;
   };
-  const unpaid = (network: string, without: string): Origin[] => [
-    { texts: originTexts(network, [], without, organic), isPaid: false, hasCostData: false },
+  const unpaid = (label: string, without: string) => [
+    originOf({ label, cost_data_enabled: false }, [], without, organic),
   ];
   const attributed = childrenOf(null).map((network) => {
     const partner = partners.find(({ id }) => id === network.partner_id) ?? unattached;
-    return pathsBelow(network).map((path): Origin => {
-      const texts = originTexts(network.label, path, 'unknown', partner);
-      return { texts, isPaid: true, hasCostData: network.cost_data_enabled };
-    });
+    return pathsBelow(network).map((path) => originOf(network, path, 'unknown', partner));
   });
   const expired = unpaid('Expired Attributions', 'expired attributions');
   return [unpaid('Organic', 'unknown'), ...attributed, expired];
@@ -125,7 +120,7 @@ export function createLanes(
   apps: readonly WorldApp[],
   links: readonly WorldLink[],
   partners: readonly WorldPartner[],
-): readonly TrafficLane[] {
+) {
   const lanes: TrafficLane[] = [];
   for (const app of apps) {
     const networks = originsByNetwork(app, links, partners);

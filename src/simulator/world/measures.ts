@@ -95,10 +95,10 @@ export const reattributions = settling('reattributions', (users, chance, { reatt
   reattributed ? 1 + users * 0.5 * chance : 0,
 );
 
-const earning =
-  (gross: Measure): Measure =>
+const inCurrency =
+  (rate: 'rate' | 'revenueRate', gross: Measure): Measure =>
   (atom, at) =>
-    Math.round(gross(atom, at) * at.revenueRate);
+    Math.round(gross(atom, at) * at[rate]);
 
 const sourceSalt = hashText('source');
 
@@ -111,7 +111,8 @@ const fromSources =
   };
 
 const earned = (name: string, grossOf: (value: number, chance: number) => number) =>
-  earning(
+  inCurrency(
+    'revenueRate',
     settling(name, (users, chance, { lane }) => grossOf(users * lane.userValueMicros, chance)),
   );
 
@@ -124,11 +125,6 @@ export const eventMeasures = (slug: string) => ({
   revenue: earned(`${slug} revenue`, (value, chance) => value * 0.2 * chance),
 });
 
-const inCurrency =
-  (gross: Measure): Measure =>
-  (atom, at) =>
-    Math.round(gross(atom, at) * at.rate);
-
 const spendOf: Final = (users, _, { lane }) => users * lane.bidMicros;
 
 /** Close to the attributed figures, if the network reports any. */
@@ -137,8 +133,8 @@ const reported = (name: string, finalOf: Final) =>
     atom.lane.networkReports ? finalOf(users, 0.5, atom) * (0.85 + 0.3 * chance) : 0,
   );
 
-export const attributedCost = ifPaid(inCurrency(spent('cost', spendOf)));
-export const networkCost = inCurrency(reported('network cost', spendOf));
+export const attributedCost = ifPaid(inCurrency('rate', spent('cost', spendOf)));
+export const networkCost = inCurrency('rate', reported('network cost', spendOf));
 export const networkInstalls = reported('network installs', (users) => users);
 export const networkClicks = reported('network clicks', clicksOf);
 export const networkImpressions = reported('network impressions', impressionsOf);
@@ -186,7 +182,7 @@ const CURVE_UNIT = 5;
 /** Fast at first, then slowly for ever. */
 function earnedBy(name: string, userShare: number, untilHour: number): Measure {
   const salt = hashText(name);
-  return earning((atom, at) => {
+  return inCurrency('revenueRate', (atom, at) => {
     const ageHours = Math.min(at.nowHour - atom.hour, untilHour);
     const perUser = atom.lane.userValueMicros * userShare * (0.5 + fraction(mix(atom.seed, salt)));
     return Math.floor((installs(atom, at) * perUser * Math.sqrt(ageHours)) / CURVE_UNIT);

@@ -43,7 +43,7 @@ export interface Wording {
 const FIRST_DAY = day('2022-01-01');
 
 /** `time` is a local time in ISO form. */
-function dateText(dimension: DateDimension, time: string, weekStartsOn: WeekStart): string {
+function dateText(dimension: DateDimension, time: string, weekStartsOn: WeekStart) {
   const year = time.slice(0, 4);
   if (dimension === 'hour') return `${time.slice(0, 16)}:00`;
   if (dimension === 'day') return time.slice(0, 10);
@@ -140,7 +140,7 @@ function identitiesOf(query: ReportQuery, lanes: readonly TrafficLane[], { shown
   });
 }
 
-function isCounted({ viewed, reattributed, ...atom }: Atom, query: ReportQuery): boolean {
+function isCounted({ viewed, reattributed, ...atom }: Atom, query: ReportQuery) {
   const { nowHour } = query.moment;
   if (atom.hour > nowHour || nowHour < atom.shownFrom || nowHour >= atom.shownUntil) return false;
   if (query.attribution_type !== 'all' && viewed !== (query.attribution_type === 'impression'))
@@ -234,9 +234,10 @@ export function createReport(
     for (const name of query.dimensions)
       cells.set(name, bucket.texts.get(name) ?? identity.texts.get(name) ?? null);
     for (const metric of query.metrics) {
-      const value = valueOf(metric, sums);
-      const isHidden = isWithheld(metric, bucket);
-      cells.set(metric.id, isHidden ? writeWithheld(place) : writeValue(metric, value, place));
+      // A withheld value looks like a true zero or like no value.
+      const withheld = place % 2 === 0 ? '0.0' : null;
+      const value = writeValue(metric, valueOf(metric, sums), place);
+      cells.set(metric.id, isWithheld(metric, bucket) ? withheld : value);
     }
     return Object.fromEntries(cells);
   });
@@ -249,13 +250,8 @@ const ODD_EVERY = 50;
 function writeValue(metric: WorldMetric, value: number | null, place: number): Cell {
   if (value === null) return place % 2 === 0 ? null : '';
   const form = place % ODD_EVERY;
-  if (form === 0) return inUnits(metric, value);
-  if (metric.unit === 'micros')
-    return inUnits(metric, value)
-      .toFixed(6)
-      .replace(/0{1,4}$/, '');
+  const number = inUnits(metric, value);
+  if (form === 0) return number;
+  if (metric.unit === 'micros') return number.toFixed(6).replace(/0{1,4}$/, '');
   return metric.unit === 'count' && form === 1 ? `${value}.0` : String(value);
 }
-
-/** Looks like a true zero or like no value. */
-const writeWithheld = (place: number): Cell => (place % 2 === 0 ? '0.0' : null);
