@@ -72,7 +72,11 @@ export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize |
 }
 
 /** Undefined if none were learned, one has no room for an added metric, or they lack values of the slice's own list. */
-export function learnedParts(slice: Slice, table: SliceTable | null, planAt: Date) {
+export function learnedParts(
+  slice: Slice,
+  table: SliceTable | null,
+  planAt: Date,
+): readonly Part[] | undefined {
   const parts = knownSize(table, planAt)?.parts ?? [];
   const isComplete = slice.dimensions.every((dimension) => {
     const lists = parts.map((part) => valuesOf(part, dimension).in);
