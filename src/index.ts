@@ -16,6 +16,7 @@ import {
   chosenSlices,
   type Circumstances,
   type Monitor,
+  type ResolvedOptions,
   simulatedNow,
   type SliceChoice,
   type StatusOptions,
@@ -53,15 +54,21 @@ export type { Publication, Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
 export type { SpendSummary } from './account/send-spend.ts';
 export type { PeriodStatus, SliceStatus } from './report/status/status-report.ts';
-export type * from './run/circumstances.ts';
 export type {
+  BackfillOptions,
+  Circumstances,
   Config,
   ConfigOptions,
   Finding,
   FirstFiles,
   InitOptions,
+  Monitor,
   PlanReport,
+  ResolvedOptions,
+  SliceChoice,
+  StatusOptions,
   StatusReport,
+  SyncOptions,
   SyncSummary,
   Tour,
   TourOptions,

@@ -70,3 +70,14 @@ test('the examples of the library compile as strict, and print in their order wh
     'nights succeeded,succeeded',
   ]);
 });
+
+test('every value that the types declare exists', async () => {
+  const types = await readFile(join(root, 'dist/index.d.ts'), 'utf8');
+  const exported = /^export \{ (.*) \};$/m.exec(types)?.[1]?.split(', ') ?? [];
+  const declared = [...types.matchAll(/^declare (?:const|function|class) (\w+)/gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => exported.includes(name));
+  expect(declared).toContain('sync');
+  const library: object = await import(join(root, 'dist/bundle/index.js'));
+  expect(Object.keys(library)).toEqual(expect.arrayContaining(declared));
+});
