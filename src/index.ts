@@ -5,12 +5,11 @@
  * `signal` has aborted. DuckDB, HTTP client and simulator are loaded when first needed.
  */
 
-import type { Finding } from './report/check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
 import { guarded } from './events.ts';
-import type { Tour, TourOptions } from './verbs/tour.ts';
-import type { FirstFiles, InitOptions } from './verbs/first-files.ts';
+import type { TourOptions } from './verbs/tour.ts';
+import type { InitOptions } from './verbs/first-files.ts';
 import {
   type BackfillOptions,
   chosenSlices,
@@ -25,8 +24,8 @@ import {
   withDefaults,
   withService,
 } from './run/circumstances.ts';
-import type { PlanReport } from './run/plan-report.ts';
 import type { RunOptions } from './run/run.ts';
+import type { Finding } from './report/check/finding.ts';
 import type { SyncSummary } from './run/summary.ts';
 import type * as simulated from './simulator/simulator.ts';
 import type { WorldOptions } from './simulator/world/world.ts';
@@ -52,6 +51,9 @@ export type { Engine } from './publish/words/engines.ts';
 export type { Exported, ExportOptions } from './publish/export.ts';
 export type { Publication, Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
+export type { PlanReport } from './run/plan-report.ts';
+export type { FirstFiles } from './verbs/first-files.ts';
+export type { Tour } from './verbs/tour.ts';
 export type { SpendSummary } from './account/send-spend.ts';
 export type { PeriodStatus, SliceStatus } from './report/status/status-report.ts';
 export type {
@@ -60,17 +62,14 @@ export type {
   Config,
   ConfigOptions,
   Finding,
-  FirstFiles,
   InitOptions,
   Monitor,
-  PlanReport,
   ResolvedOptions,
   SliceChoice,
   StatusOptions,
   StatusReport,
   SyncOptions,
   SyncSummary,
-  Tour,
   TourOptions,
 };
 
@@ -89,20 +88,20 @@ export type Simulator = Pick<
 >;
 
 /** Writes a first configuration. Throws `USAGE_INVALID`, and writes nothing, if one of its files exists. */
-export const init = verb(async (options: InitOptions): Promise<FirstFiles> => {
-  return (await import('./verbs/first-files.ts')).writeFirstFiles(options);
-});
+export const init = verb(async (options: InitOptions) =>
+  (await import('./verbs/first-files.ts')).writeFirstFiles(options),
+);
 
 /**
  * Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem. With `offline` the credentials may be missing, for verbs
  * that do not call the service.
  */
-export const readConfig = verb(async (options: ConfigOptions): Promise<Config> => {
-  return (await import('./config/read-config.ts')).readConfig(options);
-});
+export const readConfig = verb(async (options: ConfigOptions) =>
+  (await import('./config/read-config.ts')).readConfig(options),
+);
 
 /** Returns YAML with every default and no secret, and what stars stand for as comments. Throws as `readConfig` does. */
-export const resolvedConfig = verb(async (options: ConfigOptions): Promise<string> => {
+export const resolvedConfig = verb(async (options: ConfigOptions) => {
   const { inspectConfig, resolvedText } = await import('./config/read-config.ts');
   const { hasStars } = await import('./model/stars.ts');
   const read = await inspectConfig(options);
@@ -130,34 +129,28 @@ export const check = verb(
 );
 
 /** Returns what the next sync would request, and why. Requests nothing itself. */
-export const plan = verb(
-  async (config: Config, options: Circumstances & SliceChoice = {}): Promise<PlanReport> => {
-    const { explainPlan } = await import('./run/plan-report.ts');
-    return explainPlan(config, {
-      ...withDefaults(config, options),
-      slices: options.slices ?? null,
-    });
-  },
-);
+export const plan = verb(async (config: Config, options: Circumstances & SliceChoice = {}) => {
+  const { explainPlan } = await import('./run/plan-report.ts');
+  return explainPlan(config, {
+    ...withDefaults(config, options),
+    slices: options.slices ?? null,
+  });
+});
 
 /**
  * Loads every due window and publishes. Failures of windows are in the summary, and all else is committed. Throws what
  * kept the run from starting.
  */
-export const sync = verb(async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> =>
+export const sync = verb(async (config: Config, options: SyncOptions = {}) =>
   run(config, { ...options, command: 'sync' }),
 );
 
 /** Refetches and replaces periods of one slice, whatever their state, and publishes. Resolves as `sync` does. */
-export const backfill = verb(
-  async (config: Config, { slice, days, ...options }: BackfillOptions): Promise<SyncSummary> =>
-    run(config, { ...options, command: 'backfill', slices: [slice], forced: days }),
+export const backfill = verb(async (config: Config, { slice, days, ...options }: BackfillOptions) =>
+  run(config, { ...options, command: 'backfill', slices: [slice], forced: days }),
 );
 
-async function run(
-  config: Config,
-  options: RunOptions & Circumstances & Monitor,
-): Promise<SyncSummary> {
+async function run(config: Config, options: RunOptions & Circumstances & Monitor) {
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
   const { reportRunEnd } = await import('./report/run-end.ts');
@@ -202,7 +195,7 @@ export const status = verb(
     const { planAt, emit, signal } = withDefaults(config, options);
     const { lockWaitMs = null, since = null } = options;
     const report = await statusOf(config, planAt, lockWaitMs, { emit, signal, since });
-    const isChosen = (name: string): boolean => slices.some((slice) => slice.name === name);
+    const isChosen = (name: string) => slices.some((slice) => slice.name === name);
     const items = report.news.items.filter(({ slice }) => slice === null || isChosen(slice));
     return {
       ...report,
@@ -213,9 +206,9 @@ export const status = verb(
 );
 
 /** Returns one self-contained HTML page with pictures. */
-export const statusPage = verb(async (report: StatusReport): Promise<string> => {
-  return (await import('./report/page/page.ts')).statusPage(report);
-});
+export const statusPage = verb(async (report: StatusReport) =>
+  (await import('./report/page/page.ts')).statusPage(report),
+);
 
 /** Serves the service interface on loopback until closed. Throws `USAGE_INVALID` if the port is not available. */
 export const startSimulator = verb(async (options: SimulatorOptions = {}): Promise<Simulator> => {
@@ -223,7 +216,7 @@ export const startSimulator = verb(async (options: SimulatorOptions = {}): Promi
 });
 
 /** Loads a month of simulated nights into `./data`. Resolves to the nights it ran. */
-export const demo = verb(async (options: TourOptions): Promise<Tour> => {
+export const demo = verb(async (options: TourOptions) => {
   const { runTour } = await import('./verbs/tour.ts');
   return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });
 });

@@ -16,7 +16,6 @@ import {
   onWarehouse,
   withService,
 } from '../run/circumstances.ts';
-import type { SpendSummary } from '../account/send-spend.ts';
 import type { Service } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -116,62 +115,57 @@ export const createLink = verb(
 );
 
 /** Returns the link as the service then states it. Throws `SOURCE_REFUSED` if a value differs from the requested one. */
-export const updateLink = verb(
-  async (config: Config, options: LinkChangeOptions): Promise<Link> => {
-    const { app, link: token, partner, costData } = options;
-    if (partner === undefined && costData === undefined) {
-      throw new Failure('USAGE_INVALID', 'There is nothing to change.', {
-        hint: 'Pass --partner, --cost-data or both.',
-      });
-    }
-    const change = { partnerId: partner, costDataEnabled: costData };
-    const stated = await onService(config, options, async (service, signal) =>
-      service.updateLink(app, token, change, signal),
-    );
-    // What the answer leaves open, even as a sub-link's null partner, is as requested.
-    const isOpen =
-      stated.partnerId === undefined || (stated.partnerId === null && stated.level > 1);
-    const partnerId = isOpen ? partner : stated.partnerId;
-    const costDataEnabled = stated.costDataEnabled ?? costData;
-    const differences: string[] = [];
-    if (partner !== undefined && partnerId !== partner)
-      differences.push(`partner ${partner} was requested, and it has ${partnerId ?? 'none'}`);
-    if (costData !== undefined && costDataEnabled !== costData) {
-      const [requested, actual] = costData ? ['on', 'off'] : ['off', 'on'];
-      differences.push(`cost data ${requested} was requested, and it is ${actual}`);
-    }
-    if (differences.length === 0) return linkOf({ ...stated, partnerId, costDataEnabled });
-    const message = `The link ${token} was not changed as requested: ${differences.join('; ')}`;
-    throw new Failure('SOURCE_REFUSED', message, {
-      facts: { token },
-      hint: 'Report it to the service. `ripen links list` shows the link as it is.',
+export const updateLink = verb(async (config: Config, options: LinkChangeOptions) => {
+  const { app, link: token, partner, costData } = options;
+  if (partner === undefined && costData === undefined) {
+    throw new Failure('USAGE_INVALID', 'There is nothing to change.', {
+      hint: 'Pass --partner, --cost-data or both.',
     });
-  },
-);
+  }
+  const change = { partnerId: partner, costDataEnabled: costData };
+  const stated = await onService(config, options, async (service, signal) =>
+    service.updateLink(app, token, change, signal),
+  );
+  // What the answer leaves open, even as a sub-link's null partner, is as requested.
+  const isOpen = stated.partnerId === undefined || (stated.partnerId === null && stated.level > 1);
+  const partnerId = isOpen ? partner : stated.partnerId;
+  const costDataEnabled = stated.costDataEnabled ?? costData;
+  const differences: string[] = [];
+  if (partner !== undefined && partnerId !== partner)
+    differences.push(`partner ${partner} was requested, and it has ${partnerId ?? 'none'}`);
+  if (costData !== undefined && costDataEnabled !== costData) {
+    const [requested, actual] = costData ? ['on', 'off'] : ['off', 'on'];
+    differences.push(`cost data ${requested} was requested, and it is ${actual}`);
+  }
+  if (differences.length === 0) return linkOf({ ...stated, partnerId, costDataEnabled });
+  const message = `The link ${token} was not changed as requested: ${differences.join('; ')}`;
+  throw new Failure('SOURCE_REFUSED', message, {
+    facts: { token },
+    hint: 'Report it to the service. `ripen links list` shows the link as it is.',
+  });
+});
 
 /**
  * Sends each Cost ID at most once unless `resendUnknown` is set. Rejected lines and a stop are failures of the summary. Throws,
  * and sends nothing, if the file cannot be read as spend.
  */
-export const sendSpend = verb(
-  async (config: Config, options: SpendOptions): Promise<SpendSummary> => {
-    const { sendSpend: send } = await import('../account/send-spend.ts');
-    const { file, dryRun = false, resendUnknown = false } = options;
-    const resolved = withDefaults(config, options);
-    const request = { file: resolve(file), dryRun, resendUnknown, now: resolved.planAt };
-    const { warehouseExists } = await import('../warehouse/opening.ts');
-    const sendLines = async (warehouse: Warehouse) =>
-      withService(config, resolved, async (service) =>
-        send(request, { ...resolved, warehouse, service }),
-      );
-    const summary =
-      dryRun && !warehouseExists(config.warehouse)
-        ? await onScratchWarehouse(config, resolved, sendLines)
-        : await onWarehouse(config, 'write', resolved, sendLines);
-    for (const failure of summary.failures) resolved.emit(failedEvent(failure));
-    return summary;
-  },
-);
+export const sendSpend = verb(async (config: Config, options: SpendOptions) => {
+  const { sendSpend: send } = await import('../account/send-spend.ts');
+  const { file, dryRun = false, resendUnknown = false } = options;
+  const resolved = withDefaults(config, options);
+  const request = { file: resolve(file), dryRun, resendUnknown, now: resolved.planAt };
+  const { warehouseExists } = await import('../warehouse/opening.ts');
+  const sendLines = async (warehouse: Warehouse) =>
+    withService(config, resolved, async (service) =>
+      send(request, { ...resolved, warehouse, service }),
+    );
+  const summary =
+    dryRun && !warehouseExists(config.warehouse)
+      ? await onScratchWarehouse(config, resolved, sendLines)
+      : await onWarehouse(config, 'write', resolved, sendLines);
+  for (const failure of summary.failures) resolved.emit(failedEvent(failure));
+  return summary;
+});
 
 async function onService<T>(
   config: Config,

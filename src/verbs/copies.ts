@@ -1,11 +1,10 @@
 /** The library's verbs for readers' data: copies, descriptions, exports and drops. */
 
 import type { Config } from '../config/config.ts';
-import type { DropOptions, Dropped, Loss } from './drop.ts';
+import type { DropOptions } from './drop.ts';
 import type { AccountLakes } from '../publish/words/ddl.ts';
 import type { Engine } from '../publish/words/engines.ts';
-import type { Exported, ExportOptions } from '../publish/export.ts';
-import type { Publication } from '../publish/publish.ts';
+import type { ExportOptions } from '../publish/export.ts';
 import {
   chosenSlices,
   verb,
@@ -15,21 +14,19 @@ import {
 } from '../run/circumstances.ts';
 
 /** Updates all copies. A target that fails does not stop the others, but one that cannot be written at all does. */
-export const publish = verb(
-  async (config: Config, options: Circumstances = {}): Promise<Publication> => {
-    const { publishAudited } = await import('../publish/publish.ts');
-    const { refreshJoins } = await import('../account/joins.ts');
-    const { assertWritable } = await import('../publish/places/destinations.ts');
-    const { assertNoFutureFetch } = await import('../warehouse/ledger.ts');
-    await assertWritable(config);
-    const resolved = withDefaults(config, options);
-    return onWarehouse(config, 'write', resolved, async (warehouse) => {
-      await assertNoFutureFetch(warehouse, config.slices, resolved.planAt);
-      await refreshJoins(warehouse);
-      return publishAudited(config, warehouse, resolved);
-    });
-  },
-);
+export const publish = verb(async (config: Config, options: Circumstances = {}) => {
+  const { publishAudited } = await import('../publish/publish.ts');
+  const { refreshJoins } = await import('../account/joins.ts');
+  const { assertWritable } = await import('../publish/places/destinations.ts');
+  const { assertNoFutureFetch } = await import('../warehouse/ledger.ts');
+  await assertWritable(config);
+  const resolved = withDefaults(config, options);
+  return onWarehouse(config, 'write', resolved, async (warehouse) => {
+    await assertNoFutureFetch(warehouse, config.slices, resolved.planAt);
+    await refreshJoins(warehouse);
+    return publishAudited(config, warehouse, resolved);
+  });
+});
 
 /**
  * Returns the statements with which an engine reads the lakes; with `others` also those of other accounts, and views of all
@@ -39,7 +36,7 @@ export const lakeDdl = verb(
   async (
     config: Config,
     options: Circumstances & { readonly engine: Engine; readonly others?: readonly Config[] },
-  ): Promise<string> => {
+  ) => {
     const { describedLakes, lakesDdl } = await import('../publish/words/ddl.ts');
     const { engine, others = [] } = options;
     const resolved = withDefaults(config, options);
@@ -55,42 +52,37 @@ export const lakeDdl = verb(
 );
 
 /** Returns `sources.yml` for dbt. Throws `USAGE_INVALID` if it can read no copy. */
-export const dbtSources = verb(
-  async (config: Config, options: Circumstances = {}): Promise<string> => {
-    const { dbtSourcesYaml } = await import('../publish/words/dbt.ts');
-    const resolved = withDefaults(config, options);
-    return onWarehouse(config, 'read', resolved, async (warehouse) =>
-      dbtSourcesYaml(config, warehouse, resolved.signal),
-    );
-  },
-);
+export const dbtSources = verb(async (config: Config, options: Circumstances = {}) => {
+  const { dbtSourcesYaml } = await import('../publish/words/dbt.ts');
+  const resolved = withDefaults(config, options);
+  return onWarehouse(config, 'read', resolved, async (warehouse) =>
+    dbtSourcesYaml(config, warehouse, resolved.signal),
+  );
+});
 
 /**
  * Removes a slice, configured or not, or its periods that ended by a day, from warehouse, archive and copies. The next sync
  * loads what is configured again.
  */
-export const drop = verb(async (config: Config, options: DropOptions): Promise<Dropped> =>
+export const drop = verb(async (config: Config, options: DropOptions) =>
   (await import('./drop.ts')).dropSlice(config, options),
 );
 
 /** Returns what `drop` would delete. */
-export const dropLoss = verb(
-  async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> =>
-    (await import('./drop.ts')).lossOf(config, options),
+export const dropLoss = verb(async (config: Config, options: Omit<DropOptions, 'agree'>) =>
+  (await import('./drop.ts')).lossOf(config, options),
 );
 
 /** Writes the rows of a slice or another table as Parquet, CSV or NDJSON. */
-export const exportRows = verb(
-  async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
-    const { exportRequest, exportSlice } = await import('../publish/export.ts');
-    const { assertOutput } = await import('../publish/places/destinations.ts');
-    if (options.table === undefined && options.slice !== undefined)
-      chosenSlices(config, [options.slice]);
-    const resolved = withDefaults(config, options);
-    exportRequest(options);
-    if (options.output !== '-') await assertOutput(config, options.output);
-    return onWarehouse(config, 'read', resolved, async (warehouse) =>
-      exportSlice(warehouse, { ...options, signal: resolved.signal }),
-    );
-  },
-);
+export const exportRows = verb(async (config: Config, options: Circumstances & ExportOptions) => {
+  const { exportRequest, exportSlice } = await import('../publish/export.ts');
+  const { assertOutput } = await import('../publish/places/destinations.ts');
+  if (options.table === undefined && options.slice !== undefined)
+    chosenSlices(config, [options.slice]);
+  const resolved = withDefaults(config, options);
+  exportRequest(options);
+  if (options.output !== '-') await assertOutput(config, options.output);
+  return onWarehouse(config, 'read', resolved, async (warehouse) =>
+    exportSlice(warehouse, { ...options, signal: resolved.signal }),
+  );
+});
