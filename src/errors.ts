@@ -57,7 +57,6 @@ export const failureCodes = {
 
 export type FailureCode = keyof typeof failureCodes;
 
-/** Of something unusual that stopped nothing. */
 export const warningCodes = [
   'ACCESS_LOST',
   'ARCHIVE_FAILED',
@@ -110,7 +109,6 @@ interface Details {
   readonly cause?: unknown;
 }
 
-/** A foreseen failure. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly code: FailureCode;
@@ -134,6 +132,10 @@ export const isTooHeavy = ({ code }: Pick<Failure, 'code'>): boolean =>
 
 export const isPassing = (failure: Failure): boolean =>
   failure.kind === 'unavailable' && !isTooHeavy(failure);
+
+/** Tells whether all that a run has still to do would fail too. */
+export const endsRun = ({ code, kind }: Failure): boolean =>
+  kind === 'storage' || code === 'CREDENTIALS_REFUSED' || code === 'CLOCK_UNTRUSTED';
 
 /** The reason of an `AbortSignal` after a signal of the process. */
 export class Stopped extends Error {
@@ -161,9 +163,9 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   const failure = (code: FailureCode, message: string, hint: string) =>
     new Failure(code, message, { cause: thrown, hint });
   if (signal?.aborted === true) {
-    const because = signal.reason instanceof Error ? `: ${textOf(signal.reason)}` : '';
+    const reason = signal.reason instanceof Error ? `: ${textOf(signal.reason)}` : '';
     const hint = 'Run it again. Committed data is kept, and only the rest is done.';
-    return failure('INTERRUPTED', `The work was stopped before it finished${because}`, hint);
+    return failure('INTERRUPTED', `The work was stopped before it finished${reason}`, hint);
   }
   const text = textOf(thrown);
   if (ENGINE_MISSING.test(text)) {
@@ -198,24 +200,21 @@ const TOO_MANY_FILES = /\b(?:EMFILE|ENFILE)\b|Too many open files/;
 export const FULL_DISK = 'the disk is full';
 /** Full disk and full quota. Node 20 knows only the number of `EDQUOT`. */
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', -122]);
-
-function isOfFullDisk(error: unknown) {
-  if (!(error instanceof Error)) return false;
-  const { code, errno }: NodeJS.ErrnoException = error;
-  const isFull = FULL_CODES.has(code) || FULL_CODES.has(errno);
-  return isFull || /No space left|quota exceeded/i.test(textOf(error));
-}
+const FULL_WORDS = /No space left|quota exceeded/i;
 
 export function storageFailed(
   message: string,
   cause: unknown,
   details: Details & { readonly hint: string },
 ): Failure {
-  const hint = TOO_MANY_FILES.test(textOf(cause))
+  const text = textOf(cause);
+  const { code, errno }: NodeJS.ErrnoException = cause instanceof Error ? cause : new Error();
+  const isFull = FULL_CODES.has(code) || FULL_CODES.has(errno) || FULL_WORDS.test(text);
+  const hint = TOO_MANY_FILES.test(text)
     ? 'Raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of systemd), or lower service.max_concurrency.'
     : details.hint;
-  const because = isOfFullDisk(cause) ? `${FULL_DISK} (${textOf(cause)})` : textOf(cause);
-  return new Failure('STORAGE_FAILED', `${message}: ${because}`, { ...details, hint, cause });
+  const reason = isFull ? `${FULL_DISK} (${text})` : text;
+  return new Failure('STORAGE_FAILED', `${message}: ${reason}`, { ...details, hint, cause });
 }
 
 /** Returns a text that Node adds to its errors, or an empty one. */

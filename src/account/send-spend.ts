@@ -59,7 +59,7 @@ export interface SpendSummary {
 /** Only the owner may read amounts and ids. */
 const PRIVATE = 0o600;
 /** More names would fill the screen. */
-const MAX_UNKNOWN = 20;
+const MAX_UNSENT_COLUMNS = 20;
 
 /**
  * Resolves even if lines are rejected or the sending is stopped. Throws `USAGE_INVALID` and `SPEND_REJECTED` before anything is
@@ -72,13 +72,13 @@ export async function sendSpend(
   const { file, dryRun } = request;
   const { warehouse, emit } = context;
   const records = await readSpendFile(file);
-  const unknown = new Set<string>();
+  const columns = new Set<string>();
   for (const { given, defects } of records)
-    if (defects.length === 0) for (const name of Object.keys(given)) unknown.add(name);
+    if (defects.length === 0) for (const name of Object.keys(given)) columns.add(name);
   // A rejects file has `line` and `reasons`.
-  for (const known of [...spendColumns, 'line', 'reasons']) unknown.delete(known);
-  if (unknown.size > 0) {
-    const names = [...unknown].slice(0, MAX_UNKNOWN);
+  for (const name of [...spendColumns, 'line', 'reasons']) columns.delete(name);
+  if (columns.size > 0) {
+    const names = [...columns].slice(0, MAX_UNSENT_COLUMNS);
     const listed = names.map((name) => JSON.stringify(name.slice(0, 100))).join(', ');
     const message = `${file} has columns that are not sent: ${listed}.`;
     emit(warningEvent('SPEND_COLUMN_UNKNOWN', message));
@@ -107,8 +107,7 @@ export async function sendSpend(
   const name = basename(file);
   const failures = submitted.failure === null ? [] : [submitted.failure];
   if (rejects.length > 0) {
-    const broken = `${counts.rejected} of ${counts.lines} lines of ${name} broke a rule and were not sent`;
-    const message = `${broken}; the service rejected ${counts.refused} of ${counts.sent} that were.`;
+    const message = `${counts.rejected} of ${counts.lines} lines of ${name} broke a rule and were not sent; the service rejected ${counts.refused} of ${counts.sent} that were.`;
     const hint = `Correct the lines in ${target}, which has the reasons, and send that file.`;
     failures.push(new Failure('SPEND_REJECTED', message, { hint }));
   }
@@ -204,7 +203,6 @@ async function writeRejects(target: string, rejects: readonly RejectedLine[]) {
 
 /** Few, as each may be left in doubt, but enough that commits take little of the time. */
 const AT_ONCE = 8;
-const FORBIDDEN = 403;
 /** How long a stop waits for the answers to lines on the wire, which are then unknown. */
 const GRACE_MS = 10_000;
 /** Often enough to watch, without flooding a log. */
@@ -299,7 +297,7 @@ function judged(batch: readonly Submission[], accepted: number) {
   const stopping = batch.find(({ error }) => error !== null);
   if (stopping !== undefined) return asFailure(stopping.error);
   if (batch.length < AT_ONCE) return null;
-  if (accepted === 0 && batch.every(({ status }) => status === FORBIDDEN)) {
+  if (accepted === 0 && batch.every(({ status }) => status === 403)) {
     const message = `The ad spend API answered 403 to ${AT_ONCE} lines before it accepted any; no more were sent.`;
     const hint =
       'Set service.cost_headers to a credential that may post this spend, or remove the refused lines.';

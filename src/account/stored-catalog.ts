@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import { asFailure, endsRun, Failure } from '../errors.ts';
 import { warningEvent } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { type Catalog, catalogFilters } from '../model/catalog.ts';
@@ -20,22 +20,17 @@ import type { Refreshing } from './replace-rows.ts';
 /** A nightly run refreshes the catalog, and a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;
 
-/** Failures that stop a run even if a catalog is stored. */
-const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
-
 interface CatalogRun extends Omit<Refreshing, 'service' | 'clock'> {
   readonly slices: readonly Slice[];
   /** With all slices. */
   readonly config: { readonly slices: readonly Slice[] };
 }
 
-/**
- * Returns null if filters-data must be requested: for stars, a new meaning, a missing metric, or a lost app that may return.
- */
-export async function sufficientCatalog({
-  warehouse,
-  slices,
-}: Pick<CatalogRun, 'warehouse' | 'slices'>): Promise<Catalog | null> {
+/** Returns null if filters-data must be requested: for stars, a new meaning, a missing metric, or a lost app that may return. */
+export async function sufficientCatalog(
+  run: Pick<CatalogRun, 'warehouse' | 'slices'>,
+): Promise<Catalog | null> {
+  const { warehouse, slices } = run;
   // Before the ledger is read and cached: the return of an app makes periods due.
   if (slices.some(hasStars) || (await readLostApps(warehouse)).size > 0) return null;
   const ledgers = await Promise.all(
@@ -74,8 +69,7 @@ export async function refreshCatalog(
     return await storeCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error, signal);
-    const isDecisive = failure.kind === 'storage' || decisive.has(failure.code);
-    if (seenAt === null || isDecisive || signal.aborted) throw failure;
+    if (seenAt === null || endsRun(failure) || signal.aborted) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
     run.emit(warningEvent('CATALOG_STALE', message));
     return readCatalog(warehouse, slices);
@@ -98,12 +92,12 @@ export async function storeCatalog(
   const items = listing.map((item) => catalogItem.parse(item));
   const next = new Map(items.map((item) => [keyOf(item), item]));
   const filters = new Set(items.map(({ filter }) => filter));
-  const emptied = new Set<string>();
-  const kept = new Set<string>();
+  const emptyFilters = new Set<string>();
+  const goneMetrics = new Set<string>();
   for (const stored of await readCatalog(warehouse)) {
     const { id, filter } = stored;
     if (!filters.has(filter)) {
-      emptied.add(filter);
+      emptyFilters.add(filter);
       next.set(keyOf(stored), stored);
       continue;
     }
@@ -114,7 +108,7 @@ export async function storeCatalog(
     const formatting = item?.formatting || stored.formatting;
     const section = item?.section || stored.section;
     if (item?.formatting === formatting && item.section === section) continue;
-    kept.add(id);
+    goneMetrics.add(id);
     next.set(keyOf(stored), { ...(item ?? stored), formatting, section });
   }
   const catalog = [...next.values()];
@@ -147,12 +141,12 @@ export async function storeCatalog(
     await warehouse.run(statement('catalog/delete_metrics'));
     await insertRows(warehouse, 'main.metrics', metrics);
   });
-  if (emptied.size > 0) {
-    const message = `filters-data listed nothing in ${[...emptied].join(', ')}; the stored lists were kept.`;
+  if (emptyFilters.size > 0) {
+    const message = `filters-data listed nothing in ${[...emptyFilters].join(', ')}; the stored lists were kept.`;
     emit(warningEvent('CATALOG_LIST_EMPTY', message));
   }
-  if (kept.size > 0) {
-    const message = `filters-data no longer lists in full: ${[...kept].toSorted().join(', ')}; configured metrics stayed as they were last seen.`;
+  if (goneMetrics.size > 0) {
+    const message = `filters-data no longer lists in full: ${[...goneMetrics].toSorted().join(', ')}; configured metrics stayed as they were last seen.`;
     emit(warningEvent('CATALOG_METRIC_GONE', message));
   }
   emit({ type: 'catalog_loaded', items: catalog.length });
@@ -164,8 +158,8 @@ export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
 ): Promise<Catalog> {
-  const named = slices?.some(hasStars) === true ? null : slices;
-  const ids = named?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
+  const starless = slices?.some(hasStars) === true ? null : slices;
+  const ids = starless?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
   const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
   const piece = z.object({ items: jsonOf(z.array(catalogItem)) });
   const pieces = await warehouse.rows(statement('catalog/items'), parameters, piece);

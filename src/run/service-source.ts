@@ -9,7 +9,7 @@ import {
   refreshCatalog,
   sufficientCatalog,
 } from '../account/stored-catalog.ts';
-import { asFailure, type FailureCode } from '../errors.ts';
+import { asFailure, endsRun } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import type { Outcome } from '../load/answered.ts';
 import { withMetrics } from '../warehouse/tables/target.ts';
@@ -196,15 +196,12 @@ async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>) {
   });
 }
 
-const endsRun: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
-
 async function orReport(run: Run, act: () => Promise<unknown>) {
   try {
     await act();
   } catch (error) {
     const failure = asFailure(error, run.signal);
-    if (endsRun.has(failure.code) || failure.kind === 'storage' || run.signal.aborted)
-      throw failure;
+    if (endsRun(failure) || run.signal.aborted) throw failure;
     fail(failure, null, run);
   }
 }

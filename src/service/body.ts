@@ -66,7 +66,6 @@ export async function saveBody(
     } finally {
       await onDisk(path, () => file.close());
     }
-    // Decoded without a byte order mark.
     const text = new TextDecoder().decode(start).trimStart();
     if (text === '') throw garbled(status, 'empty', 'an empty body');
     if (!text.startsWith('{')) {

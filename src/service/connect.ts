@@ -23,13 +23,10 @@ const SMALL_CALL_MS = 120_000;
 export function connect(config: HttpService, emit: Emit, clock: Clock = realClock): Service {
   const closing = new AbortController();
   const { maxConcurrency, campaignConcurrency, maxStartsPerSecond, requestTimeoutMs } = config;
+  const connections = maxConcurrency + campaignConcurrency + COST_CONCURRENCY;
+  const { caFile, proxy = null } = config;
   const wire: Wire = {
-    dispatcher: openDispatcher({
-      connections: maxConcurrency + campaignConcurrency + COST_CONCURRENCY,
-      timeoutMs: requestTimeoutMs,
-      caFile: config.caFile,
-      proxy: config.proxy ?? null,
-    }),
+    dispatcher: openDispatcher(connections, requestTimeoutMs, caFile, proxy),
     clock,
     emit,
     maxConcurrency,
@@ -66,8 +63,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     costUrl === null ? null : channel(costUrl, ofCost, config.costHeaders, new AbortController());
 
   return {
-    report: (request, signal) =>
-      requestReport(reports, { ...request, maxBytes: config.maxResponseBytes }, signal),
+    report: (request, signal) => requestReport(reports, request, config.maxResponseBytes, signal),
     filtersData: (request, signal) => requestFiltersData(reports, request, signal),
     ...campaignApi(campaign),
     async submitSpend(line, signal) {

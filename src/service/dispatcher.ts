@@ -13,17 +13,12 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_MS = 20_000;
 
 /** Throws `CONFIG_INVALID` if the certificate file cannot be read. */
-export function openDispatcher({
-  connections,
-  timeoutMs,
-  caFile,
-  proxy,
-}: {
-  readonly connections: number;
-  readonly timeoutMs: number;
-  readonly caFile: string | null;
-  readonly proxy: Proxy | null;
-}): Dispatcher {
+export function openDispatcher(
+  connections: number,
+  timeoutMs: number,
+  caFile: string | null,
+  proxy: Proxy | null,
+): Dispatcher {
   // At most half the deadline, so that an unreachable host can be distinguished from a slow one.
   const timeout = Math.min(CONNECT_TIMEOUT_MS, Math.max(1, Math.floor(timeoutMs / 2)));
   const connect = { timeout, ...(caFile === null ? {} : { ca: readCertificates(caFile) }) };

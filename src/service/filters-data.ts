@@ -70,8 +70,8 @@ function listsSchema(filters: readonly CatalogFilter[]) {
       context.addIssue({ code: 'custom', message: `none of the requested lists was in ${words}` });
     }
     return filters.flatMap((filter) => {
-      const list = z.array(z.unknown()).safeParse(answer[filter]);
-      return (list.data ?? []).flatMap((entry): CatalogItem[] => {
+      const list = answer[filter];
+      return (Array.isArray(list) ? list : []).flatMap((entry): CatalogItem[] => {
         const { data } = itemSchema.safeParse(entry);
         if (data === undefined || !data.id) return [];
         const { id, name = '', short_name: shortName = '', ...rest } = data;

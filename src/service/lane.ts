@@ -37,7 +37,6 @@ export class Lane {
   readonly #settings: LaneSettings;
   readonly #line = new Set<{ admit(): void; refuse(reason: unknown): void }>();
   #state: 'open' | 'paused' | 'probing' | 'given up' = 'open';
-  /** A round of successes adds one, not a single call. */
   #limit: number;
   #inFlight = 0;
   #peak = 0;

@@ -11,15 +11,15 @@ const UNTRUSTED_MS = 60 * 60_000;
 
 type SkewSource = Pick<Service, 'clockSkewMs'>;
 
-export interface MachineClock {
-  /** Throws `CLOCK_UNTRUSTED` if the clock is off by an hour or more, and warns once of minutes. */
-  check(): void;
-}
+export type MachineClock = ReturnType<typeof machineClock>;
 
-export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit): MachineClock {
+export function machineClock(service: SkewSource, asOf: Date | null, emit: Emit) {
   let isWarned = false;
   return {
-    // Compared every time, because the clock may be changed during a run.
+    /**
+     * Throws `CLOCK_UNTRUSTED` if the clock is off by an hour or more, and warns once of minutes. Called often, because the
+     * clock may be changed during a run.
+     */
     check() {
       const skewMs = service.clockSkewMs() ?? 0;
       const size = Math.abs(skewMs);

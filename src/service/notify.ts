@@ -17,8 +17,7 @@ export async function postText(
 ): Promise<string | null> {
   const address = new URL(url.reveal());
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  const limits = { connections: 1, timeoutMs: PATIENCE_MS };
-  const dispatcher = openDispatcher({ ...limits, caFile: null, proxy });
+  const dispatcher = openDispatcher(1, PATIENCE_MS, null, proxy);
   try {
     const { statusCode } = await dispatcher.request({
       origin: address.origin,

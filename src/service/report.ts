@@ -34,13 +34,8 @@ const MAX_REPEATS = 2;
 /** Does not retry 504, 524 and the deadline: the caller requests less. */
 export async function requestReport(
   channel: Channel,
-  {
-    parameters,
-    pathFor,
-    readPage,
-    isCounted = true,
-    maxBytes,
-  }: ReportRequest & { readonly maxBytes: number },
+  { parameters, pathFor, readPage, isCounted = true }: ReportRequest,
+  maxBytes: number,
   signal: AbortSignal,
 ): Promise<SavedReport> {
   const pages: SavedBody[] = [];
