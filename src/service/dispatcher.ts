@@ -25,8 +25,9 @@ export function openDispatcher(
   const limits = {
     connections,
     pipelining: 1,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
+    // Each request has one deadline of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     connect,

@@ -73,7 +73,11 @@ export async function exchange<T>(
   } catch (error) {
     // What is said of an answer counts, even if the rest of its body did not come in time.
     if (error instanceof Failure || error instanceof Setback) throw error;
-    if (deadline.aborted) throw lateness(request, isAnswered, error);
+    if (deadline.aborted) {
+      const what = isAnswered ? 'the whole answer' : 'an answer';
+      const message = `did not bring ${what} within ${request.deadlineMs / 1000} s`;
+      throw new Setback('late', 'deadline', message, { cause: error });
+    }
     if (signal.aborted) {
       if (request.method === 'GET') throw signal.reason;
       throw new Setback('unanswered', 'interrupted', 'was interrupted before it was answered', {
@@ -94,14 +98,7 @@ async function* countedChunks(body: Readable, tally: WireTally) {
   }
 }
 
-function lateness(request: WireRequest, isAnswered: boolean, cause: unknown) {
-  const what = isAnswered ? 'the whole answer' : 'an answer';
-  const message = `did not bring ${what} within ${request.deadlineMs / 1000} s`;
-  return new Setback('late', 'deadline', message, { cause });
-}
-
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
-const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 /** The message of undici, whose code has many other meanings. */
 const PROXY_REFUSAL = /^Proxy response \((\d+)\)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
@@ -130,7 +127,6 @@ function lossOf(cause: unknown, request: WireRequest, isAnswered: boolean): unkn
     const message = 'was answered with more headers than Node accepts (16 KiB unless set)';
     return new Setback('large headers', code, message, { cause });
   }
-  if (UNDICI_DEADLINES.has(code)) return lateness(request, isAnswered, cause);
   const words = code === NO_HTTP ? textOf(cause) : code;
   if (isAnswered)
     return new Setback('cut', code, `broke off inside the response: ${words}`, { cause });
