@@ -1,6 +1,6 @@
 /**
  * ripen as a library: every verb as a function with a typed result. The command line is a thin shell over it.
- * Nothing here reads argv, the environment or the console, and nothing ends the process; only the AWS SDK looks for an object
+ * Nothing here reads argv, the environment or the console, and nothing ends the process. Only the AWS SDK looks for an object
  * store's region, endpoint and credentials where AWS tools do. Every verb rejects with a `Failure`: `INTERRUPTED` once its
  * `signal` has aborted. DuckDB, HTTP client and simulator are loaded when first needed.
  */
@@ -131,10 +131,8 @@ export const check = verb(
 /** Returns what the next sync would request, and why. Requests nothing itself. */
 export const plan = verb(async (config: Config, options: Circumstances & SliceChoice = {}) => {
   const { explainPlan } = await import('./run/plan-report.ts');
-  return explainPlan(config, {
-    ...withDefaults(config, options),
-    slices: options.slices ?? null,
-  });
+  const resolved = withDefaults(config, options);
+  return explainPlan(config, { ...resolved, slices: options.slices ?? null });
 });
 
 /**
@@ -216,7 +214,6 @@ export const startSimulator = verb(async (options: SimulatorOptions = {}): Promi
 });
 
 /** Loads a month of simulated nights into `./data`. Resolves to the nights it ran. */
-export const demo = verb(async (options: TourOptions) => {
-  const { runTour } = await import('./verbs/tour.ts');
-  return runTour({ ...options, emit: guarded(options.emit ?? (() => {})) });
-});
+export const demo = verb(async (options: TourOptions) =>
+  (await import('./verbs/tour.ts')).runTour(options),
+);

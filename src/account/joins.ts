@@ -258,23 +258,27 @@ where ${joinedLink} is null and s.${APP} is not null and s.${keyName('network')}
 }
 
 /** Returns a query for the versions of links of one level that fit a key, in the slice's UTC offset. */
-function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice) {
-  const above = own.filter((other) => other.level <= level);
-  const below = own.filter((other) => other.level > level);
+function fitting({ level }: Level, sliceLevels: readonly Level[], { aheadSeconds }: StoredSlice) {
+  const pathLevels = sliceLevels.filter((other) => other.level <= level);
+  const deeperLevels = sliceLevels.filter((other) => other.level > level);
   // Whole labels: a join on what labels have in common would pair every `x (1)` with every `x (2)`. Unnests in subqueries:
   // DuckDB before 1.4.2 fails to order a join of the links with lists unnested beside the keys.
-  const labels = above.reduce(
+  const labels = pathLevels.reduce(
     (from, { dimension }) =>
       `(select *, unnest(${fittingName(dimension)}) as ${unnested(dimension)} from ${from})`,
     'keys',
   );
-  const joined = above.map(({ dimension, label }) => `v.${label} = k.${unnested(dimension)}.label`);
-  const looseness = above.map(({ dimension }) => `k.${unnested(dimension)}.looseness`).join(' + ');
+  const joined = pathLevels.map(
+    ({ dimension, label }) => `v.${label} = k.${unnested(dimension)}.label`,
+  );
+  const looseness = pathLevels
+    .map(({ dimension }) => `k.${unnested(dimension)}.looseness`)
+    .join(' + ');
   const inDays = (column: string) =>
     aheadSeconds === 0
       ? column
       : `${column} + interval '${aheadSeconds} seconds' as ${column.slice(2)}`;
-  const nothingBelow = below
+  const nothingBelow = deeperLevels
     .map(({ dimension }) => `coalesce(k.${keyName(dimension)}, '') in ${NAMELESS}`)
     .join(' and ');
   return `    select
@@ -295,7 +299,7 @@ function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: Stor
         and v.level = ${level}
         and ${joined.join('\n        and ')}
     join crawls as c on c.app_token = v.app_token
-    where ${below.length === 0 ? 'true' : `v.level = c.max_level or (${nothingBelow})`}`;
+    where ${deeperLevels.length === 0 ? 'true' : `v.level = c.max_level or (${nothingBelow})`}`;
 }
 
 const unnested = (dimension: string) => identifier(`of,${dimension}`);

@@ -149,19 +149,19 @@ async function judgeLines(
   const ledger = new Map(recorded.map((row) => [row.cost_id, row]));
   for (const judged of lines) {
     const { line, given, content, values, untimely } = judged;
-    const before = ledger.get(values.cost_id);
-    const outcomeBefore = before?.outcome ?? null;
+    const stored = ledger.get(values.cost_id);
+    const outcome = stored?.outcome ?? null;
     const reasons = [...judged.reasons, ...(copies.get(line) ?? [])];
-    if (before !== undefined && outcomeBefore !== 'rejected' && before.content !== content) {
-      const end = outcomeBefore === 'accepted' ? 'accepted' : 'may have been accepted';
-      reasons.push(`cost_id was sent before with different content: ${before.words}, and ${end}`);
+    if (stored !== undefined && outcome !== 'rejected' && stored.content !== content) {
+      const end = outcome === 'accepted' ? 'accepted' : 'may have been accepted';
+      reasons.push(`cost_id was sent before with different content: ${stored.words}, and ${end}`);
     }
     // A line that was accepted in time need not be timely now.
-    if (untimely !== null && outcomeBefore !== 'accepted') reasons.push(untimely);
+    if (untimely !== null && outcome !== 'accepted') reasons.push(untimely);
     if (reasons.length > 0) invalid.push({ line, given, reasons });
-    else if (outcomeBefore === 'accepted') counts.accepted += 1;
-    else if (outcomeBefore === 'unknown' && !resendUnknown) counts.unknown += 1;
-    else due.push({ ...judged, outcome_before: outcomeBefore });
+    else if (outcome === 'accepted') counts.accepted += 1;
+    else if (outcome === 'unknown' && !resendUnknown) counts.unknown += 1;
+    else due.push({ ...judged, outcome_before: outcome });
   }
   return { ...counts, invalid, due };
 }
@@ -255,7 +255,7 @@ async function submitLines(
       const done = await Promise.all(
         batch.map(async (line) => submitLine(service, line, wire.signal)),
       );
-      failure = judged(done, counts.accepted);
+      failure = stopAfter(done, counts.accepted);
       const settledRows = done.map(({ outcome, status, reason }, at) => {
         return { ...rows[at], outcome, status, reason, settled_at: new Date() };
       });
@@ -267,7 +267,7 @@ async function submitLines(
         await insertRows(warehouse, 'ripen.spend', sent, 'insert or replace');
       });
       const notRecorded = await recording.then(() => null, asFailure);
-      const before = progress();
+      const progressBefore = progress();
       for (const { line, outcome, status, reason } of done) {
         if (outcome === 'unsent') continue;
         // A line that was sent without a record of its outcome is in doubt.
@@ -276,7 +276,8 @@ async function submitLines(
         else rejected.push({ ...line, reasons: [`the service: ${status} ${reason}`] });
       }
       failure ??= notRecorded;
-      if (progress() > before) emit({ type: 'spend_settled', settled: settled(), due: due.length });
+      if (progress() > progressBefore)
+        emit({ type: 'spend_settled', settled: settled(), due: due.length });
     }
   } catch (error) {
     failure ??= asFailure(error);
@@ -293,7 +294,7 @@ async function submitLines(
 }
 
 /** Returns the failure that a batch means for all later lines. */
-function judged(batch: readonly Submission[], accepted: number) {
+function stopAfter(batch: readonly Submission[], accepted: number) {
   const stopping = batch.find(({ error }) => error !== null);
   if (stopping !== undefined) return asFailure(stopping.error);
   if (batch.length < AT_ONCE) return null;

@@ -12,14 +12,8 @@ export interface Clock {
 export const realClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
-  async sleep(ms, signal) {
-    try {
-      await delay(ms, undefined, { signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    }
-  },
+  sleep: async (ms, signal) =>
+    delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted()),
 };
 
 /** Returns the milliseconds of `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111). */

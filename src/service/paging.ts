@@ -30,10 +30,10 @@ export async function* pages<T>(
   /** Addresses of pages, and their items. */
   const seen = new Set([first]);
   const isNew = (text: string) => seen.size < seen.add(text).size;
-  let read = 0;
+  let pageCount = 0;
   for (let next: string | null = first; next !== null;) {
     const { items, paging, target = next }: ListPage<T> = await readPage(next);
-    read += 1;
+    pageCount += 1;
     let problem: string | null = null;
     // A list that moves between two pages may lack others, too.
     if ([...new Set(items.map(digestOf))].some((digest) => !isNew(digest)))
@@ -42,12 +42,12 @@ export async function* pages<T>(
       if (items.length > 0) yield items;
       next = nextTarget(paging, target, origin);
       if (next === null) return;
-      if (!isNew(next)) problem = `repeated after ${read} pages`;
-      else if (read >= MAX_PAGES) problem = `did not end within ${MAX_PAGES} pages`;
+      if (!isNew(next)) problem = `repeated after ${pageCount} pages`;
+      else if (pageCount >= MAX_PAGES) problem = `did not end within ${MAX_PAGES} pages`;
     }
     if (problem === null) continue;
     throw new Failure('SOURCE_ENDLESS_PAGES', `The pages of ${pathOf(first)} ${problem}`, {
-      facts: { pages: read },
+      facts: { pages: pageCount },
       hint: 'Run again later, and report it to the operator of the service if it persists.',
     });
   }

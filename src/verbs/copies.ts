@@ -29,7 +29,7 @@ export const publish = verb(async (config: Config, options: Circumstances = {}) 
 });
 
 /**
- * Returns the statements with which an engine reads the lakes; with `others` also those of other accounts, and views of all
+ * Returns the statements with which an engine reads the lakes, and with `others` also those of other accounts and views of all
  * together. Throws `USAGE_INVALID` if the engine can read no lake, or accounts cannot be distinguished.
  */
 export const lakeDdl = verb(

@@ -14,7 +14,7 @@ import { readCatalog } from '../account/stored-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
+import { type Emit, guarded } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { connected, startWorld } from '../run/circumstances.ts';
@@ -74,7 +74,8 @@ export interface Question {
 
 export async function runTour(options: TourOptions): Promise<Tour> {
   const { directory, now, nights: count = USUAL_NIGHTS, onNight } = options;
-  const { emit = () => {}, signal = new AbortController().signal } = options;
+  const { signal = new AbortController().signal } = options;
+  const emit = guarded(options.emit ?? (() => {}));
   const end = now ?? new Date();
   const tonight = new Date(end).setUTCHours(2, 30, 0, 0);
   const last = tonight <= end.getTime() ? tonight : tonight - MS_PER_DAY;
@@ -121,7 +122,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
       summaries.push(summary);
       onNight?.(summary);
       if (!isTold) continue;
-      const [newestDays = null] = await asked(config, ['start/newest_days']);
+      const [newestDays = null] = await answers(config, ['start/newest_days']);
       told.push({ summary, status: await statusAt(night), newestDays });
     }
   } finally {
@@ -132,7 +133,7 @@ export async function runTour(options: TourOptions): Promise<Tour> {
     nights: summaries,
     told,
     status: told.at(-1)?.status ?? (await statusAt(nights.at(-1) ?? new Date())),
-    questions: await asked(config, ['start/earned_back', 'start/to_expect']),
+    questions: await answers(config, ['start/earned_back', 'start/to_expect']),
   };
 }
 
@@ -175,7 +176,7 @@ const reportsAlone = (factory: SourceFactory): SourceFactory => ({
   }),
 });
 
-async function asked(config: Config, names: readonly string[]) {
+async function answers(config: Config, names: readonly string[]) {
   const copy = snapshotOf(config);
   if (copy === null) return [];
   const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
