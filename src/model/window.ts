@@ -248,7 +248,7 @@ export function reportParameters(window: Window, box?: Box): Record<string, stri
   };
 }
 
-export interface ValueSet {
+interface ValueSet {
   /** Only these values (default: any). */
   readonly in: readonly string[] | null;
   readonly notIn: readonly string[];
