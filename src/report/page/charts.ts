@@ -4,7 +4,7 @@
  */
 
 import { alike } from '../../model/alike.ts';
-import { amountText } from '../../model/measure.ts';
+import { amountText, sumOf } from '../../model/measure.ts';
 import type { MoneyPeriod, MoneySeries, SliceStatus } from '../status/status-report.ts';
 import { MATURATION_TITLE } from '../terminal/status-facts.ts';
 import type { Table } from '../terminal/table.ts';
@@ -30,22 +30,16 @@ export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
     const title = `${flow === 'spend' ? 'Spend' : 'Revenue'} by ${grain}: ${metric}${of}, ${currency ?? "the account's currency"}`;
     const final = periods.filter((period) => period.is_final);
     const moving = periods.filter((period) => !period.is_final);
-    const isProjected = moving.some((period) => period.projected !== null);
-    const sumOf = (shown: MoneySeries['periods']) =>
-      shown.reduce((sum, { value }) => sum + value, 0);
-    const growth = moving.reduce(
-      (sum, { value, projected }) => sum + (projected ?? value) - value,
-      0,
-    );
-    const entries = [{ fill: 'final', word: 'final', figure: amountText(sumOf(final)) }];
+    const totalText = (shown: MoneySeries['periods']) =>
+      amountText(sumOf(shown.map(({ value }) => value)));
+    const entries = [{ fill: 'final', word: 'final', figure: totalText(final) }];
     if (moving.length > 0)
-      entries.push({ fill: 'moving', word: 'may still change', figure: amountText(sumOf(moving)) });
-    if (isProjected)
-      entries.push({
-        fill: 'series-2',
-        word: 'projected, with 80 % interval',
-        figure: amountText(growth, 'signed'),
-      });
+      entries.push({ fill: 'moving', word: 'may still change', figure: totalText(moving) });
+    if (moving.some((period) => period.projected !== null)) {
+      const growth = sumOf(moving.map(({ value, projected }) => (projected ?? value) - value));
+      const figure = amountText(growth, 'signed');
+      entries.push({ fill: 'series-2', word: 'projected, with 80 % interval', figure });
+    }
     const since = periods[0]?.first_day ?? '';
     // A bucket that the date period cuts begins before its first day that is requested.
     const starts = slice.ages.map(({ first_day: day, last_day: last }, at) => {
@@ -59,10 +53,10 @@ export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
       .toSorted();
     const bars = periods.map((period) => {
       const { first_day: day, value, is_final: isFinal } = period;
-      const expected = projectionText(period);
-      const text = `${day}: ${amountText(value)}, ${isFinal ? 'final' : 'may still change'}`;
-      const more = expected === '' ? '' : `; projected ${expected}`;
-      return { ...period, place: days.indexOf(day), text: `${text}${more}` };
+      const projection = projectionText(period);
+      let text = `${day}: ${amountText(value)}, ${isFinal ? 'final' : 'may still change'}`;
+      if (projection !== '') text += `; projected ${projection}`;
+      return { ...period, place: days.indexOf(day), text };
     });
     const labels = days.map((day) => (grain === 'day' ? day.slice(5) : day));
     return figure(title, entries, barChart(title, labels, bars));
@@ -78,32 +72,29 @@ export function moneyTable(slice: SliceStatus): Table {
   const { money } = slice;
   const moving = money.flatMap(({ periods }) => periods.filter((period) => !period.is_final));
   const days = [...new Set(moving.map((period) => period.first_day))].toSorted().toReversed();
-  return {
-    title: 'What may still change, and what to expect',
-    columns: [grainOf(slice), ...money.flatMap(({ metric }) => [`#${metric}`, '#projected'])],
-    rows: days.map((day) =>
-      [day].concat(
-        money.flatMap(({ periods }) => {
-          const period = periods.find(({ first_day: at }) => at === day);
-          if (period === undefined) return ['', ''];
-          return [amountText(period.value), period.is_final ? 'final' : projectionText(period)];
-        }),
-      ),
-    ),
-  };
+  const rows = days.map((day) => {
+    const cells = money.flatMap(({ periods }) => {
+      const period = periods.find(({ first_day: at }) => at === day);
+      if (period === undefined) return ['', ''];
+      return [amountText(period.value), period.is_final ? 'final' : projectionText(period)];
+    });
+    return [day].concat(cells);
+  });
+  const columns = [grainOf(slice), ...money.flatMap(({ metric }) => [`#${metric}`, '#projected'])];
+  return { title: 'What may still change, and what to expect', columns, rows };
 }
 
 export function curveCharts({ curves }: SliceStatus): Markup[] {
   return curves.map(({ cohort, points }) => {
     const months = alike(points, ({ month }) => month);
     const lines = months.flatMap((ofMonth, index): Line[] => {
-      const final = ofMonth.findIndex((point) => !point.is_final);
+      const firstOpen = ofMonth.findIndex((point) => !point.is_final);
       const points = ofMonth.map(({ age_days: age, value }) => [age, value] as const);
       const colour = index + 1;
-      if (final === -1) return [{ colour, points }];
-      const open = points.slice(Math.max(0, final - 1));
+      if (firstOpen === -1) return [{ colour, points }];
+      const open = points.slice(Math.max(0, firstOpen - 1));
       return [
-        { colour, points: points.slice(0, final) },
+        { colour, points: points.slice(0, firstOpen) },
         { colour, points: open, isDashed: true },
       ];
     });
@@ -120,12 +111,12 @@ export function curveCharts({ curves }: SliceStatus): Markup[] {
 export function maturationChart({ maturation }: SliceStatus): Markup {
   if (maturation.length === 0) return nothing;
   const oldest = Math.max(...maturation.map(({ age_days: age }) => age));
-  const curves = alike(maturation, ({ metric }) => metric).map((known) => {
-    const points = known.map(
+  const curves = alike(maturation, ({ metric }) => metric).map((shares) => {
+    const points = shares.map(
       ({ age_days: age, share_median: share }) => [age, Math.round(1000 * share) / 10] as const,
     );
-    const missing = points.reduce((sum, [, percent]) => sum + 100 - percent, 0);
-    return { metric: known[0].metric, points, missing };
+    const missing = sumOf(points.map(([, share]) => 100 - share));
+    return { metric: shares[0].metric, points, missing };
   });
   const slowest = alike(
     curves.toSorted((one, other) => other.missing - one.missing),
@@ -157,22 +148,17 @@ function lineChart(title: string, lines: readonly Line[]): Markup {
   const [first, last] = [Math.min(...xs), Math.max(...xs)];
   const [bottom, top, ticks] = scaleOf(points.map(([, y]) => y));
   const shareOf = (x: number) => (last === first ? 0.5 : (x - first) / (last - first));
-  const path = ({ points: of }: Line) => {
-    const places = of.map(([x, y]) => {
-      const [left, down] = [100 * shareOf(x), 100 * (1 - (y - bottom) / (top - bottom))];
-      return `${Number(left.toFixed(2))} ${Number(down.toFixed(2))}`;
-    });
-    return `M${places.join('L')}`;
-  };
   const drawn = lines
     .filter((line) => line.points.length > 1)
-    .map(
-      (line) =>
-        html`<path
-          d="${path(line)}"
-          class="series-${line.colour} ${line.isDashed === true ? 'dashed' : 'solid'}"
-        /> `,
-    );
+    .map(({ points: ofLine, colour, isDashed = false }) => {
+      const places = ofLine.map(
+        ([x, y]) => `${rounded(100 * shareOf(x))} ${rounded((100 * (top - y)) / (top - bottom))}`,
+      );
+      return html`<path
+        d="M${places.join('L')}"
+        class="series-${colour} ${isDashed ? 'dashed' : 'solid'}"
+      /> `;
+    });
   const inside = ticksOf(first, last, 2 * MAX_LABELS).filter(
     (x) => x >= first && x <= last && Number.isInteger(x),
   );
@@ -238,7 +224,8 @@ const MAX_LABELS = 6;
 const BAR_WIDTH = 0.8;
 
 /** Two decimals are finer than a fifth of a pixel on the widest screen. */
-export const percent = (share: number): string => `${Number((100 * share).toFixed(2))}%`;
+const rounded = (size: number) => Number(size.toFixed(2));
+export const percent = (share: number): string => `${rounded(100 * share)}%`;
 
 interface Tick {
   readonly at: number;
@@ -279,9 +266,9 @@ const MAX_RULES = 4;
 function ticksOf(low: number, high: number, most: number) {
   const rough = (high - low || 1) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5].map((part) => part * power).find((size) => size >= rough);
-  const each = step ?? 10 * power;
-  const first = Math.floor(low / each);
-  const count = Math.max(1, Math.ceil(high / each) - first);
-  return Array.from({ length: count + 1 }, (_, at) => (first + at) * each);
+  const parts = [1, 2, 2.5, 5, 10];
+  const step = power * (parts.find((part) => part * power >= rough) ?? 10);
+  const first = Math.floor(low / step);
+  const count = Math.max(1, Math.ceil(high / step) - first);
+  return Array.from({ length: count + 1 }, (_, at) => (first + at) * step);
 }
