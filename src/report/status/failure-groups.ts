@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { alike } from '../../model/alike.ts';
-import { countText } from '../../model/measure.ts';
+import { countText, sumOf } from '../../model/measure.ts';
 import type { RunFailure } from './status-report.ts';
 
 /** Such as `34 s`. */
@@ -24,7 +24,7 @@ export function groupedFailures<F extends RunFailure>(
     const slices = new Set(group.map((failure) => failure.slice));
     const windows = group.flatMap((failure) => failure.window ?? []);
     const days = windows.flatMap((range) => range.split(':')).toSorted();
-    const span = windows.length < 2 ? '' : ` from ${days.at(0) ?? ''} to ${days.at(-1) ?? ''}`;
+    const span = windows.length < 2 ? '' : ` from ${days[0]} to ${days.at(-1)}`;
     const name = slice ?? '';
     const isNamed = [`slice ${name}`, name].some((words) => message.startsWith(words));
     let text = isNamed ? message : `${window === null ? name : `${name} ${window}`}: ${message}`;
@@ -32,12 +32,14 @@ export function groupedFailures<F extends RunFailure>(
       text = `${slices.size} slices, ${group.length} requests${span}, first: ${text}`;
     else if (windows.length > 1 && slice !== null)
       text = `${slice}, ${windows.length} windows${span}: ${message}`;
+    const isShared = (field: 'window' | 'target') =>
+      group.every((failure) => failure[field] === first[field]);
     return Object.assign({}, first, {
       slice: slices.size > 1 ? null : slice,
-      window: group.every((failure) => failure.window === window) ? window : null,
-      ...(group.every((failure) => failure.target === first.target) ? {} : { target: undefined }),
+      window: isShared('window') ? window : null,
+      ...(isShared('target') ? {} : { target: undefined }),
       message: text,
-      count: group.reduce((sum, failure) => sum + (failure.count ?? 1), 0),
+      count: sumOf(group.map(({ count = 1 }) => count)),
     });
   });
 }

@@ -84,17 +84,15 @@ export async function explained(
   report: StatusReport | null,
   runId: string | null,
 ): Promise<FailureSummary[]> {
-  const remedied: FailureSummary[] = [];
-  for (const failure of failures) remedied.push(await withRemedy(failure, config));
+  const remedied = await Promise.all(failures.map(async (failure) => withRemedy(failure, config)));
   const { runs = [], slices = [] } = report ?? {};
   const isUnpublished = (run: RunStatus) =>
-    run.failures.some((one) => one.resolved !== true && UNPUBLISHED.has(one.code));
-  const good = runs.find(
-    (run) =>
-      !isUnpublished(run) &&
-      (run.status === 'succeeded' ||
-        (run.status === 'partial' && (run.run_id !== runId || (run.rows_loaded ?? 0) > 0))),
-  );
+    run.failures.some(({ code, resolved }) => resolved !== true && UNPUBLISHED.has(code));
+  const good = runs.find((run) => {
+    const hasPart =
+      run.status === 'partial' && (run.run_id !== runId || (run.rows_loaded ?? 0) > 0);
+    return (hasPart || run.status === 'succeeded') && !isUnpublished(run);
+  });
   // The night that readers have may be older than the runs that are read.
   let ofAll = runs.some(isUnpublished) ? '' : ' Readers have no data yet.';
   if (good !== undefined)
@@ -102,12 +100,10 @@ export async function explained(
   return groupedFailures(remedied).map((failure) => {
     const { message, slice } = failure;
     if (report === null || message.includes('Readers ')) return failure;
-    const fetched = slices.find(({ name }) => name === slice)?.newest_fetch_at ?? null;
-    const ofSlice =
-      fetched === null
-        ? ` Readers have no data of ${slice} yet.`
-        : ` Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
-    const readers = slice === null ? ofAll : ofSlice;
+    const fetched = slices.find(({ name }) => name === slice)?.newest_fetch_at?.slice(0, 10);
+    let readers = ` Readers keep the good data of ${slice} fetched on ${fetched}.`;
+    if (fetched === undefined) readers = ` Readers have no data of ${slice} yet.`;
+    if (slice === null) readers = ofAll;
     if (readers === '') return failure;
     return Object.assign(failure, { message: `${message.replace(/\.$/, '')}.${readers}` });
   });
@@ -120,8 +116,7 @@ export async function withRemedy<F extends PrintedFailure>(failure: F, config: C
   // Of the places on one disk the first, so that it is reported once.
   const places = [warehouse, ...publish.flatMap((at) => ('store' in at ? [] : at.path))];
   const place = places.findLast((path) => failure.message.includes(path)) ?? warehouse;
-  const deviceOf = async (path: string) =>
-    (await stat(dirname(path)).catch(() => null))?.dev ?? null;
+  const deviceOf = async (path: string) => (await stat(dirname(path)).catch(() => null))?.dev;
   const devices = await Promise.all(places.map(deviceOf));
   const first = devices.indexOf(await deviceOf(place));
   const folder = dirname(places[first] ?? place);

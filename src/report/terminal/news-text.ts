@@ -31,14 +31,14 @@ const counted = new Set<NewsItem['kind']>(['became final', 'restless total moved
 export function newsText({ news: { since, items }, slices, runs }: StatusReport) {
   const shown: NewsItem[] = [];
   const more = new Map<NewsItem['kind'], number>();
-  let left = SHOWN;
+  let room = SHOWN;
   // Slices that share control totals have the same news.
   for (const { slices: slice, first, count } of alikeSlices(items)) {
     const { kind, periods } = first;
     const isAudit = kind.startsWith('audit ');
-    if (isAudit || (left > 0 && !counted.has(kind))) {
+    if (isAudit || (room > 0 && !counted.has(kind))) {
       shown.push({ ...first, slice });
-      if (!isAudit) left -= 1;
+      if (!isAudit) room -= 1;
     } else {
       const number = kind === 'horizon contradicted' ? 1 : (periods ?? 1);
       more.set(kind, (more.get(kind) ?? 0) + number * count);
@@ -64,31 +64,33 @@ export function newsText({ news: { since, items }, slices, runs }: StatusReport)
   };
 }
 
-function itemText({ kind, slice, name, label, periods, before, after, ...of }: NewsItem) {
+function itemText(item: NewsItem) {
+  const { kind, slice, periods, before, after } = item;
+  const [name, label] = [item.name ?? '', item.label ?? ''];
   const place = slice === null ? '' : `${slice}: `;
   const many = countText(periods ?? 0, 'period');
-  const days = daysText(of.first_period ?? '', of.last_period ?? '');
+  const days = daysText(item.first_period ?? '', item.last_period ?? '');
   const time = periods === 1 ? days : `${many} (${days})`;
-  if (kind === 'audit held') return `${label ?? ''}; that run published nothing`;
-  if (kind === 'audit warned') return label ?? '';
+  if (kind === 'audit held') return `${label}; that run published nothing`;
+  if (kind === 'audit warned') return label;
   if (kind === 'final total moved' || kind === 'total moved') {
-    const [from, to] = [before, after].map((total) =>
-      total === null ? 'none' : amountText(total),
-    );
-    const share = of.share === null ? '' : percentText(of.share, 1, 'signed');
+    const share = item.share === null ? '' : percentText(item.share, 1, 'signed');
     const final = kind === 'final total moved' ? 'final ' : '';
-    const moved = `${place}${final}${name ?? ''} of ${time} moved`;
+    const moved = `${place}${final}${name} of ${time} moved`;
     // Ratios of several periods do not add up.
     if (before === null && after === null)
       return `${moved}${share === '' ? '' : `, at most ${share}`}`;
+    const [from, to] = [before, after].map((total) =>
+      total === null ? 'none' : amountText(total),
+    );
     return `${moved} from ${from} to ${to}${share === '' ? '' : ` (${share})`}`;
   }
   if (kind === 'horizon contradicted')
-    return `${place}${name ?? ''} moved after its horizon of ${before ?? 0}d in ${many}; its history supports ${after ?? 0}d`;
+    return `${place}${name} moved after its horizon of ${before ?? 0}d in ${many}; its history supports ${after ?? 0}d`;
   if (kind === 'gap filled')
     return `${place}${time} ${periods === 1 ? 'was missing and is' : 'were missing and are'} loaded now`;
   const [noun, verb] = wordsOf(kind);
-  const readable = label === null || label === name ? (name ?? '') : `${label} (${name ?? ''})`;
+  const readable = label === '' || label === name ? name : `${label} (${name})`;
   if (kind === 'metric kept')
     return `${noun} ${readable} is no longer listed in full, and stays as it was`;
   return `${noun} ${readable} is ${verb === 'gone' ? 'no longer listed' : 'listed now'}`;
