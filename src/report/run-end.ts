@@ -87,23 +87,21 @@ async function reportFailedStart(context: ReportContext, failure: Failure, start
   const isMeant = stated !== null && stated <= now && stated >= new Date(EARLIEST_DAY);
   const unread = metricsFile === null ? () => null : unreadBy(context);
   const report = await statusOf(config, isMeant ? stated : now, 0, { emit }).catch(unread);
-  let reported = failure;
   const { code, facts, cause } = failure;
-  if (code !== 'INTERRUPTED') {
-    for (const { message, hint } of await explained([failedEvent(failure)], config, report, null))
-      reported = new Failure(code, message, { facts, cause, hint });
-  }
+  const failures = code === 'INTERRUPTED' ? [] : [failedEvent(failure)];
+  const [{ message, hint } = failure] = await explained(failures, config, report, null);
+  const reported = new Failure(code, message, { facts, cause, hint });
   await deliverReport(endOf(context, reported, startedMs), report, context);
   return reported;
 }
 
-function unreadBy({ emit }: ReportContext): (error: unknown) => null {
-  return (error) => {
+const unreadBy =
+  ({ emit }: ReportContext) =>
+  (error: unknown) => {
     const message = `The status could not be read, so metrics and messages lack the slices: ${asFailure(error).message}`;
     emit(warningEvent('STATUS_UNREAD', message));
     return null;
   };
-}
 
 /**
  * Reports in full if only the credentials are missing, else by the metrics, unless their file contains anything else. Resolves to

@@ -48,8 +48,8 @@ export function openProgress(
   const isShown = (event: RunEvent) => {
     if (event.type === 'lock_waiting') return true;
     if (event.type !== 'warning' && (event.type !== 'failed' || event.slice === null)) return false;
-    const known = shown.size;
-    return shown.add(JSON.stringify([event.code, event.message])).size > known;
+    const { size } = shown;
+    return shown.add(JSON.stringify([event.code, event.message])).size > size;
   };
   const tally = new RunProgress(nowMs());
   if (shell.isTerminal) return terminalProgress(shell, tally, isShown);
