@@ -99,13 +99,13 @@ function parser(version: string, chosen: Chosen, help: 'none' | 'overview' | 'co
   for (const { name, declare } of commands) if (!name.includes(' ')) declare(cli, chosen);
   for (const [word, { describe, example }] of Object.entries(groups)) {
     const inner = commands.filter(({ name }) => name.startsWith(`${word} `));
-    const known = inner.map(({ name }) => name.split(' ')[1]).join(', ');
+    const names = inner.map(({ name }) => name.split(' ')[1]).join(', ');
     cli.command(word, describe, (group: Cli) => {
       for (const { declare } of inner) declare(group, chosen);
       return group
         .group(Object.keys(globalOptions), shared)
         .epilogue(`Example: ripen ${example}`)
-        .demandCommand(1, 1, `${word} needs a command: ${known}`);
+        .demandCommand(1, 1, `${word} needs a command: ${names}`);
     });
   }
   cli
@@ -204,19 +204,18 @@ function usageFailure(message: string, argv: readonly string[]) {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
   // yargs names each twice, as `dry-rnu` and `dryRnu`.
   const unknown = names.split(', ').filter((name) => name !== '' && !/[A-Z]/.test(name));
-  const refused =
+  const reason =
     unknown.length === 0
       ? message.replaceAll('\n', ' ')
       : `Unknown argument: ${unknown.join(', ')}`;
   const meant = unknown.flatMap((name) => {
-    if (argv.includes(name)) return nearest(name, commandNames) ?? [];
-    const option = nearest(name, allOptions.keys());
-    return option === null ? [] : `--${option}`;
+    const isWord = argv.includes(name);
+    const near = nearest(name, isWord ? commandNames : allOptions.keys());
+    return near === null ? [] : `\`${isWord ? '' : '--'}${near}\``;
   });
-  const suggestion =
-    meant.length === 0 ? '' : `Did you mean ${meant.map((name) => `\`${name}\``).join(', ')}? `;
-  const command = argv.filter((word) => commandNames.includes(word)).slice(0, 1);
-  return new Failure('USAGE_INVALID', `The command line was refused: ${refused}.`, {
-    hint: `${suggestion}See \`${['ripen', ...command, '--help'].join(' ')}\`.`,
+  const suggestion = meant.length === 0 ? '' : `Did you mean ${meant.join(', ')}? `;
+  const command = argv.find((word) => commandNames.includes(word));
+  return new Failure('USAGE_INVALID', `The command line was refused: ${reason}.`, {
+    hint: `${suggestion}See \`ripen ${command === undefined ? '' : `${command} `}--help\`.`,
   });
 }
