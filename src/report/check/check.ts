@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import type { Problem } from '../../config/config-problems.ts';
 import { asFailure, Failure, isOfToken, textOf } from '../../errors.ts';
 import { type Emit, failedEvent } from '../../events.ts';
-import { type Catalog, type CatalogFilter, catalogFilters } from '../../model/catalog.ts';
+import { type CatalogFilter, catalogFilters } from '../../model/catalog.ts';
 import { timeoutSignal } from '../../model/duration.ts';
 import { countText, namesText } from '../../model/measure.ts';
 import { sliceRefusal } from '../../model/slice-refusal.ts';
@@ -31,7 +31,7 @@ const PATIENCE_MS = 15_000;
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
-export function problemFindings(problems: readonly Problem[]): Finding[] {
+export function problemFindings(problems: readonly Problem[]) {
   const errors = problems.map(({ place, key, text }) =>
     finding('CONFIG_INVALID', text, null, { setting: key || null, place }),
   );
@@ -39,11 +39,7 @@ export function problemFindings(problems: readonly Problem[]): Finding[] {
   return [...errors, finding('untried', untried)];
 }
 
-export async function findingsOf(
-  config: Config,
-  checking: Checking,
-  emit: Emit,
-): Promise<Finding[]> {
+export async function findingsOf(config: Config, checking: Checking, emit: Emit) {
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
@@ -88,11 +84,7 @@ export async function findingsOf(
 }
 
 /** Checks whether the service answers and accepts the token, and requests its catalog. */
-async function requestedService(
-  config: Config,
-  checking: Checking,
-  emit: Emit,
-): Promise<{ readonly findings: readonly Finding[]; readonly catalog: Catalog }> {
+async function requestedService(config: Config, checking: Checking, emit: Emit) {
   const { stated, at, signal } = checking;
   const unreachable = new AbortController();
   const ended = AbortSignal.any([signal, unreachable.signal, timeoutSignal(PATIENCE_MS)]);
@@ -161,7 +153,7 @@ async function requestedService(
 const standsFor = ({ pattern, metrics }: Star) =>
   `${pattern} stands for ${countText(metrics.length, 'metric')}`;
 
-export async function starNotes({ warehouse, slices }: Config): Promise<Map<string, string>> {
+export async function starNotes({ warehouse, slices }: Config) {
   const ofStars = slices.filter(hasStars);
   const noteAll = (note: string) => new Map(ofStars.map(({ name }) => [name, note]));
   return reading(warehouse, async (opened) => {

@@ -70,11 +70,7 @@ interface CheckedSlice {
 }
 
 /** Of one item of its list, if it is set as one (default: the slice itself). */
-export function settingPath(
-  { index, stated }: CheckedSlice,
-  key: string,
-  item?: string,
-): SettingPath {
+export function settingPath({ index, stated }: CheckedSlice, key: string, item?: string) {
   const levels: SettingPath[] = [['slices', index], ['defaults']];
   const path = levels
     .flatMap((level) => [
@@ -88,7 +84,7 @@ export function settingPath(
   return position === -1 ? path : [...path, position];
 }
 
-export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
+export function sliceFindings(checked: CheckedSlice, planAt: Date) {
   const { slice, index, stated, lists } = checked;
   const { cube, datePeriod, utcOffset, parameters, retainDays, settleMs } = slice;
   const at = (path: SettingPath, which?: 'key') => placeOf(stated, path, slice.name, which);

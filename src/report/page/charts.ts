@@ -24,7 +24,7 @@ const grainOf = ({ ages }: SliceStatus): 'day' | 'period' =>
   ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
 
 /** `of` ends the titles. */
-export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
+export function moneyCharts(slice: SliceStatus, of: string) {
   const grain = grainOf(slice);
   return slice.money.map(({ flow, metric, currency, periods }) => {
     const title = `${flow === 'spend' ? 'Spend' : 'Revenue'} by ${grain}: ${metric}${of}, ${currency ?? "the account's currency"}`;
@@ -84,7 +84,7 @@ export function moneyTable(slice: SliceStatus): Table {
   return { title: 'What may still change, and what to expect', columns, rows };
 }
 
-export function curveCharts({ curves }: SliceStatus): Markup[] {
+export function curveCharts({ curves }: SliceStatus) {
   return curves.map(({ cohort, points }) => {
     const months = alike(points, ({ month }) => month);
     const lines = months.flatMap((ofMonth, index): Line[] => {
@@ -108,7 +108,7 @@ export function curveCharts({ curves }: SliceStatus): Markup[] {
   });
 }
 
-export function maturationChart({ maturation }: SliceStatus): Markup {
+export function maturationChart({ maturation }: SliceStatus) {
   if (maturation.length === 0) return nothing;
   const oldest = Math.max(...maturation.map(({ age_days: age }) => age));
   const curves = alike(maturation, ({ metric }) => metric).map((shares) => {
@@ -142,7 +142,7 @@ interface Line {
   readonly isDashed?: boolean;
 }
 
-function lineChart(title: string, lines: readonly Line[]): Markup {
+function lineChart(title: string, lines: readonly Line[]) {
   const points = lines.flatMap((line) => line.points);
   const xs = points.map(([x]) => x);
   const [first, last] = [Math.min(...xs), Math.max(...xs)];
@@ -175,7 +175,7 @@ function barChart(
   title: string,
   names: readonly string[],
   bars: readonly (MoneyPeriod & { readonly place: number; readonly text: string })[],
-): Markup {
+) {
   const [bottom, top, ticks] = scaleOf(
     bars.flatMap(({ value, projected, low, high }) => [value, projected ?? 0, low ?? 0, high ?? 0]),
   );
@@ -225,7 +225,7 @@ const BAR_WIDTH = 0.8;
 
 /** Two decimals are finer than a fifth of a pixel on the widest screen. */
 const rounded = (size: number) => Number(size.toFixed(2));
-export const percent = (share: number): string => `${rounded(100 * share)}%`;
+export const percent = (share: number) => `${rounded(100 * share)}%`;
 
 interface Tick {
   readonly at: number;

@@ -12,7 +12,7 @@ import {
 import { countText, daysText, percentText } from '../../model/measure.ts';
 import { alikeMetrics, cellLooks } from '../terminal/status-facts.ts';
 import { percent } from './charts.ts';
-import { html, legend, type Markup, name, nothing } from './html.ts';
+import { html, legend, name, nothing } from './html.ts';
 
 /** Readable at the width of a phone. */
 const MAX_TICKS = 12;
@@ -22,7 +22,7 @@ const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 /** More strips than fit the height of a screen add nothing. */
 const MAX_STRIPS = 60;
 
-export function finalityMap(slice: SliceStatus): Markup {
+export function finalityMap(slice: SliceStatus) {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
   const alike = alikeMetrics(slice);

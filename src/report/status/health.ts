@@ -21,8 +21,7 @@ const MAX_PROPOSED = 3;
 const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
 
 export const UNCONFIGURED = 'is no longer configured; its data is kept';
-export const removalHint = (slice: string): string =>
-  `To remove it, run \`ripen drop --slice ${slice}\`.`;
+export const removalHint = (slice: string) => `To remove it, run \`ripen drop --slice ${slice}\`.`;
 
 type Finding = Health['findings'][number] & { readonly state: HealthState };
 
@@ -159,7 +158,7 @@ function addLate(
   }
 }
 
-function horizonFindings({ slices, as_of: planAt }: Judged): Finding[] {
+function horizonFindings({ slices, as_of: planAt }: Judged) {
   const since = new Date(Date.parse(planAt) - MOVED_DAYS * MS_PER_DAY).toISOString().slice(0, 10);
   const findings: Finding[] = [];
   const corrections: { slice: string; text: string }[] = [];

@@ -116,7 +116,7 @@ async function readCurves(
   warehouse: Warehouse,
   { name, cube = [], grain }: Slice,
   expected: readonly Expected[],
-): Promise<SliceStatus['curves']> {
+) {
   // A withheld value is no row, so the ledger says whether a month is final. $4: the start of each expected period.
   const sql = `with cells as (
     select cast(s.${identifier(grain ?? 'day')} as date) as period, s.metric, s.age_days, sum(s."value")::double as value
@@ -194,7 +194,7 @@ function expectedPeriods(
   slice: Slice,
   stored: readonly z.infer<typeof storedPeriod>[],
   planAt: Date,
-): Expected[] {
+) {
   const byStart = new Map(stored.map((period) => [period.start_day, period]));
   const loaded = stored.map((period) => ({
     requested: { start: period.requested_start, end: period.requested_end },

@@ -168,7 +168,7 @@ async function readAgreement(
   };
 }
 
-export const snapshotOf = ({ publish }: Pick<Config, 'publish'>): string | null =>
+export const snapshotOf = ({ publish }: Pick<Config, 'publish'>) =>
   publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
 
 /**

@@ -3,13 +3,7 @@
 import { MIN_PERIODS } from '../../insight/ripening.ts';
 import { alike } from '../../model/alike.ts';
 import { alikeSlices } from '../status/failure-groups.ts';
-import type {
-  CellState,
-  MetricStatus,
-  RunStatus,
-  SliceStatus,
-  StatusReport,
-} from '../status/status-report.ts';
+import type { CellState, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
 import {
   amountText,
   clockText,
@@ -35,12 +29,12 @@ export const cellLooks: Readonly<Record<CellState, { word: string; mark: string 
   missing: { mark: '·', word: 'missing' },
 };
 
-export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
+export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport) {
   if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
   return `${snapshot}, the published copy, as a run holds ${warehouse}; as of ${minuteText(asOf)}`;
 }
 
-export function crawlsText({ crawls }: StatusReport): string[] {
+export function crawlsText({ crawls }: StatusReport) {
   const [oldest] = crawls;
   if (oldest === undefined) return [];
   const last = minuteText((crawls.at(-1) ?? oldest).crawled_at);
@@ -63,7 +57,7 @@ export const slicesTable = ({ slices, as_of: asOf }: StatusReport): Table => ({
 
 const dueText = (next: string, asOf: string) => (next <= asOf ? 'now' : clockText(next));
 
-export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
+export function sliceFacts(slice: SliceStatus, asOf: string) {
   const { periods, rows, cells, building_periods: building } = slice;
   const { newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
   if (periods.expected === 0)
@@ -109,7 +103,7 @@ export function agreementText(control: SliceStatus['control'], reason: string | 
   ];
 }
 
-export const alikeMetrics = ({ metrics }: SliceStatus): [MetricStatus, ...MetricStatus[]][] =>
+export const alikeMetrics = ({ metrics }: SliceStatus) =>
   alike(metrics, ({ spans }) => spans.map(({ state, periods }) => `${state} ${periods}`).join());
 
 export const dictionaryTable = ({ metrics }: SliceStatus): Table => ({
@@ -207,7 +201,7 @@ export function backtestTable({ backtest }: SliceStatus): Table {
   };
 }
 
-export function unknownMaturation(slice: SliceStatus): string[] {
+export function unknownMaturation(slice: SliceStatus) {
   const measured = new Set(slice.maturation.map(({ metric }) => metric));
   const unknown = slice.horizons
     .filter(({ metric, horizon_days: horizon }) => horizon !== null && !measured.has(metric))

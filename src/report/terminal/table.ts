@@ -17,7 +17,7 @@ export interface Table<Cell = string> {
 }
 
 /** Returns a heading without its mark. */
-export const headingOf = (column: string): string => column.replace(/^[#~]/, '');
+export const headingOf = (column: string) => column.replace(/^[#~]/, '');
 
 const GAP = '  ';
 const ELLIPSIS = '…';
@@ -25,13 +25,13 @@ const ELLIPSIS = '…';
 const MIN_WIDTH = 8;
 
 /** Two for a wide character or an emoji, none for a combining mark. */
-export function textWidth(text: string): number {
+export function textWidth(text: string) {
   // Plain text, the usual case, needs no character tables; compiling them takes a tenth of the start-up time.
   return /^[ -~…]*$/.test(text) ? text.length : stringWidth(text);
 }
 
 /** Cuts between visible characters, and in the middle, as similar names differ in their ends. */
-export function shortened(text: string, columns: number): string {
+export function shortened(text: string, columns: number) {
   if (textWidth(text) <= columns) return text;
   if (columns < 1) return '';
   const segments = Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
@@ -46,7 +46,7 @@ export function shortened(text: string, columns: number): string {
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
-export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
+export function tableText({ columns, rows }: Table, terminal: number | null = null) {
   const lines = [
     columns.map(headingOf),
     ...rows.map((row) => columns.map((_, at) => oneLine(row[at] ?? ''))),
@@ -71,10 +71,10 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
   return lines.map((line) => line.map(padded).join(GAP).trimEnd()).join('\n');
 }
 
-export const wrapped = (text: string, columns: number): string =>
+export const wrapped = (text: string, columns: number) =>
   filled(oneLine(text).split(' '), ' ', columns);
 
-export function filled(parts: readonly string[], gap: string, columns: number): string {
+export function filled(parts: readonly string[], gap: string, columns: number) {
   const lines: string[] = [];
   for (const part of parts) {
     const longer = `${lines.at(-1) ?? ''}${gap}${part}`;
@@ -84,4 +84,4 @@ export function filled(parts: readonly string[], gap: string, columns: number): 
   return lines.join('\n');
 }
 
-export const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, GAP);
+export const indented = (text: string) => text.replaceAll(/^(?=.)/gm, GAP);
