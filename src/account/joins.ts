@@ -22,7 +22,7 @@ import {
 } from './stored-slices.ts';
 
 /** Updates the views. A slice keeps the name of another one's view, which then has none. */
-export async function refreshJoins(warehouse: Warehouse) {
+export async function refreshJoins(warehouse: Warehouse): Promise<void> {
   const slices = (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
   const names = new Set(slices.map(({ slice }) => slice));
   const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
@@ -247,7 +247,7 @@ left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
 }
 
 /** Returns a query for app and labels of rows loaded after `afterLoad` that have no link. */
-export function unlinkedPaths(slice: StoredSlice, afterLoad: number) {
+export function unlinkedPaths(slice: StoredSlice, afterLoad: number): string {
   const table = `(select * from ${slice.table} where "_load_id" > ${afterLoad})`;
   const recent = { ...slice, table };
   const labels = levelsOf(slice).map(({ dimension }) => `s.${keyName(dimension)}`);

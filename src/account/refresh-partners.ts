@@ -12,7 +12,7 @@ import { namesPartners, readSliceTables, rowIdSql, readRowScan } from './stored-
  * Replaces the partners with the service's list. Those that it lacks, even read again, stay as not listed, as rows may name
  * them, or unchanged while the list is doubted.
  */
-export async function refreshPartners(run: Refreshing) {
+export async function refreshPartners(run: Refreshing): Promise<void> {
   const { warehouse, service, planAt, clock, signal } = run;
   const changed = await changedAt(warehouse);
   if (changed !== null && changed > planAt && changed <= new Date()) {
@@ -55,7 +55,7 @@ export async function refreshPartners(run: Refreshing) {
 }
 
 /** Adds partners that only rows name, such as organic traffic. Reads only new loads. */
-export async function completePartners(warehouse: Warehouse, planAt: Date) {
+export async function completePartners(warehouse: Warehouse, planAt: Date): Promise<void> {
   const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'partners');
   if (newest <= lastScannedLoad) return;
   const carried = (await readSliceTables(warehouse)).filter(namesPartners).map((slice) => {

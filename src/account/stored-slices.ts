@@ -38,7 +38,7 @@ export const readSliceTables = cachedRead(async (warehouse): Promise<readonly St
  * Returns an id of a row `s` as SQL: from the slice's column, else as the service attached it. NULL if it attached several
  * (observed: attr_dependency), or an empty or `unknown` one.
  */
-export function rowIdSql({ columns }: StoredSlice, id: string) {
+export function rowIdSql({ columns }: StoredSlice, id: string): string {
   const attached = 's."attr_dependency"';
   const single = `case json_type(${attached}, '$.${id}')
             when 'ARRAY' then
@@ -53,11 +53,11 @@ export function rowIdSql({ columns }: StoredSlice, id: string) {
 }
 
 /** Whether rows identify their partner, by its id or because that is attached. */
-export const namesPartners = ({ columns }: StoredSlice) =>
+export const namesPartners = ({ columns }: StoredSlice): boolean =>
   ['partner_id', 'partner_name', 'partner', 'channel'].some((name) => columns.includes(name));
 
 /** Whether rows identify their link: two apps may share a name, but never a token. */
-export const namesLinks = ({ columns }: StoredSlice) =>
+export const namesLinks = ({ columns }: StoredSlice): boolean =>
   columns.includes('app_token') && columns.includes('network');
 
 export async function readRowScan(warehouse: Warehouse, reader: 'partners' | 'links') {

@@ -19,7 +19,7 @@ export function present(
   { json, text = '', failures = [], exitCode = exitCodeOf(failures) }: CommandOutcome,
   { log, json: isJson = false, verbose }: Form,
   shell: Shell,
-) {
+): number {
   if (log === 'text' && failures.length > 0) shell.printError(failuresText(failures, verbose));
   if (isJson && json !== undefined) shell.print(new JsonLine(json));
   const printed = typeof text === 'function' ? text(shell.resultColumns()) : text;

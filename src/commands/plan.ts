@@ -13,7 +13,11 @@ export const plan = offline(async (config, options, { slice }: Arguments<'plan'>
   return { json: report, text: (columns) => planText(report, slice !== undefined, columns) };
 });
 
-export function planText(report: PlanReport, hasDetails: boolean, terminal: number | null = null) {
+export function planText(
+  report: PlanReport,
+  hasDetails: boolean,
+  terminal: number | null = null,
+): string {
   const { slices, as_of: asOf, rows_expected: rows, saved_rows: saved } = report;
   const unknown = slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null);
   const parts = [countText(report.requests, 'request')];

@@ -23,7 +23,7 @@ export interface Problem {
   readonly text: string;
 }
 
-export function configInvalid(file: string, problems: readonly Problem[]) {
+export function configInvalid(file: string, problems: readonly Problem[]): Failure {
   const lines = problems.map(({ place, key, text }) =>
     [place, key, text].filter((part) => part !== '').join(': '),
   );
@@ -42,13 +42,13 @@ export function valueAt(root: unknown, path: SettingPath): unknown {
   }, root);
 }
 
-export const isWithin = (path: SettingPath, outer: SettingPath) =>
+export const isWithin = (path: SettingPath, outer: SettingPath): boolean =>
   outer.every((step, index) => path[index] === step);
 
-export const placeName = (path: SettingPath) => JSON.stringify(path);
+export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
 /** Returns a dotted name, such as `slices[0].metrics[2]`. Hides an address, which may be a secret. */
-export function settingName(path: SettingPath) {
+export function settingName(path: SettingPath): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`;
     if (step.includes('://')) return '.(an address)';
@@ -57,7 +57,7 @@ export function settingName(path: SettingPath) {
   return steps.join('').replace(/^\./, '');
 }
 
-export function suggestion(name: string, candidates: Iterable<string>) {
+export function suggestion(name: string, candidates: Iterable<string>): string {
   const near = nearest(name, candidates);
   return near === null ? '' : `; did you mean ${near}?`;
 }

@@ -63,10 +63,11 @@ export class Secret {
 }
 
 /** Replaces secrets by `***`: plain, URL-encoded, JSON-escaped, base64 or inside longer base64. */
-export const scrub = (text: string) => (pattern === null ? text : text.replaceAll(pattern, '***'));
+export const scrub = (text: string): string =>
+  pattern === null ? text : text.replaceAll(pattern, '***');
 
 /** Also scrubs parts of secrets, in any letter case. */
-export function scrubEcho(text: string) {
+export function scrubEcho(text: string): string {
   const clean = scrub(text);
   const lower = lowerCase(clean);
   let [scrubbed, from, echoEnd] = ['', 0, 0];

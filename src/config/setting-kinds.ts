@@ -44,7 +44,7 @@ export const listedText = text.refine((value) => !value.includes(','), {
 export const hidden = <T extends z.ZodType>(kind: T): T => kind.meta({ writeOnly: true });
 
 /** This machine, where plain http exposes nothing to a network. */
-export const isLoopback = (host: string) =>
+export const isLoopback = (host: string): boolean =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
@@ -166,6 +166,6 @@ export const serviceName = (noun: string) =>
     error: `is not a ${noun} name; must be text without commas, control characters and blanks around it`,
   });
 
-export function isServiceName(name: string) {
+export function isServiceName(name: string): boolean {
   return isPrintable(name) && name.trim() === name && !name.includes(',');
 }

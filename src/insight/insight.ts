@@ -43,7 +43,10 @@ interface Developing {
 }
 
 /** Measures tables if anything they rest on has changed since they were measured, and brings their views up to date. */
-export async function measureTables(warehouse: Warehouse, tables: readonly Target[]) {
+export async function measureTables(
+  warehouse: Warehouse,
+  tables: readonly Target[],
+): Promise<void> {
   if (tables.length === 0) return;
   const developing = developingOf(tables);
   const stateRow = z.object({ state: z.string() });

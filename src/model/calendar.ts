@@ -28,10 +28,13 @@ export interface DayInterval {
   readonly end: Day;
 }
 
-export const meet = (one: DayInterval, other: DayInterval) =>
+export const meet = (one: DayInterval, other: DayInterval): boolean =>
   one.start < other.end && other.start < one.end;
 
-export function spanOf({ start, end }: DayInterval, ...others: readonly DayInterval[]) {
+export function spanOf(
+  { start, end }: DayInterval,
+  ...others: readonly DayInterval[]
+): DayInterval {
   for (const other of others) {
     if (other.start < start) ({ start } = other);
     if (other.end > end) ({ end } = other);
@@ -39,7 +42,8 @@ export function spanOf({ start, end }: DayInterval, ...others: readonly DayInter
   return { start, end };
 }
 
-export const isWithin = (day: Day, { start, end }: DayInterval) => start <= day && day < end;
+export const isWithin = (day: Day, { start, end }: DayInterval): boolean =>
+  start <= day && day < end;
 
 /** Joins those that meet or touch. Returns them in order. */
 export function unionOf(intervals: readonly DayInterval[]): DayInterval[] {
@@ -67,11 +71,11 @@ export const weekdayNames = [
 /** As in `Date.getUTCDay`. */
 export type WeekStart = (typeof weekdays)[number];
 
-export const weekdayOf = (of: Day) => weekdays[new Date(msOf(of)).getUTCDay()] ?? 0;
+export const weekdayOf = (of: Day): WeekStart => weekdays[new Date(msOf(of)).getUTCDay()] ?? 0;
 
 export const MS_PER_DAY = 86_400_000;
 
-export const parseDay = (text: string) => (isDay(text) ? text : null);
+export const parseDay = (text: string): Day | null => (isDay(text) ? text : null);
 
 function isDay(text: string): text is Day {
   if (knownMs.has(text)) return true;
@@ -92,11 +96,11 @@ const msOf = (of: Day) => knownMs.get(of) ?? Date.parse(`${of}T00:00:00Z`);
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-export const parseInstant = (text: string) =>
+export const parseInstant = (text: string): Date | null =>
   isDay(INSTANT.exec(text)?.[1] ?? '') ? new Date(text) : null;
 
 /** For text of the program itself. Throws a RangeError. */
-export function day(text: string) {
+export function day(text: string): Day {
   if (!isDay(text)) throw new RangeError(`Not a date of the form YYYY-MM-DD: ${text}`);
   return text;
 }
@@ -105,9 +109,9 @@ export function day(text: string) {
 const isUtcOffset = (text: string): text is UtcOffset =>
   /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
 
-export const parseUtcOffset = (text: string) => (isUtcOffset(text) ? text : null);
+export const parseUtcOffset = (text: string): UtcOffset | null => (isUtcOffset(text) ? text : null);
 
-export function utcOffset(text: string) {
+export function utcOffset(text: string): UtcOffset {
   if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
   return text;
 }
@@ -122,20 +126,24 @@ const asDay = (of: Date) => day(of.toISOString().slice(0, 10));
 
 export function addDays(to: Day, count: number): Day {
   const ms = msOf(to) + count * MS_PER_DAY;
-  const sum = knownDays.get(ms) ?? asDay(new Date(ms));
+  const cached = knownDays.get(ms);
+  if (cached !== undefined) return cached;
+  const sum = asDay(new Date(ms));
   knownDays.set(ms, sum);
   return sum;
 }
 
-export const daysBetween = (earlier: Day, later: Day) => (msOf(later) - msOf(earlier)) / MS_PER_DAY;
+export const daysBetween = (earlier: Day, later: Day): number =>
+  (msOf(later) - msOf(earlier)) / MS_PER_DAY;
 
-export const dayAt = (at: Date, offset: UtcOffset) =>
+export const dayAt = (at: Date, offset: UtcOffset): Day =>
   asDay(new Date(at.getTime() + offsetMs(offset)));
 
-export const startOfDayAt = (of: Day, offset: UtcOffset) => new Date(msOf(of) - offsetMs(offset));
+export const startOfDayAt = (of: Day, offset: UtcOffset): Date =>
+  new Date(msOf(of) - offsetMs(offset));
 
 /** As requests state it. Throws a RangeError if the interval is empty. */
-export function lastDay({ start, end }: DayInterval) {
+export function lastDay({ start, end }: DayInterval): Day {
   if (end <= start) throw new RangeError('An empty interval has no last day.');
   return addDays(end, -1);
 }

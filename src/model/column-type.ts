@@ -32,14 +32,14 @@ export const decimalType = (width: number, scale: number): ColumnType => ({
 });
 export const MONEY = decimalType(FAST_DIGITS, 6);
 
-export const isExact = ({ kind }: ColumnType) => kind !== 'DOUBLE';
+export const isExact = ({ kind }: ColumnType): boolean => kind !== 'DOUBLE';
 
-export const isOfCounts = ({ kind }: ColumnType) => kind === 'BIGINT';
+export const isOfCounts = ({ kind }: ColumnType): boolean => kind === 'BIGINT';
 
-export const isSummedWide = (type: ColumnType) =>
+export const isSummedWide = (type: ColumnType): boolean =>
   isExact(type) && type.whole + type.fraction > MAX_SUMMED_DIGITS;
 
-export const formatColumnType = ({ kind, whole, fraction }: ColumnType) =>
+export const formatColumnType = ({ kind, whole, fraction }: ColumnType): string =>
   kind === 'DECIMAL' ? `DECIMAL(${whole + fraction},${fraction})` : kind;
 
 export function parseColumnType(text: string): ColumnType | null {
@@ -66,14 +66,14 @@ export function widen(type: ColumnType, needed: Digits): ColumnType | null {
 }
 
 /** As DuckDB needs for a union of these types. */
-export function haveCommonType(types: readonly ColumnType[]) {
+export function haveCommonType(types: readonly ColumnType[]): boolean {
   const whole = types.map((type) => (isOfCounts(type) ? BIGINT_DIGITS : type.whole));
   const fraction = types.map((type) => type.fraction);
   return Math.max(...whole) + Math.max(...fraction) <= MAX_DIGITS;
 }
 
 /** Returns DOUBLE if no exact type holds every value. */
-export const commonType = (types: readonly [ColumnType, ...ColumnType[]]) =>
+export const commonType = (types: readonly [ColumnType, ...ColumnType[]]): ColumnType =>
   haveCommonType(types) ? types.reduce((sofar, type) => widen(sofar, type) ?? DOUBLE) : DOUBLE;
 
 interface Decimal {
@@ -104,7 +104,7 @@ export function parseDecimal(text: string): Decimal | null {
   return { negative: sign === '-' && !isZero, ...number };
 }
 
-export function formatDecimal({ negative, whole, fraction }: Decimal) {
+export function formatDecimal({ negative, whole, fraction }: Decimal): string {
   const point = fraction === '' ? '' : '.';
   return `${negative ? '-' : ''}${whole || '0'}${point}${fraction}`;
 }

@@ -23,7 +23,7 @@ export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>
 const RANGE = /^([dwm])(\d{1,3})\.\.\1(\d{1,3})$/;
 
 /** Reads `d7` or `d0..d120`, both ends included. */
-export function agesIn(text: string) {
+export function agesIn(text: string): string[] | null {
   const ages: string[] = [];
   const [, unit, first, last] = RANGE.exec(text) ?? [];
   if (unit === undefined) ages.push(text);
@@ -34,7 +34,7 @@ export function agesIn(text: string) {
 export function metricsByAge<T extends { readonly id: string }>(
   slice: Pick<Slice, 'cube'>,
   metrics: readonly T[],
-) {
+): Map<string, T[]> {
   const ageOf = ageIn(slice);
   const groups = alike(metrics, ({ id }) => ageOf(id));
   return new Map(groups.map((group) => [ageOf(group[0].id), group]));

@@ -37,7 +37,8 @@ export const dimensions = [
   'platform',
 ] as const;
 
-export const isDimension = (name: string) => dimensions.some((dimension) => dimension === name);
+export const isDimension = (name: string): boolean =>
+  dimensions.some((dimension) => dimension === name);
 
 export const isDateDimension = (name: string): name is DateDimension =>
   dateDimensions.some((dimension) => dimension === name);

@@ -100,10 +100,13 @@ export interface SliceTable {
   readonly ages?: ReadonlyMap<string, ReadonlyMap<Day, PeriodRecord>>;
 }
 
-export const storedAt = (table: SliceTable | null, age: string, start: Day) =>
-  (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
+export const storedAt = (
+  table: SliceTable | null,
+  age: string,
+  start: Day,
+): PeriodRecord | undefined => (age === '' ? table?.periods : table?.ages?.get(age))?.get(start);
 
-export function periodsTogether(ages: NonNullable<SliceTable['ages']>) {
+export function periodsTogether(ages: NonNullable<SliceTable['ages']>): Map<Day, PeriodRecord> {
   const records = [...ages.values()].flatMap((periods) => Array.from(periods.values()));
   const together = alike(records, ({ bucket }) => bucket.start).map(asOneLoad);
   const entries = together.map((period) => [period.bucket.start, period] as const);
@@ -145,16 +148,16 @@ export interface SliceLedger {
   readonly building: SliceTable | null;
 }
 
-export const tableOf = ({ live, building }: SliceLedger, fingerprint: string) =>
+export const tableOf = ({ live, building }: SliceLedger, fingerprint: string): SliceTable | null =>
   [building, live].find((table) => table?.fingerprint === fingerprint) ?? null;
 
 /** With a fingerprint's own table, which ends up with all periods of the live one. */
-export function storedPeriods(ledger: SliceLedger, fingerprint: string) {
+export function storedPeriods(ledger: SliceLedger, fingerprint: string): PeriodRecord[] {
   const tables = new Set([ledger.live, tableOf(ledger, fingerprint)]);
   return [...tables].flatMap((table) => Array.from(table?.periods.values() ?? []));
 }
 
-export function rowsPerDay(table: SliceTable | null) {
+export function rowsPerDay(table: SliceTable | null): number | null {
   let [rows, days] = [0, 0];
   for (const period of table?.periods.values() ?? []) {
     if (period.rows === 0) continue;

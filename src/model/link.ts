@@ -7,7 +7,7 @@ export interface Partner {
   readonly supportsCostData: boolean | null;
 }
 
-export const isPartnerId = (text: string) => /^-?(?:0|[1-9]\d{0,29})$/.test(text);
+export const isPartnerId = (text: string): boolean => /^-?(?:0|[1-9]\d{0,29})$/.test(text);
 
 /** service-interface: Link. */
 export const MAX_LEVEL = 4;
@@ -55,7 +55,7 @@ export function linkOf(stated: StatedLink): Link {
 }
 
 /** Ignores blanks and Unicode form, which a service may change. */
-export function isSameName(one: string, other: string) {
+export function isSameName(one: string, other: string): boolean {
   const plain = (name: string) => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
   return plain(one) === plain(other);
 }

@@ -17,7 +17,7 @@ export const RUNS_TO_BELIEVE_EMPTY = 2;
 const finalMs = (endAt: Date, { horizonMs }: Metric, { settleMs }: Settling) =>
   horizonMs === null ? Infinity : endAt.getTime() + horizonMs + settleMs;
 
-export const isDoubtfullyEmpty = ({ emptyRuns }: Pick<FetchedPeriod, 'emptyRuns'>) =>
+export const isDoubtfullyEmpty = ({ emptyRuns }: Pick<FetchedPeriod, 'emptyRuns'>): boolean =>
   emptyRuns > 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 
 export function recordOf(
@@ -43,11 +43,15 @@ function trustedAt(fetched: FetchedPeriod) {
 const isSound = (fetched: FetchedPeriod) =>
   fetched.rejected === 0 && fetched.verdict !== 'unproven' && !isDoubtfullyEmpty(fetched);
 
-export const computedAt = (fetchedAt: Date, statedAt: Date | null) =>
+export const computedAt = (fetchedAt: Date, statedAt: Date | null): Date =>
   statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
 
 /** A metric that the load lacked is not stored. */
-export function finalMetrics(fetched: FetchedPeriod, metrics: readonly Metric[], slice: Settling) {
+export function finalMetrics(
+  fetched: FetchedPeriod,
+  metrics: readonly Metric[],
+  slice: Settling,
+): Metric[] {
   const fetchedAt = trustedAt(fetched);
   if (fetchedAt === null) return [];
   const endAt = endOf(fetched, slice.utcOffset);

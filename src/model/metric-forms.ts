@@ -44,7 +44,7 @@ interface DocumentedMetric {
   readonly flow: MoneyFlow | null;
 }
 
-export const isMoney = (unit: string) => unit.startsWith('money');
+export const isMoney = (unit: string): boolean => unit.startsWith('money');
 
 export type MoneyFlow = 'spend' | 'revenue';
 
@@ -97,7 +97,7 @@ export const documentedForms: readonly Form[] = rows
 const searched = new Map<string, DocumentedMetric | null>();
 
 /** An id may have several forms: then the latest horizon counts, and it adds up only if all forms do. */
-export function documentedMetric(id: string, list: string | null) {
+export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
   const key = `${list ?? ''} ${id}`;
   const cached = searched.get(key);
   const documented = cached === undefined ? combinedForms(id, list) : cached;

@@ -19,7 +19,7 @@ import { durationText, namesText } from './measure.ts';
 import type { Slice } from './slice.ts';
 
 /** An answer may refute a name or earlier answers. */
-export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>) =>
+export const isCertain = ({ additivity }: Pick<Metric, 'additivity'>): boolean =>
   additivity === 'stated' || additivity === 'documented';
 
 export type SeenAdditivity = ReadonlyMap<string, boolean>;
@@ -40,14 +40,14 @@ export interface Metric {
 }
 
 /** Returns the most specific item of each metric. */
-export function metricItems(catalog: Catalog) {
+export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
   const items = new Map<string, CatalogItem>();
   for (const name of metricFilterNames.toReversed())
     for (const item of catalog) if (item.filter === name) items.set(item.id, item);
   return items;
 }
 
-export const isMetricItem = (item: CatalogItem) =>
+export const isMetricItem = (item: CatalogItem): boolean =>
   metricFilterNames.some((filter) => filter === item.filter);
 
 const countedFormattings = new Set(['integer', 'money', 'money_precise']);
@@ -122,7 +122,7 @@ export function metricsOf(
 export function unknownFormsText(
   metrics: readonly Metric[],
   { lifetimeMs }: Pick<Slice, 'lifetimeMs'>,
-) {
+): string | null {
   const unknown = metrics.filter(({ kind, horizonMs }) => kind === 'unknown' && horizonMs === null);
   const ids = unknown.map(({ id }) => id);
   if (ids.length === 0) return null;
@@ -131,7 +131,7 @@ export function unknownFormsText(
 }
 
 /** `*` stands for any text, `?` for one character. */
-export function globMatches(pattern: string, name: string) {
+export function globMatches(pattern: string, name: string): boolean {
   const source = pattern
     .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
     .replaceAll('*', '.*')

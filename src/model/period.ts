@@ -26,13 +26,14 @@ export interface Period {
 }
 
 /** A bucket that the date period cuts is never final. */
-export const isWhole = ({ bucket, requested }: Period) =>
+export const isWhole = ({ bucket, requested }: Period): boolean =>
   requested.start === bucket.start && requested.end === bucket.end;
 
-export const endOf = ({ bucket }: Period, offset: UtcOffset) => startOfDayAt(bucket.end, offset);
+export const endOf = ({ bucket }: Period, offset: UtcOffset): Date =>
+  startOfDayAt(bucket.end, offset);
 
 /** 0 or less until it is over. */
-export const ageOf = ({ bucket }: Period, at: Date, offset: UtcOffset) =>
+export const ageOf = ({ bucket }: Period, at: Date, offset: UtcOffset): number =>
   daysBetween(bucket.end, dayAt(at, offset)) + 1;
 
 /** Its end is written with a year of four digits. */
@@ -118,7 +119,7 @@ export function coverageOf(
   return days.start < days.end ? days : null;
 }
 
-export function firstKeptDay(slice: Covering, planAt: Date) {
+export function firstKeptDay(slice: Covering, planAt: Date): Day | null {
   const { grain, retainDays, utcOffset, weekStartsOn } = slice;
   if (retainDays === null || grain === null) return null;
   const oldest = addDays(dayAt(planAt, utcOffset), -retainDays);
@@ -129,7 +130,7 @@ export function coveredPeriods(
   slice: Covering,
   stored: readonly Pick<Period, 'requested'>[],
   planAt: Date,
-) {
+): Period[] {
   const days = coverageOf(slice, stored, planAt);
   return days === null ? [] : periodsOf(days, slice.grain, slice.weekStartsOn);
 }

@@ -81,7 +81,7 @@ export function fingerprintOf({
   dimensions,
   parameters,
   headers,
-}: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>) {
+}: Pick<Slice, 'cube' | 'dimensions' | 'parameters' | 'headers'>): string {
   const selection: [string, string][] = [];
   for (const [name, value] of Object.entries(parameters)) {
     const isList = listParameters.has(name) || /__(?:not_)?in$/.test(name);

@@ -14,9 +14,9 @@ export interface Star {
   readonly twins: ReadonlyMap<string, string>;
 }
 
-export const isStar = (metric: string) => metric.includes('*');
+export const isStar = (metric: string): boolean => metric.includes('*');
 
-export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>) => metrics.some(isStar);
+export const hasStars = ({ metrics }: Pick<Slice, 'metrics'>): boolean => metrics.some(isStar);
 
 /**
  * Without those that cannot be columns. Of two names that differ by letter case alone the loaded one stays, or else the first.
@@ -48,7 +48,7 @@ export function starsOf(
   });
 }
 
-export function twinsText(stars: readonly Star[]) {
+export function twinsText(stars: readonly Star[]): string | null {
   const texts = stars
     .flatMap(({ twins }) => [...twins])
     .map(([name, column]) => `${name}, which differs from ${column} by letter case alone`);

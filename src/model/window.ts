@@ -83,23 +83,24 @@ export function splitByPeriods(window: Window): readonly Window[] | null {
 }
 
 /** Without a date dimension, each replaces all rows. */
-export function replacesSame(one: Window, other: Window) {
+export function replacesSame(one: Window, other: Window): boolean {
   const { grain, cube, metrics } = one.slice;
   if (grain !== null && !meet(one.replaced, other.replaced)) return false;
   // A load replaces only the requested metrics of a cube, but all metrics of any other slice.
   return cube === undefined || metrics.some((metric) => other.slice.metrics.includes(metric));
 }
 
-export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window) =>
+export const haveSameMetrics = ({ slice: one }: Window, { slice: other }: Window): boolean =>
   one.metrics === other.metrics || one.metrics.join() === other.metrics.join();
 
 /** `2026-01-03:2026-01-09`, both ends inclusive. */
-export const labelOf = ({ requested }: Pick<Window, 'requested'>) =>
+export const labelOf = ({ requested }: Pick<Window, 'requested'>): string =>
   `${requested.start}:${lastDay(requested)}`;
 
 export const namesOf = (window: Window) => ({ slice: window.slice.name, window: labelOf(window) });
 
-export const subjectOf = (window: Window) => `slice ${window.slice.name}, ${labelOf(window)}`;
+export const subjectOf = (window: Window): string =>
+  `slice ${window.slice.name}, ${labelOf(window)}`;
 
 /** Bytes for origin, path and date period in a report's address. */
 const REST_OF_URL = 300;
@@ -113,16 +114,16 @@ function bytesForMetrics(slice: Slice, part: Part = wholeWindow) {
   return Math.max(1, room);
 }
 
-export const roomOf = (slice: Slice, parts = wholeParts(slice)) =>
+export const roomOf = (slice: Slice, parts = wholeParts(slice)): number =>
   Math.min(...parts.map((part) => bytesForMetrics(slice, part)));
 
 /** A comma takes three. */
-export const bytesOf = (names: readonly string[]) =>
+export const bytesOf = (names: readonly string[]): number =>
   names.reduce((sum, name) => sum + encodeURIComponent(name).length + 3, 0);
 
 const longestOf = (names: readonly string[]) => Math.max(...names.map((name) => bytesOf([name])));
 
-export const hasRoom = (slice: Slice, part?: Part) =>
+export const hasRoom = (slice: Slice, part?: Part): boolean =>
   longestOf(slice.metrics) <= bytesForMetrics(slice, part);
 
 export const VALUES_SHARE = 3 / 8;
@@ -172,7 +173,8 @@ export interface Box {
   readonly control: readonly string[] | null;
 }
 
-export const boxId = ({ part, metrics, control }: Box) => JSON.stringify([part, control, metrics]);
+export const boxId = ({ part, metrics, control }: Box): string =>
+  JSON.stringify([part, control, metrics]);
 
 type Divided = Pick<Window, 'slice' | 'parts'>;
 
@@ -259,7 +261,7 @@ export type Part = Readonly<Record<string, ValueSet>>;
 
 const wholeWindow: Part = {};
 
-export const partId = (part: Part) => JSON.stringify(part);
+export const partId = (part: Part): string => JSON.stringify(part);
 
 export function valuesOf(part: Part, dimension: string): ValueSet {
   const values = Object.hasOwn(part, dimension) ? part[dimension] : undefined;
@@ -270,13 +272,13 @@ export function ownValues(
   { parameters }: Pick<Slice, 'parameters'>,
   dimension: string,
   filter: 'in' | 'not_in' = 'in',
-) {
+): readonly string[] | undefined {
   const name = `${dimension}__${filter}`;
   return Object.hasOwn(parameters, name) ? parameters[name]?.split(',') : undefined;
 }
 
 /** Keeps the effect of the slice's own filters. */
-export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part) {
+export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
   const filters: Record<string, string> = {};
   for (const [dimension, values] of Object.entries(part)) {
     const filtered = ownValues(slice, dimension);
@@ -299,10 +301,10 @@ export function wholeOf({ slice, parts }: Divided, part: Part): Part {
   return Object.fromEntries(listed);
 }
 
-export const isDivided = (window: Divided, part: Part) =>
+export const isDivided = (window: Divided, part: Part): boolean =>
   partId(wholeOf(window, part)) !== partId(part);
 
-export const isFiltered = ({ slice }: Pick<Window, 'slice'>) =>
+export const isFiltered = ({ slice }: Pick<Window, 'slice'>): boolean =>
   Object.keys(slice.parameters).some((name) => parseFilterKey(name)?.kind === 'metric');
 
 /** At least 1 row, and 1 if only the catalog has the value. */

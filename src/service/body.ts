@@ -169,7 +169,7 @@ const ENVELOPE_LEVELS = 2;
 /** No type, JSON under any of its names, or plain text, which a gateway may make of it. */
 const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
 
-export async function expectJson(answer: WireAnswer) {
+export async function expectJson(answer: WireAnswer): Promise<void> {
   const type = answer.header('content-type') ?? '';
   if (MAY_BE_JSON.test(type)) return;
   const words = firstWords((await readStart(answer, END_BYTES)).text);

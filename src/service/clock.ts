@@ -17,7 +17,7 @@ export const realClock: Clock = {
 };
 
 /** Returns the milliseconds of `Date`, plus `Age` in seconds if a cache stored the answer (RFC 9111). */
-export function statedAt(date: string | null, age: string | null) {
+export function statedAt(date: string | null, age: string | null): number | null {
   const at = Date.parse(date ?? '');
   if (Number.isNaN(at)) return null;
   const seconds = /^\s*(\d{1,10})\s*(?:,|$)/.exec(age ?? '')?.[1] ?? '0';
@@ -29,7 +29,7 @@ const MAX_DELAY_MS = 60_000;
 const MAX_REQUESTED_DELAY_MS = 300_000;
 
 /** Reads `Retry-After`: seconds, or a date, which counts from `answeredAt`. */
-export function retryAfterMs(header: string | null, answeredAt: number) {
+export function retryAfterMs(header: string | null, answeredAt: number): number | null {
   const text = header?.trim() ?? '';
   // Only a date with letters: Date.parse reads "1.5" as a day in January.
   const at = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;

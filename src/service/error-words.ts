@@ -14,7 +14,7 @@ export function firstWords(text: string, maxCharacters = 200): string {
 }
 
 /** Path and query may carry credentials. */
-export const originWords = (url: URL) =>
+export const originWords = (url: URL): string =>
   url.origin === 'null' ? firstWords(url.href) : url.origin;
 
 /** Long enough for a list of refused metrics. */
@@ -23,7 +23,7 @@ const PAGE = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
 const TITLE = /<title[^>]*>\s*([^<]*\S)\s*<\/title>/i;
 const MARKUP = /<(script|style)[^>]*>[^]*?<\/\1>|<[^>]*>/gi;
 
-export function serviceWords(body: string) {
+export function serviceWords(body: string): string {
   const document = parsedJson(body);
   const page = PAGE.test(body) ? (TITLE.exec(body)?.[1] ?? body.replaceAll(MARKUP, ' ')) : body;
   return firstWords(isRecord(document) ? wordsOf(document) : page, MAX_CHARACTERS);
@@ -35,14 +35,14 @@ const ERROR_WORD =
 /** The levels searched for an error: a document, its `data`, a list in it, and the items of the list. */
 const LEVELS = 4;
 
-export function statedError(body: string) {
+export function statedError(body: string): string | null {
   const document = parsedJson(body) ?? body;
   if (typeof document === 'string')
     return ERROR_WORD.test(document) ? firstWords(document, MAX_CHARACTERS) : null;
   return errorWords(document, LEVELS);
 }
 
-export function errorWords(document: unknown, levels: number) {
+export function errorWords(document: unknown, levels: number): string | null {
   const record = errorIn(document, levels);
   return record === null ? null : firstWords(wordsOf(record), MAX_CHARACTERS);
 }

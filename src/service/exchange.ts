@@ -154,15 +154,16 @@ export interface WireRequest {
 /** Leaves out the query, which may be long or secret. */
 export const pathOf = (target: string) => target.split('?', 1)[0] ?? target;
 
-export const endpointOf = ({ method, target }: WireRequest) => `${method} ${pathOf(target)}`;
+export const endpointOf = ({ method, target }: WireRequest): string =>
+  `${method} ${pathOf(target)}`;
 
 /** Leaves commas and colons as they are: lists of hundreds of tokens must stay short. */
-export function encodeQuery(parameters: Readonly<Record<string, string>>) {
+export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(parameters).map((pair) => pair.map(encode).join('='));
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-export function withParameter(target: string, name: string, value: string) {
+export function withParameter(target: string, name: string, value: string): string {
   const [path = '', ...query] = target.split('?');
   const pairs = query.join('?').split('&');
   const others = pairs.filter((pair) => pair !== '' && !new URLSearchParams(pair).has(name));

@@ -125,7 +125,7 @@ export function nextTarget(
   });
 }
 
-export function holdsAllRows(pagination: unknown, rows: number) {
+export function holdsAllRows(pagination: unknown, rows: number): boolean {
   const { total_rows: total = null } = reportPagination.safeParse(pagination).data ?? {};
   return total !== null && rows > 0 && rows === total;
 }

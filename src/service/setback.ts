@@ -139,7 +139,7 @@ export function kindOf(status: number): SetbackKind {
 }
 
 /** Tells whether no try is left of the last kind, or of all kinds but overload together. */
-export function areUsedUp(kinds: readonly SetbackKind[], triesWhenSlow: number) {
+export function areUsedUp(kinds: readonly SetbackKind[], triesWhenSlow: number): boolean {
   const triesOf = (kind: SetbackKind) => policies[kind].tries ?? triesWhenSlow;
   const last = kinds.at(-1);
   const alike = kinds.filter((kind) => kind === last);

@@ -27,11 +27,19 @@ export function documentAnswer(document: JsonDocument, status = 200): SimulatedA
   return { status, headers, body: document };
 }
 
-export function bytesAnswer(bytes: Buffer | string, contentType: string, status = 200) {
+export function bytesAnswer(
+  bytes: Buffer | string,
+  contentType: string,
+  status = 200,
+): SimulatedAnswer {
   return { status, headers: { 'content-type': contentType }, body: Buffer.from(bytes) };
 }
 
-export const bareAnswer = (status: number) => ({ status, headers: {}, body: null });
+export const bareAnswer = (status: number): SimulatedAnswer => ({
+  status,
+  headers: {},
+  body: null,
+});
 
 export function errorAnswer(
   status: number,
@@ -47,7 +55,7 @@ export function errorAnswer(
   return documentAnswer(documents[form], status);
 }
 
-export function plainBytes(body: SimulatedAnswer['body']) {
+export function plainBytes(body: SimulatedAnswer['body']): Buffer {
   if (Buffer.isBuffer(body)) return body;
   return Buffer.from(body === null ? '' : JSON.stringify(body));
 }
@@ -56,7 +64,7 @@ export async function send(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: SimulatedAnswer,
-) {
+): Promise<void> {
   const plain = plainBytes(body);
   const isCompressed = body !== null && acceptsGzip(request);
   const bytes = isCompressed ? await promisify(gzip)(plain, { level: GZIP_LEVEL }) : plain;
@@ -65,5 +73,5 @@ export async function send(
   response.writeHead(status, { ...headers, ...encoding, ...length }).end(bytes);
 }
 
-export const acceptsGzip = ({ headers }: IncomingMessage) =>
+export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   headers['accept-encoding']?.includes('gzip') === true;

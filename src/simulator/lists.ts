@@ -75,7 +75,7 @@ export function pagingV2<Item>(page: CursorPage<Item>, linkTo: LinkTo): JsonDocu
   return { cursor: page.after, next: page.after === null ? null : linkTo('cursor', page.after) };
 }
 
-export const encodeCursor = (position: number) =>
+export const encodeCursor = (position: number): string =>
   Buffer.from(`position ${position}`).toString('base64url');
 
 /** Returns NaN for an invalid cursor. */

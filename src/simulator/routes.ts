@@ -34,7 +34,7 @@ export function routeOf(method: string, path: string): Route {
 }
 
 /** service-interface: Limits. */
-export const isCapped = (endpoint: Endpoint) =>
+export const isCapped = (endpoint: Endpoint): boolean =>
   endpoint === 'report' || endpoint === 'filters_data';
 
 export interface Credentials {

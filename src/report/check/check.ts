@@ -31,7 +31,7 @@ const PATIENCE_MS = 15_000;
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
-export function problemFindings(problems: readonly Problem[]) {
+export function problemFindings(problems: readonly Problem[]): Finding[] {
   const errors = problems.map(({ place, key, text }) =>
     finding('CONFIG_INVALID', text, null, { setting: key || null, place }),
   );
@@ -39,7 +39,11 @@ export function problemFindings(problems: readonly Problem[]) {
   return [...errors, finding('untried', untried)];
 }
 
-export async function findingsOf(config: Config, checking: Checking, emit: Emit) {
+export async function findingsOf(
+  config: Config,
+  checking: Checking,
+  emit: Emit,
+): Promise<Finding[]> {
   const { stated, at } = checking;
   const service = await requestedService(config, checking, emit);
   const lists = new CatalogLists(service.catalog);
@@ -153,7 +157,7 @@ async function requestedService(config: Config, checking: Checking, emit: Emit) 
 const standsFor = ({ pattern, metrics }: Star) =>
   `${pattern} stands for ${countText(metrics.length, 'metric')}`;
 
-export async function starNotes({ warehouse, slices }: Config) {
+export async function starNotes({ warehouse, slices }: Config): Promise<Map<string, string>> {
   const ofStars = slices.filter(hasStars);
   const noteAll = (note: string) => new Map(ofStars.map(({ name }) => [name, note]));
   return reading(warehouse, async (opened) => {

@@ -41,7 +41,7 @@ export function finding(
   return { severity, code, slice: null, setting: null, place: null, ...place, message, hint };
 }
 
-export function findingOf(thrown: unknown, place?: FindingPlace) {
+export function findingOf(thrown: unknown, place?: FindingPlace): Finding {
   const { code, message, hint } = asFailure(thrown);
   return finding(code, message, hint, place);
 }
@@ -58,7 +58,7 @@ export function placeOf(
 }
 
 /** Removes exact repetitions. A note that several slices share becomes one note of no slice. */
-export function mergedNotes(findings: readonly Finding[]) {
+export function mergedNotes(findings: readonly Finding[]): Finding[] {
   const merged = new Map<string, Finding>();
   for (const item of findings) {
     const { severity, slice, message, hint } = item;
@@ -74,7 +74,7 @@ export const failuresAmong = (findings: readonly Finding[]): PrintedFailure[] =>
     each.code === null ? [] : [{ code: each.code, message: subject(each), hint: each.hint }],
   );
 
-export function findingsText(findings: readonly Finding[], columns: number | null) {
+export function findingsText(findings: readonly Finding[], columns: number | null): string {
   const of = (severity: Finding['severity']) =>
     findings.filter((finding) => finding.severity === severity);
   const errors = failuresAmong(findings);

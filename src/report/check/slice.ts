@@ -70,7 +70,11 @@ interface CheckedSlice {
 }
 
 /** Of one item of its list, if it is set as one (default: the slice itself). */
-export function settingPath({ index, stated }: CheckedSlice, key: string, item?: string) {
+export function settingPath(
+  { index, stated }: CheckedSlice,
+  key: string,
+  item?: string,
+): SettingPath {
   const levels: SettingPath[] = [['slices', index], ['defaults']];
   const path = levels
     .flatMap((level) => [
@@ -84,7 +88,7 @@ export function settingPath({ index, stated }: CheckedSlice, key: string, item?:
   return position === -1 ? path : [...path, position];
 }
 
-export function sliceFindings(checked: CheckedSlice, planAt: Date) {
+export function sliceFindings(checked: CheckedSlice, planAt: Date): Finding[] {
   const { slice, index, stated, lists } = checked;
   const { cube, datePeriod, utcOffset, parameters, retainDays, settleMs } = slice;
   const at = (path: SettingPath, which?: 'key') => placeOf(stated, path, slice.name, which);

@@ -27,10 +27,13 @@ const STORE_PATIENCE_MS = 10_000;
 /** A check does not wait for a run of the night. */
 const opening = { lockWaitMs: 0, emit: () => {} } as const;
 
-export const reading = async <T>(path: string, use: (warehouse: Warehouse | null) => Promise<T>) =>
+export const reading = async <T>(
+  path: string,
+  use: (warehouse: Warehouse | null) => Promise<T>,
+): Promise<T> =>
   warehouseExists(path) ? withWarehouse(path, { ...opening, mode: 'read' }, use) : use(null);
 
-export async function placeFindings(config: Config, checking: Checking) {
+export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const findings = (await unwritablePlaces(config)).map((failure) => findingOf(failure));
   findings.push(...(await warehouseFindings(config, checking)));
   let folder = dirname(config.warehouse);
@@ -52,7 +55,7 @@ export async function placeFindings(config: Config, checking: Checking) {
   return [...findings, space];
 }
 
-export async function warehouseFindings(config: Config, checking: Checking) {
+export async function warehouseFindings(config: Config, checking: Checking): Promise<Finding[]> {
   const { warehouse: path, publish, slices } = config;
   const { signal } = checking;
   try {

@@ -24,7 +24,7 @@ const grainOf = ({ ages }: SliceStatus): 'day' | 'period' =>
   ages.every((period) => period.first_day === period.last_day) ? 'day' : 'period';
 
 /** `of` ends the titles. */
-export function moneyCharts(slice: SliceStatus, of: string) {
+export function moneyCharts(slice: SliceStatus, of: string): Markup[] {
   const grain = grainOf(slice);
   return slice.money.map(({ flow, metric, currency, periods }) => {
     const title = `${flow === 'spend' ? 'Spend' : 'Revenue'} by ${grain}: ${metric}${of}, ${currency ?? "the account's currency"}`;
@@ -84,7 +84,7 @@ export function moneyTable(slice: SliceStatus): Table {
   return { title: 'What may still change, and what to expect', columns, rows };
 }
 
-export function curveCharts({ curves }: SliceStatus) {
+export function curveCharts({ curves }: SliceStatus): Markup[] {
   return curves.map(({ cohort, points }) => {
     const months = alike(points, ({ month }) => month);
     const lines = months.flatMap((ofMonth, index): Line[] => {
@@ -108,7 +108,7 @@ export function curveCharts({ curves }: SliceStatus) {
   });
 }
 
-export function maturationChart({ maturation }: SliceStatus) {
+export function maturationChart({ maturation }: SliceStatus): Markup {
   if (maturation.length === 0) return nothing;
   const oldest = Math.max(...maturation.map(({ age_days: age }) => age));
   const curves = alike(maturation, ({ metric }) => metric).map((shares) => {
@@ -225,7 +225,7 @@ const BAR_WIDTH = 0.8;
 
 /** Two decimals are finer than a fifth of a pixel on the widest screen. */
 const rounded = (size: number) => Number(size.toFixed(2));
-export const percent = (share: number) => `${rounded(100 * share)}%`;
+export const percent = (share: number): string => `${rounded(100 * share)}%`;
 
 interface Tick {
   readonly at: number;

@@ -26,7 +26,7 @@ function escaped(text: string) {
   return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
 }
 
-export function html(strings: TemplateStringsArray, ...values: readonly Content[]) {
+export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   // A browser takes indentation for one blank, as it does a line feed alone.
   const [first = '', ...rest] = strings.map((string) => string.replaceAll(/\n\s+/g, '\n'));
   let text = first;
@@ -41,7 +41,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Content[
   return new Markup(text);
 }
 
-export function name(text: string) {
+export function name(text: string): Markup {
   return new Markup(escaped(text).replaceAll('_', '_<wbr>'));
 }
 
@@ -50,7 +50,7 @@ export const nothing = new Markup('');
 /** `fill` is the class that gives the colour. */
 export function legend(
   entries: readonly { readonly fill: string; readonly word: string; readonly figure: string }[],
-) {
+): Markup {
   const items = entries.map(
     ({ fill, word, figure }) =>
       html`<li>

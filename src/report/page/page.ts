@@ -23,7 +23,7 @@ const policy = [
 /** Of more slices, a browser lays out only those in view. */
 const MAX_LAID_OUT = 10;
 
-export function statusPage(report: StatusReport) {
+export function statusPage(report: StatusReport): string {
   const { slices, runs } = report;
   const news = newsText(report);
   const overview = facts.slicesTable(report);

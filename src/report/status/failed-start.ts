@@ -26,7 +26,7 @@ export async function keepFailedStart(
   warehouse: string,
   failure: Omit<FailedStart, 'at'> | null,
   at: Date,
-) {
+): Promise<void> {
   if (failure === null) return rm(noteOf(warehouse), { force: true });
   if (!existsSync(dirname(warehouse))) return;
   const { code, message, hint } = failure;
@@ -34,7 +34,7 @@ export async function keepFailedStart(
   await writeFile(noteOf(warehouse), `${scrub(JSON.stringify(note))}\n`, { mode: NOTE_MODE });
 }
 
-export function readFailedStart(warehouse: string) {
+export function readFailedStart(warehouse: string): FailedStart | null {
   try {
     return noteShape.parse(JSON.parse(readFileSync(noteOf(warehouse), 'utf8')));
   } catch {

@@ -56,7 +56,7 @@ export function alikeSlices<I extends { readonly slice: string | null }>(
   });
 }
 
-export async function tokenHint(file: string) {
+export async function tokenHint(file: string): Promise<string> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const at = lines.findIndex((line) =>
     /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line),

@@ -21,7 +21,8 @@ const MAX_PROPOSED = 3;
 const RUN_AGAIN = 'Run `ripen sync` again; loaded data is kept.';
 
 export const UNCONFIGURED = 'is no longer configured; its data is kept';
-export const removalHint = (slice: string) => `To remove it, run \`ripen drop --slice ${slice}\`.`;
+export const removalHint = (slice: string): string =>
+  `To remove it, run \`ripen drop --slice ${slice}\`.`;
 
 type Finding = Health['findings'][number] & { readonly state: HealthState };
 

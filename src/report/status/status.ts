@@ -114,7 +114,10 @@ async function readNews(warehouse: Warehouse | null, planAt: Date, since: Date |
   return { since: from?.toISOString() ?? null, items };
 }
 
-export async function readUnconfigured(warehouse: Warehouse, slices: readonly Slice[]) {
+export async function readUnconfigured(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+): Promise<string[]> {
   const stored = await warehouse.rows(statement('publish/slices'), [], sliceRow);
   return stored.filter((name) => slices.every((slice) => slice.name !== name));
 }
@@ -168,7 +171,7 @@ async function readAgreement(
   };
 }
 
-export const snapshotOf = ({ publish }: Pick<Config, 'publish'>) =>
+export const snapshotOf = ({ publish }: Pick<Config, 'publish'>): string | null =>
   publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
 
 /**

@@ -27,7 +27,7 @@ export interface PrintedFailure {
   readonly cause?: unknown;
 }
 
-export function failuresText(failures: readonly PrintedFailure[], verbose = false) {
+export function failuresText(failures: readonly PrintedFailure[], verbose = false): string {
   const kinds = Object.keys(exitCodes);
   const rankOf = ({ code }: PrintedFailure) => kinds.indexOf(failureCodes[code]);
   return failures
@@ -47,7 +47,7 @@ export function failuresText(failures: readonly PrintedFailure[], verbose = fals
     .join('\n');
 }
 
-export const withHint = (text: string, hint: string | null) =>
+export const withHint = (text: string, hint: string | null): string =>
   hint === null ? text : `${text}\n  hint: ${oneLine(hint)}`;
 
 /** What keeps a loaded night from a copy. */
@@ -60,7 +60,7 @@ const UNPUBLISHED: ReadonlySet<string> = new Set<FailureCode>([
 const MAX_CAUSES = 10;
 
 /** What `--json` prints without a result; null stands for a signal. */
-export function failedResult(failure: Failure | null) {
+export function failedResult(failure: Failure | null): JsonLine {
   if (failure === null) return new JsonLine({ status: 'interrupted', failures: [] });
   const { type: _, ...event } = failedEvent(failure);
   return new JsonLine({ status: 'failed', failures: [event] });

@@ -23,7 +23,7 @@ export interface RunEnd {
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null];
 
-export function metricsText(end: RunEnd, report: StatusReport | null) {
+export function metricsText(end: RunEnd, report: StatusReport | null): string {
   const { command, summary, failures } = end;
   const { requests, retries, bytes } = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
   const one = (value: number): Sample[] => [[{ command }, value]];

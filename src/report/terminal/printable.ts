@@ -5,11 +5,11 @@ import { scrubbedJson } from '../../config/secret.ts';
 /** Control characters except tab and line feed, and marks that change the direction of text. */
 const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
 
-export function printable(text: string) {
+export function printable(text: string): string {
   return text.replaceAll(unprintable, '');
 }
 
-export function oneLine(text: string) {
+export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ')).trim();
 }
 

@@ -12,7 +12,7 @@ import {
 import { oneLine } from './printable.ts';
 
 /** Returns a sentence that begins with the slice and window of the event. */
-export function sentenceOf(event: RunEvent) {
+export function sentenceOf(event: RunEvent): string {
   const { type, slice, window }: Pick<RunEvent, 'type'> & Partial<Placed> = event;
   const kind = type === 'failed' || type === 'warning' ? `${type}: ` : '';
   const words = [slice, window].filter((word) => typeof word === 'string').join(' ');
@@ -24,7 +24,7 @@ type Placed = Pick<RunEvent<'failed'>, 'slice' | 'window'>;
 const sentence = <T extends EventType>(type: T, event: RunEvent<T>): string =>
   sentences[type](event);
 
-export const restatedText = (periods: number) =>
+export const restatedText = (periods: number): string =>
   periods === 0 ? '' : `, ${countText(periods, 'period')} restated`;
 
 const sentences: { readonly [T in EventType]: (event: RunEvent<T>) => string } = {

@@ -20,7 +20,7 @@ export function statusText(
   report: StatusReport,
   terminal: number | null = null,
   shown: Partial<Record<'details' | 'maturation' | 'backtest' | 'news', boolean>> = {},
-) {
+): string {
   const { maturation = false, backtest = false } = shown;
   const { health, slices, runs } = report;
   const headline = oneLine(health.headline);

@@ -13,7 +13,7 @@ import {
 } from '../../model/measure.ts';
 import { tableText } from './table.ts';
 
-export function summaryText(summary: SyncSummary) {
+export function summaryText(summary: SyncSummary): string {
   const { slices, partners, links, service, published, audits, failures } = summary;
   const lines: string[] = [];
   if (slices.length > 0) {
@@ -56,7 +56,7 @@ export function summaryText(summary: SyncSummary) {
   return lines.join('\n');
 }
 
-export function reasonsText(reasons: Readonly<Record<string, number>>) {
+export function reasonsText(reasons: Readonly<Record<string, number>>): string {
   const words = Object.entries(reasons).filter(([, count]) => count > 0);
   const texts = words.map(([reason, count]) => `${groupedText(count)} ${reason}`);
   return texts.join(', ') || 'nothing due';

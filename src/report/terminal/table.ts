@@ -25,13 +25,13 @@ const ELLIPSIS = '…';
 const MIN_WIDTH = 8;
 
 /** Two for a wide character or an emoji, none for a combining mark. */
-export function textWidth(text: string) {
+export function textWidth(text: string): number {
   // Plain text, the usual case, needs no character tables; compiling them takes a tenth of the start-up time.
   return /^[ -~…]*$/.test(text) ? text.length : stringWidth(text);
 }
 
 /** Cuts between visible characters, and in the middle, as similar names differ in their ends. */
-export function shortened(text: string, columns: number) {
+export function shortened(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   if (columns < 1) return '';
   const segments = Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
@@ -46,7 +46,7 @@ export function shortened(text: string, columns: number) {
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
-export function tableText({ columns, rows }: Table, terminal: number | null = null) {
+export function tableText({ columns, rows }: Table, terminal: number | null = null): string {
   const lines = [
     columns.map(headingOf),
     ...rows.map((row) => columns.map((_, at) => oneLine(row[at] ?? ''))),
@@ -71,10 +71,10 @@ export function tableText({ columns, rows }: Table, terminal: number | null = nu
   return lines.map((line) => line.map(padded).join(GAP).trimEnd()).join('\n');
 }
 
-export const wrapped = (text: string, columns: number) =>
+export const wrapped = (text: string, columns: number): string =>
   filled(oneLine(text).split(' '), ' ', columns);
 
-export function filled(parts: readonly string[], gap: string, columns: number) {
+export function filled(parts: readonly string[], gap: string, columns: number): string {
   const lines: string[] = [];
   for (const part of parts) {
     const longer = `${lines.at(-1) ?? ''}${gap}${part}`;
@@ -84,4 +84,4 @@ export function filled(parts: readonly string[], gap: string, columns: number) {
   return lines.join('\n');
 }
 
-export const indented = (text: string) => text.replaceAll(/^(?=.)/gm, GAP);
+export const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, GAP);

@@ -44,7 +44,7 @@ const SHARE_OF_LATE_DAY = 0.8;
 const SHARE_CORRECTED = 0.1;
 
 /** Of a UTC day (in days since 1970). */
-export function atomsOn(dayNumber: number, traffic: Traffic) {
+export function atomsOn(dayNumber: number, traffic: Traffic): readonly Atom[] {
   const { seed, lanes, isSandbox, lateDays, correctedDays } = traffic;
   const lateHour = Math.ceil((lateDays.get(dayNumber) ?? -Infinity) / MS_PER_HOUR);
   const correctedHour = Math.ceil((correctedDays.get(dayNumber) ?? Infinity) / MS_PER_HOUR);

@@ -144,7 +144,7 @@ export function createLinks(
   apps: readonly WorldApp[],
   partners: readonly WorldPartner[],
   names: Names,
-) {
+): WorldLink[] {
   const links: WorldLink[] = [];
   const taken = new Set<string>();
   let networks = 0;

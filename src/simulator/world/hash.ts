@@ -7,7 +7,7 @@ const GOLDEN_RATIO = 0x9e3779b9;
 const TWO_TO_32 = 4_294_967_296;
 
 /** `mix(mix(a, b), c)` depends on the order. */
-export function mix(left: number, right: number) {
+export function mix(left: number, right: number): number {
   let hash = Math.imul(left ^ (right + GOLDEN_RATIO), 0x85ebca6b);
   hash ^= hash >>> 15;
   hash = Math.imul(hash ^ right, 0xc2b2ae35);
@@ -16,11 +16,11 @@ export function mix(left: number, right: number) {
   return hash ^ (hash >>> 16);
 }
 
-export const fraction = (hash: number) => (hash >>> 0) / TWO_TO_32;
+export const fraction = (hash: number): number => (hash >>> 0) / TWO_TO_32;
 
-export const choose = (hash: number, count: number) => (hash >>> 0) % count;
+export const choose = (hash: number, count: number): number => (hash >>> 0) % count;
 
-export function hashText(text: string) {
+export function hashText(text: string): number {
   let hash = text.length;
   for (let index = 0; index < text.length; index += 1) hash = mix(hash, text.charCodeAt(index));
   return hash;

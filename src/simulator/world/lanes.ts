@@ -120,7 +120,7 @@ export function createLanes(
   apps: readonly WorldApp[],
   links: readonly WorldLink[],
   partners: readonly WorldPartner[],
-) {
+): readonly TrafficLane[] {
   const lanes: TrafficLane[] = [];
   for (const app of apps) {
     const networks = originsByNetwork(app, links, partners);

@@ -35,7 +35,7 @@ export type WorldMetrics = ReadonlyMap<string, WorldMetric>;
 
 export type MetricLine = readonly [id: string, section: string, formula: Formula];
 
-export const readable = (id: string) =>
+export const readable = (id: string): string =>
   id.replaceAll('_', ' ').replace(/^./, (letter) => letter.toUpperCase());
 
 export function metricsOf(filter: MetricFilterName | null, lines: readonly MetricLine[]) {
@@ -58,10 +58,10 @@ const added = (formatting: string, unit: 'count' | 'micros', measure: Measure): 
   combine: ([sum = 0]) => sum,
 });
 
-export const counted = (measure: Measure, formatting = 'integer') =>
+export const counted = (measure: Measure, formatting = 'integer'): Formula =>
   added(formatting, 'count', measure);
 
-export const money = (measure: Measure) => added('money', 'micros', measure);
+export const money = (measure: Measure): Formula => added('money', 'micros', measure);
 
 export const apart = (unit: 'count' | 'micros', left: Measure, right: Measure): Formula => ({
   formatting: unit === 'count' ? 'integer' : 'decimal',
@@ -76,7 +76,7 @@ export function ratio(above: Measure, below: Measure, factor = 1, formatting = '
   return { formatting, unit: 'number', additive: false, measures: [above, below], combine };
 }
 
-export const price = (above: Measure, below: Measure, factor = 1) =>
+export const price = (above: Measure, below: Measure, factor = 1): Formula =>
   ratio(above, below, factor / MICRO, 'money');
 
 /** The more rows are combined, the less each adds. */
@@ -85,5 +85,5 @@ export function distinct(measure: Measure): Formula {
   return { formatting: 'decimal', unit: 'number', additive: false, measures: [measure], combine };
 }
 
-export const inUnits = ({ unit }: WorldMetric, value: number) =>
+export const inUnits = ({ unit }: WorldMetric, value: number): number =>
   unit === 'micros' ? value / MICRO : value;
