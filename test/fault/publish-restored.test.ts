@@ -116,23 +116,30 @@ test.each([
   }
 });
 
-test('files of a slice that is dropped go although the manifest is lost, and no file that is not of this warehouse', async () => {
-  await sample.warehouse.alter(
-    'create table main.app_totals as select app_token, 1::bigint as installs, 1::bigint as _load_id from main.network_daily',
-  );
-  await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: 'app_totals' });
-  await sample.publish([lake()]);
-  const fileOf = (table: string): string => join(sample.path('lake'), table, 'data.parquet');
-  expect(existsSync(fileOf('app_totals'))).toBe(true);
-  await ask(':memory:', `copy (select 1 as n) to '${sample.path('own.parquet')}'`);
-  cpSync(sample.path('own.parquet'), fileOf('other'), { recursive: true });
-  await sample.warehouse.alter('drop table main.app_totals');
-  await sample.warehouse.run(`delete from ripen.slice_tables where slice = 'app_totals'`);
-  rmSync(join(sample.path('lake'), '_manifest.json'));
-  await sample.publish([lake()]);
-  expect(existsSync(fileOf('app_totals'))).toBe(false);
-  expect(existsSync(fileOf('other'))).toBe(true);
-});
+test.each(['is lost', 'is that of an earlier night'])(
+  'files of a slice that is dropped go although the manifest %s, and no file that is not of this warehouse',
+  async (what) => {
+    await sample.publish([lake()]);
+    const manifest = join(sample.path('lake'), '_manifest.json');
+    const earlier = readFileSync(manifest);
+    await sample.warehouse.alter(
+      'create table main.app_totals as select app_token, 1::bigint as installs, 1::bigint as _load_id from main.network_daily',
+    );
+    await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: 'app_totals' });
+    await sample.publish([lake()]);
+    const fileOf = (table: string): string => join(sample.path('lake'), table, 'data.parquet');
+    expect(existsSync(fileOf('app_totals'))).toBe(true);
+    await ask(':memory:', `copy (select 1 as n) to '${sample.path('own.parquet')}'`);
+    cpSync(sample.path('own.parquet'), fileOf('other'), { recursive: true });
+    await sample.warehouse.alter('drop table main.app_totals');
+    await sample.warehouse.run(`delete from ripen.slice_tables where slice = 'app_totals'`);
+    if (what === 'is lost') rmSync(manifest);
+    else writeFileSync(manifest, earlier);
+    await sample.publish([lake()]);
+    expect(existsSync(fileOf('app_totals'))).toBe(false);
+    expect(existsSync(fileOf('other'))).toBe(true);
+  },
+);
 
 test('tables whose logs are all damaged are refused, as nothing says whose they are', async () => {
   await sample.publish([tables()]);

@@ -2,7 +2,7 @@
  * Publishes the slices as Parquet files, one per block of periods, and the dimension tables beside them. Files without rows are
  * removed first, so that no reader meets two versions of a period. Finality is written after the cells it describes, and
  * `_manifest.json` last. A file that differs from its size and etag there is written again. Each names its warehouse, so that
- * those of a dropped slice are known even if the manifest is lost.
+ * those of a dropped slice are known even if the manifest is lost or older.
  */
 
 import { createHash } from 'node:crypto';
@@ -116,9 +116,9 @@ async function publishFiles(publishing: Publishing, store: LakeStore) {
   }
   const tables = new Set(plans.map(({ table }) => table.name));
   const unlisted = new Set<string>();
-  for (const path of before === null ? storedFiles.keys() : []) {
+  for (const path of storedFiles.keys()) {
     const [, folder = ''] = BLOCK_FILE.exec(path) ?? [];
-    if (folder === '' || tables.has(folder)) continue;
+    if (folder === '' || tables.has(folder) || entries.has(path)) continue;
     const file = literal(await store.fetch(path));
     const sql = `select decode(value) as owner from parquet_kv_metadata(${file}) where decode(key) = '${OWNER}'`;
     const [footer] = await warehouse.rows(sql, [], ownerRow).catch(() => []);
