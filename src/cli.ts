@@ -18,7 +18,7 @@ import {
   exitCodeOf,
   exitCodes,
   Failure,
-  gravest,
+  mostSerious,
   signalExitCodes,
   type SignalName,
   Stopped,
@@ -146,7 +146,7 @@ async function run() {
     const hint = 'Free space where stdout goes, and run the command again.';
     const failure = new Failure('STORAGE_FAILED', message, { hint, cause: unwritten });
     shell.printError(failureLines(failure, form, shell.now()));
-    exitCode = gravest([exitCode, exitCodes.storage]);
+    exitCode = mostSerious([exitCode, exitCodes.storage]);
   }
   // A signal that arrived after the command had its result stopped nothing.
   process.exitCode =

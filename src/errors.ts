@@ -5,7 +5,7 @@ export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as con
 
 export type SignalName = keyof typeof signalExitCodes;
 
-/** Gravest kind first. The gravest of several failures decides. */
+/** Most serious kind first, which decides among several failures. */
 export const exitCodes = {
   bug: 70,
   usage: 78,
@@ -233,10 +233,10 @@ export function textOf(thrown: unknown): string {
 }
 
 export function exitCodeOf(failures: readonly Pick<Failure, 'code'>[]): number {
-  return gravest(failures.map(({ code }) => exitCodes[failureCodes[code]]));
+  return mostSerious(failures.map(({ code }) => exitCodes[failureCodes[code]]));
 }
 
 /** Returns 0 if none is the exit code of a failure. */
-export function gravest(codes: readonly number[]): number {
+export function mostSerious(codes: readonly number[]): number {
   return Object.values(exitCodes).find((exitCode) => codes.includes(exitCode)) ?? 0;
 }

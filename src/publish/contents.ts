@@ -27,7 +27,7 @@ import { eachAtOnce, type LakeStore } from './places/store.ts';
 import { relationsIn } from '../warehouse/relations.ts';
 import { castCell, type LakeTable } from './tables.ts';
 
-export interface BlockContent {
+interface BlockContent {
   /** Equal for equal rows, in any order. Begins with their number. */
   readonly content: string;
   /** What the rows were made from; empty if that is not known. */

@@ -185,7 +185,7 @@ function accountText(items: Catalog, service: Record<'base_url' | 'reports_url',
   return `# yaml-language-server: $schema=./ripen.schema.json
 #
 # Written from what the account listed: ${countText(apps.length, 'app')}, ${countText(metrics.size, 'metric')}, of which ${groupedText(events.length)} of events.
-# \`ripen check --resolved\` prints what it stands for. Next: \`npx ripen check\`, \`npx ripen plan\`, \`npx ripen sync\`.
+# \`ripen check --resolved\` prints it resolved. Next: \`npx ripen check\`, \`npx ripen plan\`, \`npx ripen sync\`.
 
 service:
   base_url: ${quoted(service.base_url)} # partners and links

@@ -423,7 +423,7 @@ describe('a slice', () => {
     expect(await column(cases.scenario, periods)).toEqual(['0']);
   });
 
-  test('beside all of these loads its 4 days, the gravest failure gives the exit code 78, and no part of an answer is left', async () => {
+  test('beside all of these loads its 4 days, the most serious failure gives the exit code 78, and no part of an answer is left', async () => {
     const { stored, truth } = await storedAndTrue(cases.scenario, plain, DAYS, NOW);
     expect(stored).toEqual(truth);
     expect(await lastRun(cases.scenario)).toEqual({ status: 'partial', exit_code: 78 });

@@ -134,7 +134,7 @@ slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: tod
     expect(told?.hint).toBe('Free space on that disk, then run `ripen sync` again.');
   });
 
-  test("are printed gravest first, equals in order, each with its hint, lines of the service's own words indented", () => {
+  test("are printed most serious first, equals in order, each with its hint, lines of the service's own words indented", () => {
     const text = failuresText([
       new Failure('SOURCE_TIMEOUT', 'slice a: no answer'),
       new Failure('DATA_REJECTED', 'it said\nBUG: all is lost'),

@@ -41,7 +41,7 @@ describe('a failure', () => {
     [['SOURCE_TIMEOUT', 'SOURCE_OVERLOADED'], 75],
     [['INTERRUPTED'], 143],
     [['INTERRUPTED', 'SOURCE_TIMEOUT'], 75],
-  ])('%j together exit with %i, that of the gravest', (codes, exitCode) => {
+  ])('%j together exit with %i, that of the most serious', (codes, exitCode) => {
     expect(exitCodeOf(codes.map(failed))).toBe(exitCode);
   });
 

@@ -157,18 +157,19 @@ async function checkpointTexts(
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   for (let start = 0; start < files.length; start += CHECKPOINTS_AT_ONCE) {
-    const some = files.slice(start, start + CHECKPOINTS_AT_ONCE);
+    const batch = files.slice(start, start + CHECKPOINTS_AT_ONCE);
     // Other engines' checkpoints may have other columns.
-    const sql = `select filename, to_json(c)::varchar as action from read_parquet([${some.map(fileText).join(', ')}], union_by_name = true) as c`;
+    const sql = `select filename, to_json(c)::varchar as action from read_parquet([${batch.map(fileText).join(', ')}], union_by_name = true) as c`;
     try {
       for (const { filename, action } of await database.rows(sql, [], actionRow))
         texts.set(filename, `${texts.get(filename) ?? ''}${action}\n`);
     } catch (error) {
       if (error instanceof Failure && error.code === 'ENGINE_MEMORY') throw error;
-      const [first = '', ...others] = some;
-      if (others.length === 0) texts.set(first, textOf(error));
-      for (const file of others.length === 0 ? [] : some)
-        for (const [path, text] of await checkpointTexts(database, [file])) texts.set(path, text);
+      for (const file of batch) {
+        const isAlone = batch.length === 1;
+        const read = isAlone ? [[file, textOf(error)]] : await checkpointTexts(database, [file]);
+        for (const [path = '', text = ''] of read) texts.set(path, text);
+      }
     }
   }
   return texts;

@@ -1,8 +1,8 @@
 /**
  * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit, unless nothing changed. All
- * get the same version number, `ripen_finality` last: a version that it has is a complete night of every table. Nothing beside the logs is trusted.
- * A table whose log is damaged begins anew. Surplus files and emptied tables are deleted after the time for which older
- * versions are kept, by the store's clock.
+ * get the same version number, `ripen_finality` last: a version that it has is a complete night of every table. Nothing beside
+ * the logs is trusted. A table whose log is damaged begins anew. Surplus files and emptied tables are deleted after the time for
+ * which older versions are kept, by the store's clock.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -140,8 +140,7 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
         actions.length === 0 && hasHint && version + 1 === context.version,
     );
   const commit = async ({ table, stored: before, actions }: (typeof changes)[number]) => {
-    const isDone = isSame && before.table !== null;
-    const now = isDone ? before.table : await commitVersion(context, before, actions);
+    const now = (isSame ? before.table : null) ?? (await commitVersion(context, before, actions));
     return { table, stored: before, now };
   };
   const commits = await eachAtOnce(store, changes.slice(0, -1), commit);

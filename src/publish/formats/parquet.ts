@@ -16,7 +16,7 @@ import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
 import { jsonOf, literal } from '../../warehouse/sql.ts';
-import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
+import { castCell, fileText, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
 import type { Copy, Publishing, TargetOf } from '../copy.ts';
 
 /** Engines skip names that begin with an underscore. */
@@ -119,9 +119,17 @@ async function publishFiles(publishing: Publishing, store: LakeStore) {
   for (const path of storedFiles.keys()) {
     const [, folder = ''] = BLOCK_FILE.exec(path) ?? [];
     if (folder === '' || tables.has(folder) || entries.has(path)) continue;
-    const file = literal(await store.fetch(path));
-    const sql = `select decode(value) as owner from parquet_kv_metadata(${file}) where decode(key) = '${OWNER}'`;
-    const [footer] = await warehouse.rows(sql, [], ownerRow).catch(() => []);
+    const ownerIn = async (file: string) =>
+      warehouse.rows(
+        `select decode(value) as owner from parquet_kv_metadata(${fileText(file)}) where decode(key) = '${OWNER}'`,
+        [],
+        ownerRow,
+      );
+    // A file that cannot be read may be anybody's.
+    const [footer] = await store
+      .fetch(path)
+      .then(ownerIn)
+      .catch(() => []);
     if (footer?.owner === owner) unlisted.add(path);
   }
   const surplus = [...storedFiles.keys()].filter((path) => {

@@ -38,9 +38,9 @@ export function healthOf(
   const findings: Finding[] = [];
   const add = (state: HealthState, message: string, hint: string | null = null) =>
     void findings.push({ state, message, hint });
-  const addFirst = (gravest: readonly Finding[]) => {
-    findings.push(...gravest.slice(0, MAX_FINDINGS));
-    const more = gravest.length - MAX_FINDINGS;
+  const addFirst = (candidates: readonly Finding[]) => {
+    findings.push(...candidates.slice(0, MAX_FINDINGS));
+    const more = candidates.length - MAX_FINDINGS;
     if (more > 0) add('well', `And ${more} more like these.`);
   };
   const addFailures = (failures: (typeof runs)[number]['failures']) => {

@@ -38,7 +38,7 @@ export function metricsText(end: RunEnd, report: StatusReport | null): string {
     ],
     [
       'run_exit_code',
-      'The exit code of its gravest failure, or of the signal that stopped it.',
+      'The exit code of its most serious failure, or of the signal that stopped it.',
       one(end.exitCode),
     ],
     ['run_duration_seconds', 'Duration of the last run.', one(end.durationMs / 1000)],
