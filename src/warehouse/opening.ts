@@ -12,7 +12,13 @@ import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { makeDirectories } from './directories.ts';
 import { asScript, count, literal, migrations, statement } from './sql.ts';
-import { isUnknownToEngine, storageFailure, type Warehouse, warehouseOn } from './warehouse.ts';
+import {
+  isUnknownToEngine,
+  MEMORY_LIMIT,
+  storageFailure,
+  type Warehouse,
+  warehouseOn,
+} from './warehouse.ts';
 
 type Mode = 'write' | 'read';
 
@@ -24,9 +30,6 @@ interface OpenRequest {
   /** Only for `read`: statements of others then reach no other file, network or setting. */
   readonly isConfined?: boolean;
 }
-
-/** Enough for one 60 MB document. */
-const MEMORY_LIMIT = '400MB';
 
 const engineSettings = {
   memory_limit: MEMORY_LIMIT,

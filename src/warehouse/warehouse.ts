@@ -45,6 +45,9 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
+/** Enough for one 60 MB document. */
+export const MEMORY_LIMIT = '400MB';
+
 /**
  * A column with added rows keeps a block in memory until a checkpoint. In a night of 120 slices, more meant 500 MB to temporary
  * files and back, against 30 MB of checkpoints (measured).
@@ -88,7 +91,10 @@ export async function warehouseOn(
   /** The engine refuses while another session changes rows. A later commit does it then. */
   const saveRows = async () => {
     const [unsaved] = rowsIn(await connection.run(UNSAVED_SQL));
-    if (Number(unsaved?.['bytes']) > MAX_UNSAVED_BYTES) await connection.run('checkpoint');
+    if (Number(unsaved?.['bytes']) <= MAX_UNSAVED_BYTES) return;
+    await connection.run('checkpoint');
+    // Makes the engine return freed memory: 50 MB in a night of 300 slices (measured).
+    await connection.run(`set memory_limit = '${MEMORY_LIMIT}'`);
   };
   return {
     path: file,
