@@ -208,7 +208,7 @@ class WindowLoader {
       if (!known.has(metric)) warn('METRIC_REFUSED', message, name, this.#run);
       return this.#narrow(window, (each) => this.#withoutRefused(each));
     }
-    this.#release(window);
+    this.#queueHeld(window);
     if (heavy.size > 0)
       return (await this.#divide({ ...missed, parts: heavy })) ?? this.#fail(failure, window);
     const isRefused = failure.code === 'ACCESS_FORBIDDEN' || failure.code === 'SOURCE_REFUSED';
@@ -333,22 +333,21 @@ class WindowLoader {
 
   /** After a slice's first answer, queues its other windows, as few as that allows. */
   #resize(answered: Window, bytes: number) {
-    const { name } = answered.slice;
+    const bytesPerDay = bytes / daysOf(answered);
+    this.#queueHeld(answered, (plan, held) => resized(plan, held, bytesPerDay));
+  }
+
+  #queueHeld(
+    { slice: { name } }: Window,
+    windowsOf = (_: SlicePlan, held: readonly Window[]): readonly Window[] => held,
+  ) {
     const unsized = this.#unsized.get(name);
     if (unsized === undefined) return;
     this.#unsized.delete(name);
     const { plan, held } = unsized;
-    const windows = resized(plan, held, bytes / daysOf(answered)).flatMap(
-      (window) => this.#withoutRefused(window) ?? [],
-    );
+    const windows = windowsOf(plan, held).flatMap((window) => this.#withoutRefused(window) ?? []);
     this.#waiting.push(...windows.map(unanswered));
     this.#regroup(name, held.length, windows.length);
-  }
-
-  #release({ slice }: Window) {
-    const held = this.#unsized.get(slice.name)?.held ?? [];
-    this.#unsized.delete(slice.name);
-    this.#waiting.push(...held.map(unanswered));
   }
 
   async #divide(
@@ -359,7 +358,7 @@ class WindowLoader {
     const { window, failure, parts, doubts, isConfirmation } = divided;
     const { warehouse, emit } = this.#run;
     // A slice with a window that was too heavy must not get longer ones.
-    this.#release(window);
+    this.#queueHeld(window);
     const split = { type: 'window_split', ...namesOf(window), because: failure.message } as const;
     const halves = splitByPeriods(window);
     if (halves !== null) {

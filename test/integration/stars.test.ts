@@ -230,16 +230,23 @@ test.each([
   expect(await query(readable(config), values)).toEqual([{ a: loaded, b: loaded }]);
 });
 
-test('2 metrics that reports refuse, one at a time, cost a first load of a year 1 request each', async () => {
-  const config = await configured(['installs', '*_events'], {
-    date_period: '2025-06-01:yesterday',
-  });
-  lists.refused = ['a_events', 'b_events'];
-  expect(await syncOn(config, 0)).toMatchObject({ failures: [] });
-  const asked = server.received.filter(({ path }) => path.endsWith('/report'));
-  const refused = asked.filter((report) => report.query.get('metrics')?.includes('_events'));
-  expect([refused.length, asked.length > 5]).toEqual([2, true]);
-});
+test.each([
+  ['', undefined, []],
+  [', also if its newest days fail', '2026-05-31', ['SOURCE_REFUSED']],
+])(
+  '2 metrics that reports refuse, one at a time, cost a first load of a year 1 request each%s',
+  async (_, refusedDay, codes) => {
+    const config = await configured(['installs', '*_events'], {
+      date_period: '2025-06-01:yesterday',
+    });
+    Object.assign(lists, { refused: ['a_events', 'b_events'], refusedDay });
+    const { failures } = await syncOn(config, 0);
+    expect(failures.map(({ code }) => code)).toEqual(codes);
+    const asked = server.received.filter(({ path }) => path.endsWith('/report'));
+    const refused = asked.filter((report) => report.query.get('metrics')?.includes('_events'));
+    expect([refused.length, asked.length > 5]).toEqual([2, true]);
+  },
+);
 
 test('what is left of a slice whose metric is refused waits where it was, behind yesterday of every slice', async () => {
   const dates = ['2026-05-31', '2026-06-01', '2026-06-02'];

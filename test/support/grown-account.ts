@@ -18,6 +18,8 @@ export interface AccountLists {
   refused?: readonly string[];
   /** Whether a refusal repeats all metrics of the report. */
   repeatsRequest?: boolean;
+  /** The last day of reports that are refused for no metric of theirs. */
+  refusedDay?: string;
 }
 
 /** The lists may be changed between two requests. */
@@ -88,6 +90,8 @@ function replyTo({ path, query }: Received, lists: AccountLists): Reply {
     const words = { error_desc: `Unsupported metric: ${refused}${request}.` };
     return json(words, { status: 400, headers });
   }
+  if (lists.refusedDay !== undefined && query.get('date_period')?.endsWith(lists.refusedDay))
+    return json({ error_desc: 'That day is not served.' }, { status: 400, headers });
   const labels = (query.get('dimensions') ?? '')
     .split(',')
     .filter((name) => name !== 'day' && name !== 'hour');
