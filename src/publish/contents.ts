@@ -25,7 +25,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Block, blockAt, blockUnit, type PeriodRows } from './blocks.ts';
 import { eachAtOnce, type LakeStore } from './places/store.ts';
 import { relationsIn } from '../warehouse/relations.ts';
-import { castCell, type LakeTable } from './tables.ts';
+import { castCell, fileText, type LakeTable } from './tables.ts';
 
 interface BlockContent {
   /** Equal for equal rows, in any order. Begins with their number. */
@@ -77,6 +77,35 @@ const digestOf = (texts: readonly string[]) => createHash('md5').update(texts.jo
 /** Every block of a view has one stamp, which says how many there are. */
 const viewStamp = (stamp: string, blocks: ReadonlyMap<string, unknown>) =>
   `${blocks.size} ${stamp}`;
+
+/** In the footer of each file: the warehouse, and the table for which it was written. */
+const OWNER = 'ripen_table';
+const ownerRow = z.object({ owner: z.string() });
+
+/** Returns the files that a warehouse wrote for the tables in whose folders they lie. A file that cannot be read may be anybody's. */
+export async function filesOf(
+  owner: string,
+  paths: Iterable<string>,
+  store: LakeStore,
+  warehouse: Pick<Warehouse, 'rows'>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) {
+    const [folder = ''] = path.split('/');
+    const ownersIn = async (file: string) =>
+      warehouse.rows(
+        `select decode(value) as owner from parquet_kv_metadata(${fileText(file)}) where decode(key) = '${OWNER}'`,
+        [],
+        ownerRow,
+      );
+    const [footer] = await store
+      .fetch(path)
+      .then(ownersIn)
+      .catch(() => []);
+    if (footer?.owner === `${owner}/${folder}`) found.push(path);
+  }
+  return found;
+}
 
 /** What the warehouse holds during one publish. */
 export class Contents {
@@ -164,8 +193,9 @@ export class Contents {
       readonly options: string;
       readonly pathOf: (block: PlannedBlock) => string;
     },
-    { store, signal }: { store: LakeStore; signal: AbortSignal },
+    { store, owner, signal }: { store: LakeStore; owner: string; signal: AbortSignal },
   ) {
+    const ownedBy = `kv_metadata {${OWNER}: ${literal(`${owner}/${table.name}`)}}`;
     const cells = layout.columns.map(({ name, cell }) => `${cell} as ${identifier(name)}`);
     const written = [];
     for (let start = 0; start < blocks.length; start += store.atOnce) {
@@ -179,7 +209,7 @@ select
     ${cells.join(',\n    ')}
 from ${await this.#sourceOf(table)}
 ${block.condition === null ? '' : `where ${block.condition}`}
-) to ${literal(await store.draft(path))} (${layout.options})`;
+) to ${literal(await store.draft(path))} (${layout.options}, ${ownedBy})`;
         const [copied] = await this.#session.rows(sql, [], z.unknown());
         drafts.push({ block, path, copied });
       }

@@ -1,6 +1,14 @@
 /** Delta tables on disk: what they hold, how little a night writes, older versions, what is kept and for how long. */
 
-import { readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeEach, expect, test } from 'vitest';
@@ -16,6 +24,7 @@ import {
   reload,
   restate,
 } from '../support/ledger-fixtures.ts';
+import { storeRows } from '../support/ledger-rows.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -211,4 +220,53 @@ test('a table whose name engines refuse is mapped from the night on that says so
   expect(await readDelta(at())).toEqual(await held());
   expect(await readDelta(at(), plain.version)).toEqual(plain.rows);
   expect((await readLog(at('apps'))).configuration).not.toHaveProperty('delta.columnMapping.mode');
+});
+
+test('what a dropped slice left without its log is removed, in Delta tables and plain files; copies that somebody made beside stay', async () => {
+  const lake = { kind: 'parquet', path: sample.path('lake'), mode: 0o644 } as const;
+  await sample.warehouse.alter(
+    'create table main.app_totals as select app_token, count(*)::bigint as installs, -1::bigint as _load_id from main.network_daily group by 1',
+  );
+  await storeRows(sample.warehouse, 'ripen.slice_tables', { slice: 'app_totals' });
+  await sample.publish([target(), lake]);
+  rmSync(join(at('app_totals'), '_delta_log'), { recursive: true });
+  rmSync(join(lake.path, '_manifest.json'));
+  const copies = [target().path, lake.path].map((path) => join(path, 'network_daily_before'));
+  for (const copied of copies)
+    cpSync(copied.replace('_before', ''), copied, { recursive: true, preserveTimestamps: true });
+  const filesOf = (path: string): string[] => readdirSync(path, { recursive: true }).map(String);
+  const before = copies.map(filesOf);
+  await sample.warehouse.alter('drop table main.app_totals');
+  await sample.warehouse.run("delete from ripen.slice_tables where slice = 'app_totals'");
+  const published = await sample.publish([target(), lake]);
+  expect(published.map(({ files_removed }) => files_removed)).toEqual([1, 1]);
+  for (const path of [target().path, lake.path])
+    expect(readdirSync(path)).not.toContain('app_totals');
+  expect(copies.map(filesOf)).toEqual(before);
+});
+
+test('a snapshot where the catalog belongs is refused before any table is committed, and stays', async () => {
+  await sample.publish([target()]);
+  const catalog = join(target().path, 'catalog.duckdb');
+  const [snapshot] = await sample.publish([
+    { kind: 'duckdb', path: sample.path('analytics.duckdb'), mode: 0o644 },
+  ]);
+  renameSync(snapshot?.path ?? '', catalog);
+  const bytes = readFileSync(catalog);
+  await restate(sample.warehouse, '2026-01-02', 1);
+  await expect(sample.publish([target()])).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
+  expect(readFileSync(catalog).equals(bytes)).toBe(true);
+  expect(versionsOf(at())).toEqual([0]);
+});
+
+test('a log that names an older checkpoint, as after a restored folder, names its newest one again', async () => {
+  const hint = join(at(), '_delta_log/_last_checkpoint');
+  const names = (version: number): void => writeFileSync(hint, `{"version":${version},"size":3}`);
+  await sample.publish([target()]);
+  for (const version of [77, 77, 1]) {
+    names(version);
+    await sample.publish([target()]);
+  }
+  expect(JSON.parse(readFileSync(hint, 'utf8'))).toMatchObject({ version: 3 });
+  expect(versionsOf(at())).toEqual([0, 1, 2, 3]);
 });

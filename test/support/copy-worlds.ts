@@ -260,6 +260,14 @@ export async function openWorld(seed: number): Promise<CopyWorld> {
       for (const slice of ['app_totals'])
         if (!known.has(slice) && filesBelow(join(paths.parquet, slice)).length > 0)
           found.push(`parquet ${slice} is left over`);
+      const dropped = join(paths.delta, 'app_totals');
+      const isData = (path: string) => path.endsWith('.parquet') && !path.includes('_delta_log');
+      if (!known.has('app_totals') && filesBelow(dropped).some(isData))
+        await compare(
+          'delta app_totals is left over',
+          await deltaRows(dropped),
+          '(select app_token, installs from main.network_daily where false)',
+        );
       const snapshot = await withDatabase(paths.duckdb, 'READ_ONLY', contentsOf);
       if (JSON.stringify(snapshot) !== JSON.stringify(await contentsOf(warehouse)))
         found.push('snapshot');

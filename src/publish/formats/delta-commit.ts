@@ -40,7 +40,7 @@ export interface StoredTable {
   /** Null if there is none yet, or its log is damaged. */
   readonly table: DeltaTable | null;
   readonly damage: Failure | null;
-  /** Whether readers find the checkpoint that the log names. */
+  /** Whether the log names its newest checkpoint, or none. */
   readonly hasHint: boolean;
   /** By path relative to the table. */
   readonly storedFiles: StoredFiles;
@@ -111,7 +111,7 @@ export async function readTables(
   const texts = await checkpointTexts(database, files);
   const textOfLog = new Map(begun.map((log, index) => [log, texts.get(files[index] ?? '') ?? '']));
   return eachAtOnce(store, logs, async (log) => {
-    const { name, storedFiles, commits, checkpoints, checkpoint } = log;
+    const { name, storedFiles, commits, checkpoint } = log;
     const after = commits.filter((commit) => commit > checkpoint);
     const version = after.at(-1) ?? checkpoint;
     const stored: StoredTable = { ...unwritten, name, version, storedFiles };
@@ -134,9 +134,8 @@ export async function readTables(
         throw garbled(`${place}/_delta_log`, `${after.length} of ${expected} commits`);
       const actions = contents.flatMap(({ path, text }) => actionsIn(`${place}/${path}`, text));
       const table = replay(name, null, actions);
-      // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel).
-      const hasHint =
-        hint === null || checkpoints.includes(hintShape.safeParse(hint).data?.version ?? -1);
+      // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel). An older one will be.
+      const hasHint = hint === null || hintShape.safeParse(hint).data?.version === checkpoint;
       return { ...stored, table, hasHint };
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'STORAGE_FAILED')) throw error;

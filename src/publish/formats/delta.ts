@@ -19,7 +19,8 @@ import { withStore } from '../places/disk.ts';
 import { replaceFile, UNFINISHED } from '../places/replacement.ts';
 import { eachAtOnce, type LakeStore } from '../places/store.ts';
 import { fileText, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
-import type { Copy, Publishing, TargetOf } from '../copy.ts';
+import type { Copy, Publisher, Publishing, TargetOf } from '../copy.ts';
+import { filesOf } from '../contents.ts';
 import { type EngineLake, engineText, queryWords, sliceViews } from '../words/engine-text.ts';
 import {
   commitVersion,
@@ -51,7 +52,6 @@ import { MANIFEST, otherKind } from './parquet.ts';
 
 export function deltaCopy(target: TargetOf<'delta'>): Copy {
   const { path: root, keepMs, store = null } = target;
-  const catalog = join(root, CATALOG);
   return {
     form: store === null ? 'folder' : 'bucket',
     keepMs,
@@ -66,7 +66,7 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
         });
       });
       // Beside tables of this warehouse it is looked at before it is replaced.
-      if (store === null && origin === null) await readOrigin(catalog, publisher);
+      if (store === null && origin === null) await assertOwnCatalog(root, publisher);
       return origin;
     },
     publish: async (publishing) =>
@@ -81,7 +81,7 @@ export function deltaCopy(target: TargetOf<'delta'>): Copy {
       // Every table has the newest version of finality.
       const night = logFiles(finality.keys()).commits.at(-1) ?? null;
       const main = [...tables, ...tables.flatMap(catalogViews)];
-      const database = store === null ? { path: catalog, schemas: { main } } : null;
+      const database = store === null ? { path: join(root, CATALOG), schemas: { main } } : null;
       return { lake: { root, store, files: 'Delta tables', night, tables }, database };
     },
   };
@@ -101,7 +101,11 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
   }));
   const isOwn = (table: StoredTable) => originIn(table)?.warehouse === owner;
   const names = new Set(tables.map(({ name }) => name));
-  const removedTables = listed.filter((table) => !names.has(table.name) && isOwn(table));
+  const others = listed.filter(({ name }) => !names.has(name));
+  // A table that somebody copied or renamed has the name of another folder, and stays.
+  const removedTables = others.filter(
+    (table) => isOwn(table) && table.table?.metaData.name === table.name,
+  );
   for (const { stored: table } of current) {
     const warehouseId = originIn(table)?.warehouse ?? 'another program';
     if (table.table !== null && !isOwn(table))
@@ -131,6 +135,8 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
     else await commitVersion(context, table, removalsOf(files, nowMs));
     removedFiles += files.length;
   }
+  for (const { name, storedFiles } of others.filter(({ table }) => table === null))
+    removedFiles += await removeUnlogged(publishing, store, name, [...storedFiles.keys()]);
   // A run of every hour would otherwise commit to every table every hour.
   const isSame =
     !publishing.isLater &&
@@ -139,14 +145,16 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
       ({ stored: { version, hasHint }, actions }) =>
         actions.length === 0 && hasHint && version + 1 === context.version,
     );
+  const isOnDisk = target.store === undefined;
+  const publisher = { path: warehouse.path, id: owner, publishes: [] };
+  if (isOnDisk && !isSame) await assertOwnCatalog(store.root, publisher);
   const commit = async ({ table, stored: before, actions }: (typeof changes)[number]) => {
     const now = (isSame ? before.table : null) ?? (await commitVersion(context, before, actions));
     return { table, stored: before, now };
   };
   const commits = await eachAtOnce(store, changes.slice(0, -1), commit);
   for (const finality of changes.slice(-1)) commits.push(await commit(finality));
-  const isOnDisk = target.store === undefined;
-  const hasCatalog = isOnDisk && (await replaceCatalog(publishing, target, commits));
+  const hasCatalog = isOnDisk && (await replaceCatalog(publisher, target, commits));
   for (const { stored: before, now } of commits)
     await sweep(context, { ...before, table: now }, true);
   return {
@@ -262,8 +270,29 @@ async function sweep(
     await store.remove(`${name}/${path}`);
 }
 
+/** Removes what a dropped slice left in a folder whose log is lost or damaged. Returns the number of its data files. */
+async function removeUnlogged(
+  { warehouse, owner }: Publishing,
+  store: LakeStore,
+  name: string,
+  stored: readonly string[],
+) {
+  const named = stored.filter((path) => OWN_FILE.test(path)).map((path) => `${name}/${path}`);
+  const files = await filesOf(owner, named, store, warehouse);
+  const log = files.length === 0 ? [] : stored.filter((path) => path.startsWith(`${LOG}/`));
+  for (const path of [...files, ...log.map((file) => `${name}/${file}`)]) await store.remove(path);
+  return files.length;
+}
+
 /** Beside local tables: commented views over their files, never locked by a load. */
 const CATALOG = 'catalog.duckdb';
+
+/** Throws `WAREHOUSE_FOREIGN`, also for a warehouse or its snapshot. */
+async function assertOwnCatalog(root: string, publisher: Publisher) {
+  const path = join(root, CATALOG);
+  const origin = await readOrigin(path, publisher);
+  if (origin !== null) throw notOwn(path, `it was a copy of the warehouse ${origin.warehouse}`);
+}
 
 const catalogLake = {
   root: '',
@@ -280,7 +309,7 @@ const digestRow = z.object({ digest: z.string() });
 
 /** Replaces the catalog if its views differ. Returns whether they did. */
 async function replaceCatalog(
-  { warehouse, owner }: Publishing,
+  publisher: Publisher,
   { path: root, mode }: TargetOf<'delta'>,
   tables: readonly { readonly table: LakeTable; readonly now: DeltaTable }[],
 ) {
@@ -298,7 +327,7 @@ async function replaceCatalog(
     database.rows('select ripen_digest() as digest', [], digestRow),
   ).catch(() => []);
   if (current?.digest === digest) return false;
-  await readOrigin(path, { path: warehouse.path, id: owner, publishes: [] });
+  await assertOwnCatalog(root, publisher);
   await replaceFile(path, mode, async (unfinished) =>
     // DuckDB looks elsewhere for the log of a database whose path has a `?` (measured).
     inTemporaryFolder(async (folder) => {

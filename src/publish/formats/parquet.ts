@@ -1,8 +1,8 @@
 /**
  * Publishes the slices as Parquet files, one per block of periods, and the dimension tables beside them. Files without rows are
  * removed first, so that no reader meets two versions of a period. Finality is written after the cells it describes, and
- * `_manifest.json` last. A file that differs from its size and etag there is written again. Each names its warehouse, so that
- * those of a dropped slice are known even if the manifest is lost or older.
+ * `_manifest.json` last. A file that differs from its size and etag there is written again. Each names its warehouse and
+ * table, so that those of a dropped slice are known even if the manifest is lost or older.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,12 +11,18 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import { buckets, type Bucket } from '../../model/calendar.ts';
-import { type PlannedBlock, rowsIn, type StoredBlock, type TablePlan } from '../contents.ts';
+import {
+  filesOf,
+  type PlannedBlock,
+  rowsIn,
+  type StoredBlock,
+  type TablePlan,
+} from '../contents.ts';
 import { withStore } from '../places/disk.ts';
 import { UNFINISHED } from '../places/replacement.ts';
 import { draftText, type LakeStore } from '../places/store.ts';
-import { jsonOf, literal } from '../../warehouse/sql.ts';
-import { castCell, fileText, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
+import { jsonOf } from '../../warehouse/sql.ts';
+import { castCell, FINALITY, lakeTables, type LakeTable } from '../tables.ts';
 import type { Copy, Publishing, TargetOf } from '../copy.ts';
 
 /** Engines skip names that begin with an underscore. */
@@ -46,9 +52,6 @@ const manifestShape = jsonOf(
 
 const readManifest = async (store: LakeStore) =>
   manifestShape.safeParse(await store.read(MANIFEST)).data ?? null;
-
-const OWNER = 'ripen_warehouse';
-const ownerRow = z.object({ owner: z.string() });
 
 const BLOCK_FILE = /^([^/]+)\/(\d{4}(?:-\d\d){0,2}|data)\.parquet$/;
 
@@ -115,27 +118,15 @@ async function publishFiles(publishing: Publishing, store: LakeStore) {
     for (const block of [...plan.write, ...plan.keep]) wanted.add(pathOf(table, block.name));
   }
   const tables = new Set(plans.map(({ table }) => table.name));
-  const unlisted = new Set<string>();
-  for (const path of storedFiles.keys()) {
+  const unlisted = [...storedFiles.keys()].filter((path) => {
     const [, folder = ''] = BLOCK_FILE.exec(path) ?? [];
-    if (folder === '' || tables.has(folder) || entries.has(path)) continue;
-    const ownerIn = async (file: string) =>
-      warehouse.rows(
-        `select decode(value) as owner from parquet_kv_metadata(${fileText(file)}) where decode(key) = '${OWNER}'`,
-        [],
-        ownerRow,
-      );
-    // A file that cannot be read may be anybody's.
-    const [footer] = await store
-      .fetch(path)
-      .then(ownerIn)
-      .catch(() => []);
-    if (footer?.owner === owner) unlisted.add(path);
-  }
+    return folder !== '' && !tables.has(folder) && !entries.has(path);
+  });
+  const dropped = new Set(await filesOf(owner, unlisted, store, warehouse));
   const surplus = [...storedFiles.keys()].filter((path) => {
     const [folder = ''] = path.split('/');
     if (path.endsWith(UNFINISHED)) return tables.has(folder) || path.startsWith(MANIFEST);
-    const isListed = entries.has(path) || unlisted.has(path);
+    const isListed = entries.has(path) || dropped.has(path);
     return !wanted.has(path) && (isListed || (tables.has(folder) && BLOCK_FILE.test(path)));
   });
   signal.throwIfAborted();
@@ -146,10 +137,10 @@ async function publishFiles(publishing: Publishing, store: LakeStore) {
     const { unit, write, keep } = plan;
     const layout = {
       columns: table.columns.map((column) => ({ name: column.name, cell: castCell(column) })),
-      options: `format parquet, compression zstd, kv_metadata {${OWNER}: ${literal(owner)}}`,
+      options: 'format parquet, compression zstd',
       pathOf: ({ name }: PlannedBlock) => pathOf(table, name),
     };
-    const written = await contents.write(table, write, layout, { store, signal });
+    const written = await contents.write(table, write, layout, { store, owner, signal });
     filesWritten += written.length;
     const ofTable = written.map(({ block, path, stored: { bytes, etag } }) => {
       const { sums, stamp } = block;
