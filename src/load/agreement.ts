@@ -53,7 +53,10 @@ export function compareAnswers(
   const { spooled, controls } = answered;
   const { window, doubts } = spooled;
   const isOne = window.parts.length === 1;
-  const latest = window.compared !== undefined ? controls.map(totalsIn) : [totals];
+  const own =
+    window.compared === undefined ? [] : controls.filter(({ failure }) => failure === null);
+  // Without totals of its own, as of a refused request, an answer that is compared again has those of the night.
+  const latest = own.length > 0 ? own.map(totalsIn) : [totals];
   const [different = null] = isOne
     ? latest.flatMap((each) => differenceFrom(each, answered, proofs) ?? [])
     : [];

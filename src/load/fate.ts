@@ -71,8 +71,9 @@ function fateOf({ period, reason }: DuePeriod, slice: Slice, facts: Judging): Fa
   // The totals of a period that the slice cuts may be of other days.
   if (stated === true && isWhole(period)) {
     if (!facts.isConfirmation) return 'doubt';
-    // Accepted as empty, it stays due until it has rows, and fails no night.
-    return before?.rows === 0 ? 'keep' : 'refuse';
+    // Accepted as empty once it was over, it stays due until it has rows, and fails no night.
+    const isAccepted = before?.rows === 0 && before.fetchedAt >= endOf(period, slice.utcOffset);
+    return isAccepted ? 'keep' : 'refuse';
   }
   // If an earlier run or the control totals found the period empty, this answer confirms it.
   const isNewlyEmpty = stated !== false && (before === undefined || before.rows > 0);

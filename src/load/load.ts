@@ -46,8 +46,10 @@ export interface Loading {
   readonly runId: string;
   /** The fetch instant for every finality decision; null for the instant each window was requested. */
   readonly fetchedAt: Date | null;
-  /** An app leaves as soon as an answer names it. */
+  /** An app leaves as soon as an answer of this run names it. */
   readonly lost: LostApps;
+  /** Of archived answers, each says of itself alone that an app was listed. */
+  readonly isReplay: boolean;
   readonly read: Pick<ReadPages, 'readAll' | 'of'>;
 }
 
@@ -121,7 +123,8 @@ async function load(
   batches: readonly SliceBatch[],
   loading: Loading,
 ): Promise<readonly LoadedBatch[] | null> {
-  const { warehouse, lost, read } = loading;
+  const { warehouse, read, isReplay } = loading;
+  const lost: LostApps = isReplay ? new Map(loading.lost) : loading.lost;
   const results: StagedBatch['result'][] = [];
   const stagedBatches: StagedBatch[] = [];
   for (const batch of batches) {

@@ -13,9 +13,9 @@ import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
 import {
   appColumn,
-  lostIn,
   type LostApps,
   protectedLoadOf,
+  untoldIn,
 } from '../warehouse/tables/lost-apps.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import type { Target } from '../warehouse/tables/target.ts';
@@ -114,14 +114,13 @@ export async function lostAppsIn(
   { slice, fingerprint, table }: Pick<Target, 'slice' | 'fingerprint' | 'table'>,
   lost: LostApps,
 ): Promise<string[]> {
-  if (appColumn(slice) !== undefined) return namedIn(lost, slice, table, warehouse);
   // A period that lacks an added metric stays only if it was final before.
   const sql = `select count(*) as rows from ripen.periods as p join ripen.loads as l on l.load_id = p.load_id
     where p.slice = $1 and p.fingerprint = $2 and p.load_id <= $3
       and (p.state = 'final' or not list_has_all(l.metrics, from_json($4::json, '["VARCHAR"]')))`;
   const metrics = JSON.stringify(slice.metrics);
-  const names: string[] = [];
-  for (const { app_token: token, last_load: load } of lostIn(lost, slice)) {
+  const names = await namedIn(lost, slice, table, warehouse);
+  for (const { app_token: token, last_load: load } of untoldIn(lost, slice)) {
     const [row] = await warehouse.rows(
       sql,
       [slice.name, fingerprint, load, metrics],

@@ -173,7 +173,8 @@ class WindowLoader {
         control: this.#into.controls.get(slice.name) ?? null,
       });
     }
-    const loadedBatches = await loadBatches(batches, { warehouse, runId, fetchedAt, lost, read });
+    const loading = { warehouse, runId, fetchedAt, lost, read, isReplay: !canRequest };
+    const loadedBatches = await loadBatches(batches, loading);
     for (const [at, { outcomes, target }] of loadedBatches.entries()) {
       const { name } = target.slice;
       const whole = this.#into.targets.get(name) ?? target;
@@ -246,6 +247,8 @@ class WindowLoader {
     this.#waiting.push(...waiting.flatMap(leftOf));
     const into = rest.length + this.#waiting.filter(isOwn).length;
     this.#regroup(name, 1 + waiting.filter(isOwn).length, into);
+    // Nothing of it is left whose answer they could wait for.
+    if (rest.length === 0) this.#queueHeld(window);
     return rest;
   }
 

@@ -105,6 +105,7 @@ const loading = (warehouse: Warehouse): Loading => ({
   runId: 'r',
   fetchedAt: null,
   lost: new Map(),
+  isReplay: false,
   read: { readAll: async () => {}, of: ({ path }) => readOf(path) },
 });
 

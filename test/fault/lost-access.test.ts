@@ -13,6 +13,7 @@ import {
   type TrueRow,
   withCells,
 } from '../support/answering.ts';
+import { archived, DAY_MS, replayInto } from '../support/archive-scene.ts';
 import { column, lastRun, query } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { refused } from '../support/odd-answers.ts';
@@ -224,6 +225,49 @@ test('a changed meaning is not served while only the old table has the rows of a
   expect(await column(world.scenario, 'select count(*) from daily where installs > 0')).toEqual([
     '7',
   ]);
+});
+
+test('a replay keeps the rows of an app that went where its answer does not name the app, whatever its other answers name', async () => {
+  const networks = Array.from({ length: 20 }, (_, at) => `n${at}`);
+  const days = Array.from({ length: 15 }, (_, at) => `2026-05-${11 + at}`);
+  const rows = (revision: number): TrueRow[] =>
+    gridOf(days, { app_token: [KEPT, GONE], network: networks }, metrics, revision);
+  const fixed: Slice = {
+    ...daily,
+    refresh: 'milestones',
+    horizons: [{ pattern: '*', horizonMs: 30 * DAY_MS }],
+    datePeriod: { first: { day: day('2026-05-11') }, last: { day: day('2026-05-25') } },
+  };
+  const world = await openAnswering([fixed], rows(1), { apps: [KEPT, GONE] });
+  await world.night(BEFORE, { config: archived });
+  world.apps = [KEPT];
+  world.rows = rows(2);
+  await world.night(AFTER, { config: archived });
+  const stored = `select day, count(*) as rows from daily where app_token = '${GONE}' group by all order by 1`;
+  const before = await query(world.scenario, stored);
+  expect(before).toHaveLength(days.length);
+  expect((await replayInto(world.scenario, archived)).failures).toEqual([]);
+  expect(await query(world.scenario, stored)).toEqual(before);
+});
+
+test('final days keep the rows of an app that went and has the name of a listed one, if rows name it by that alone, and it is named', async () => {
+  const rows = (revision: number): TrueRow[] =>
+    rowsOf(revision).map((row) =>
+      withCells(row, { app: 'Puzzle', os_name: row['app_token'] === GONE ? 'ios' : 'android' }),
+    );
+  const of: Slice = { ...daily, dimensions: ['day', 'app', 'os_name', 'network'] };
+  const world = await openAnswering([of], rows(1), { apps: [KEPT, GONE], appName: () => 'Puzzle' });
+  await world.night(BEFORE);
+  const stored = `select day, count(*) as rows from daily where os_name = 'ios' and day < '2026-06-01' group by all order by 1`;
+  const before = await query(world.scenario, stored);
+  expect(before).toHaveLength(FINAL.length);
+  world.apps = [KEPT];
+  world.rows = rows(2);
+  await world.night(AFTER);
+  const forced = { start: day('2026-05-10'), end: day('2026-05-13') };
+  await world.night(NEXT, { request: { command: 'backfill', forced } });
+  expect(await query(world.scenario, stored)).toEqual(before);
+  expect(world.warnings()).toContainEqual(textWith('ACCESS_LOST'));
 });
 
 test('an app that is still listed and only has no rows any more is no lost access: its rows of young days go', async () => {

@@ -77,6 +77,8 @@ interface Behaviour {
   /** The apps that reports have, and the catalog lists unless it lists others; null: all. */
   apps: readonly string[] | null;
   listed: readonly string[] | null;
+  /** The name of an app in the catalog. */
+  appName: (token: string) => string;
   /** The status of a report whose filter names an app that is not listed; null: such an app only has no rows. */
   refusal: 400 | 403 | null;
   pages: Pages | null;
@@ -168,6 +170,7 @@ export async function openAnswering(
     rows,
     apps: null,
     listed: null,
+    appName: (token) => `App ${token}`,
     refusal: null,
     pages: null,
     maxRows: Infinity,
@@ -479,7 +482,7 @@ function catalogReply(parameters: Received['query'], world: AnsweringWorld): Rep
   const listed = world.listed ??
     world.apps ?? [...new Set(rows.flatMap((row) => row['app_token'] ?? []))];
   const items = {
-    apps: listed.map((id) => ({ id, name: `App ${id}` })),
+    apps: listed.map((id) => ({ id, name: world.appName(id) })),
     overview_metrics: metrics.filter((id) => !isCohort(id)).map(metricItem),
     cohort_metrics: metrics.filter(isCohort).map(metricItem),
   };

@@ -135,8 +135,10 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
     else await commitVersion(context, table, removalsOf(files, nowMs));
     removedFiles += files.length;
   }
-  for (const { name, storedFiles } of others.filter(({ table }) => table === null))
-    removedFiles += await removeUnlogged(publishing, store, name, [...storedFiles.keys()]);
+  for (const { name, storedFiles } of others.filter(({ table }) => table === null)) {
+    const files = await removeUnlogged(publishing, store, name, [...storedFiles.keys()]);
+    removedFiles += files;
+  }
   // A run of every hour would otherwise commit to every table every hour.
   const isSame =
     !publishing.isLater &&

@@ -27,16 +27,19 @@ export const appColumn = ({
 }: Pick<Slice, 'dimensions'>): 'app_token' | 'app' | undefined =>
   (['app_token', 'app'] as const).find((name) => dimensions.includes(name));
 
-/** The lost apps that the filters of a slice allow. */
-export const lostIn = (lost: LostApps, slice: Slice): LostApp[] =>
-  [...lost.values()].filter(
-    ({ app_token: token }) =>
-      ownValues(slice, 'app_token')?.includes(token) !== false &&
-      slice.parameters['app_token__not_in']?.split(',').includes(token) !== true,
+/** The lost apps whose rows in a slice cannot be told from others: rows name no app, or only a name that a listed app has too. */
+export function untoldIn(lost: LostApps, slice: Slice): LostApp[] {
+  const column = appColumn(slice);
+  return [...lost.values()].filter(
+    (app) =>
+      (column === undefined || app[column] === null) &&
+      ownValues(slice, 'app_token')?.includes(app.app_token) !== false &&
+      slice.parameters['app_token__not_in']?.split(',').includes(app.app_token) !== true,
   );
+}
 
 export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
-  const loads = appColumn(slice) === undefined ? lostIn(lost, slice) : [];
+  const loads = untoldIn(lost, slice);
   return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
 }
 
