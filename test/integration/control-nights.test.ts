@@ -241,34 +241,6 @@ test('rows that differ from their control total twice are loaded as their own to
   expect(world.warnings().filter((text) => text.startsWith('CONTROL_DIFFERS'))).toHaveLength(1);
 });
 
-test('an answer without half of its rows, with the totals of these, is told to differ though no other control total can be read', async () => {
-  world = await openAnswering([daily], rows);
-  world.rewrite({ part: 'undivided' }, (report) => {
-    const kept = report.rows.filter((row) => row['network'] === 'x');
-    const totals = metrics.map((metric) => {
-      return [metric, kept.reduce((sum, row) => sum + Number(row[metric]), 0)];
-    });
-    return json({ ...report, rows: kept, totals: Object.fromEntries(totals) as unknown });
-  });
-  world.rewrite({ part: 'whole', after: 1 }, refused(400));
-  expect((await world.night(20, { config })).failures).toEqual([]);
-  expect(countAsked(world, { part: 'whole' })).toBeGreaterThan(1);
-  expect(world.warnings()).toContainEqual(textWith('CONTROL_DIFFERS'));
-});
-
-test('a day that was loaded without rows before it was over fails once control totals state values for it', async () => {
-  const open: Slice = { ...daily, datePeriod: { ...daily.datePeriod, last: { daysAgo: 0 } } };
-  const today = gridOf(['2026-06-02'], values, metrics);
-  world = await openAnswering([open], [...rows, ...today]);
-  world.rewrite({ part: 'undivided', day: '2026-06-02' }, (report) => {
-    const kept = report.rows.filter((row) => row['day'] !== '2026-06-02');
-    return json({ ...report, rows: kept, totals: {} });
-  });
-  expect((await world.night(2, { config })).failures).toEqual([]);
-  const { failures } = await world.night(4, { config });
-  expect(failures).toMatchObject([{ code: 'DATA_SHRUNK', window: '2026-06-02:2026-06-02' }]);
-});
-
 test.each([
   ['the last rows', (rows: Report['rows']) => rows.slice(0, 5)],
   [

@@ -1,4 +1,4 @@
-/** Nights on which some control totals, or none, could be read: what they loaded is looked at again, and nothing for ever. */
+/** Nights on which some control totals, or none, could be read: what they loaded is looked at again, and no hole stays untold. */
 
 import { afterEach, expect, test } from 'vitest';
 
@@ -14,6 +14,7 @@ import {
   type Report,
 } from '../support/answering.ts';
 import { column } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { daysIn } from '../support/plain-values.ts';
 import { beside, refused } from '../support/odd-answers.ts';
 import { json } from '../support/scripted-server.ts';
@@ -53,6 +54,34 @@ async function agreementOn(night: number): Promise<SliceStatus['control'] | unde
   );
   return slices[0]?.control;
 }
+
+test('an answer without half of its rows, with the totals of these, is told to differ though no other control total can be read', async () => {
+  world = await openAnswering([daily], rows);
+  world.rewrite({ part: 'undivided' }, (report) => {
+    const kept = report.rows.filter((row) => row['network'] === 'x');
+    const totals = metrics.map((metric) => {
+      return [metric, kept.reduce((sum, row) => sum + Number(row[metric]), 0)];
+    });
+    return json({ ...report, rows: kept, totals: Object.fromEntries(totals) as unknown });
+  });
+  world.rewrite({ part: 'whole', after: 1 }, refused(400));
+  expect((await world.night(20, { config })).failures).toEqual([]);
+  expect(countAsked(world, { part: 'whole' })).toBeGreaterThan(1);
+  expect(world.warnings()).toContainEqual(textWith('CONTROL_DIFFERS'));
+});
+
+test('a day that was loaded without rows before it was over fails once control totals state values for it', async () => {
+  const open = { ...daily, datePeriod: { ...daily.datePeriod, last: { daysAgo: 0 } } as const };
+  const today = gridOf(['2026-06-02'], values, metrics);
+  world = await openAnswering([open], [...rows, ...today]);
+  world.rewrite({ part: 'undivided', day: '2026-06-02' }, (report) => {
+    const kept = report.rows.filter((row) => row['day'] !== '2026-06-02');
+    return json({ ...report, rows: kept, totals: {} });
+  });
+  expect((await world.night(2, { config })).failures).toEqual([]);
+  const { failures } = await world.night(4, { config });
+  expect(failures).toMatchObject([{ code: 'DATA_SHRUNK', window: '2026-06-02:2026-06-02' }]);
+});
 
 test('a day that another slice loads before it is over differs from nothing when it is first loaded', async () => {
   const live = {
