@@ -134,7 +134,7 @@ export async function readTables(
         throw garbled(`${place}/_delta_log`, `${after.length} of ${expected} commits`);
       const actions = contents.flatMap(({ path, text }) => actionsIn(`${place}/${path}`, text));
       const table = replay(name, null, actions);
-      // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel). An older one will be.
+      // Engines fail if the checkpoint that the hint names is missing (measured with delta-kernel). A sweep removes older ones.
       const hasHint = hint === null || hintShape.safeParse(hint).data?.version === checkpoint;
       return { ...stored, table, hasHint };
     } catch (error) {

@@ -1,8 +1,8 @@
 /**
  * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit, unless nothing changed. All
- * get the same version number, `ripen_finality` last: a version that it has is a complete night of every table. Nothing beside
- * the logs is trusted. A table whose log is damaged begins anew. Surplus files and emptied tables are deleted after the time for
- * which older versions are kept, by the store's clock.
+ * get the same version number, `ripen_finality` last: a version that it has is a complete night of every table. Only the
+ * logs count: a table whose log is damaged begins anew. Surplus files and emptied tables are deleted once older versions need
+ * not be kept any longer, by the store's clock.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -102,7 +102,7 @@ async function publishTables(publishing: Publishing, store: LakeStore, target: T
   const isOwn = (table: StoredTable) => originIn(table)?.warehouse === owner;
   const names = new Set(tables.map(({ name }) => name));
   const others = listed.filter(({ name }) => !names.has(name));
-  // A table that somebody copied or renamed has the name of another folder, and stays.
+  // A folder that somebody copied or renamed holds a table of another name, and stays.
   const removedTables = others.filter(
     (table) => isOwn(table) && table.table?.metaData.name === table.name,
   );
