@@ -3,7 +3,7 @@
 -- nobody knows whether they moved: it counts once the latest night read them. An answer that was computed earlier is compared with the
 -- totals of that instant. Rows that did not move with their total may only be late: they are compared with the totals before that run,
 -- once; if the rows of a slice were found to differ, for a week with the totals that stood when they last moved.
--- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
+-- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and kept: the first days of periods that stay as they are)
 -- Returns one row per slice: slice, moved (JSON list of metric, age, isFinal, isKnown, and periods: a list of start, before and after).
 with fetched as (
     select
@@ -16,7 +16,7 @@ with fetched as (
         coalesce(r.run_id, case when e.read_at > p.fetched_at - interval 12 hour then e.run_id end) as read_by
     from ripen.slice_tables as t
     join (
-        select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","protected_load":"BIGINT"}]'), max_depth := 2)
+        select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","kept":["DATE"]}]'), max_depth := 2)
     ) as k on k.slice = t.slice and k.fingerprint = t.fingerprint
     join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
     join ripen.loads as l on l.load_id = p.load_id
@@ -38,7 +38,7 @@ with fetched as (
     ) as e on e.control = t.control and e.read_at <= p.fetched_at
     where
         t.control is not null
-        and not coalesce(p.state = 'final' and p.load_id <= k.protected_load, false)
+        and not coalesce(list_contains(k.kept, p.start_day), false)
         and p.whole
         -- One without rows that is not confirmed is due anyway.
         and p.state <> 'empty'

@@ -1,5 +1,5 @@
 -- How far the totals of each slice were last compared with those of the service.
--- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and protected_load: final periods up to that load stay)
+-- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and kept: the first days of periods that stay as they are)
 -- Returns one row per slice: slice, fingerprint (of its live table), read_at (of the oldest of its latest control totals), totals
 -- (values of loaded periods that were compared). A run may read the control totals of some slices only, or a part of the days.
 with readings as (
@@ -43,13 +43,13 @@ compared as (
     join latest as n
         on n.control = t.control and n.metric = m.metric and n.start_day <= p.start_day and n.end_day >= p.end_day
     left join (
-        select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","protected_load":"BIGINT"}]'), max_depth := 2)
+        select unnest(from_json($2::json, '[{"slice":"VARCHAR","fingerprint":"VARCHAR","kept":["DATE"]}]'), max_depth := 2)
     ) as k on k.slice = p.slice and k.fingerprint = p.fingerprint
     -- A value that still grew when its total was read was not compared.
     where
         t.state = 'live'
         and p.whole
-        and not coalesce(p.state = 'final' and p.load_id <= k.protected_load, false)
+        and not coalesce(list_contains(k.kept, p.start_day), false)
         -- One that is not confirmed has no rows, whatever the service states.
         and p.state <> 'empty'
         and p.ends_at + to_seconds(m.comparable_seconds) <= least(n.read_at, $1::timestamp)

@@ -182,8 +182,8 @@ export interface Proven {
 
 /** Without a date dimension its days may differ from those requested now. */
 export interface StoredPeriod extends Omit<PeriodRecord, 'metrics' | 'requestedAt'> {
-  /** Whether it is final and has values of a lost app, which cannot be told from the others. */
-  readonly isProtected?: boolean;
+  /** Whether it was final when an app was lost whose rows cannot be told from the others. */
+  readonly isKept?: boolean;
   /** Of a cube, each of its ages; otherwise one. */
   readonly records: readonly Omit<PeriodRecord, 'metrics' | 'requestedAt'>[];
 }

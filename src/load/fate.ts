@@ -51,14 +51,13 @@ interface Judging extends Policy {
   readonly isProven: boolean;
 }
 
-/** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it is protected. */
+/** `doubt`: request the period again. `refuse`: fail it. `keep`: a later fetch loaded it, or it stays as it is. */
 type Fate = 'load' | 'unserved' | 'doubt' | 'refuse' | 'keep';
 
 function fateOf({ period, reason }: DuePeriod, slice: Slice, facts: Judging): Fate {
   const { start } = period.bucket;
   const [rows, before] = [facts.answered.get(start) ?? 0, facts.stored.get(start)];
-  if (before !== undefined && (before.fetchedAt > facts.fetchedAt || before.isProtected))
-    return 'keep';
+  if (before !== undefined && (before.fetchedAt > facts.fetchedAt || before.isKept)) return 'keep';
   if (facts.acceptLoss) return 'load';
   const stated = isStated(facts.totals, start);
   const storable = rows - (facts.rejected?.get(start) ?? 0);

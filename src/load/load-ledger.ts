@@ -39,10 +39,10 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
   return (
     { slice, replaced }: Window,
     {
-      isProtected,
+      kept,
       rows,
     }: {
-      readonly isProtected: (age: string, start: Day) => boolean;
+      readonly kept: ReadonlySet<Day> | undefined;
       readonly rows: ReadonlyMap<Day, number> | null;
     },
   ): ReadonlyMap<Day, StoredPeriod> => {
@@ -61,7 +61,7 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
         rows: rows === null ? period.rows + (other?.rows ?? 0) : (rows.get(start) ?? 0),
         emptyRuns: Math.max(period.emptyRuns, other?.emptyRuns ?? 0),
         fetchedAt: fetchedAt > period.fetchedAt ? fetchedAt : period.fetchedAt,
-        isProtected: other?.isProtected === true || isProtected(period.age, period.bucket.start),
+        isKept: kept?.has(period.bucket.start) === true,
       });
     }
     return periods;

@@ -8,7 +8,7 @@
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { partId, subjectOf } from '../model/window.ts';
 import { type Answer, plainBytesOf, requestedAtOf, type Spooled } from '../extract/spool.ts';
-import type { LostApps } from '../warehouse/tables/lost-apps.ts';
+import { keptPeriods, type LostApps } from '../warehouse/tables/lost-apps.ts';
 import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { setThreadsFor } from '../warehouse/opening.ts';
@@ -28,7 +28,7 @@ import { decide } from './decide.ts';
 import { readAnswered } from './facts.ts';
 import { readValues } from './known-values.ts';
 import { recordingRejects, storedPeriods } from './load-ledger.ts';
-import { protectedPeriods, removeNamed, rowsOfLost, rowsWithout } from './lost-apps.ts';
+import { removeNamed, rowsOfLost, rowsWithout } from './lost-apps.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
 import { replaceWindows, type TableReplacements } from './replace.ts';
 import { type Staged, stagedOf, WINDOW } from './staged-sql.ts';
@@ -169,6 +169,8 @@ async function load(
   for (const { staged } of stagedBatches) await removeNamed(lost, staged, warehouse);
   const windows = answered.flat().map(({ spooled }) => spooled.window);
   const stored = await storedPeriods(warehouse, windows);
+  const slices = stagedBatches.map(({ target: { slice } }) => slice);
+  const keptBySlice = await keptPeriods(warehouse, slices, lost);
   const totals = await readNightTotals(
     warehouse,
     stagedBatches.map(({ target: { slice }, control, staged }) => {
@@ -182,14 +184,13 @@ async function load(
     const { target, staged, acceptLoss, result } = batch;
     const { slice } = target;
     const kept = rowsOfLost(lost, slice);
-    const isProtected = await protectedPeriods(warehouse, target, lost);
     const replaced = kept === null ? null : await rowsWithout(kept, batch, warehouse);
     const replacements: Replacement[] = [];
     for (const each of answered[batchNo] ?? []) {
       const { window } = each.spooled;
       const policy = {
         acceptLoss,
-        stored: stored(window, { isProtected, rows: replaced }),
+        stored: stored(window, { kept: keptBySlice.get(slice.name), rows: replaced }),
         totals: totals.get(slice.name) ?? new Map(),
       };
       const fates = decide(each, policy);

@@ -6,18 +6,9 @@
 import * as z from 'zod';
 
 import { type Day, unionOf } from '../model/calendar.ts';
-import { metricsByAge } from '../model/cube.ts';
-import { storedAt, tableOf } from '../model/ledger.ts';
-import { stateOf } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
-import {
-  appColumn,
-  type LostApps,
-  protectedLoadOf,
-  untoldIn,
-} from '../warehouse/tables/lost-apps.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { appColumn, type LostApps, untoldIn } from '../warehouse/tables/lost-apps.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { count, dayShape, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -63,24 +54,6 @@ export async function rowsWithout(
   );
   const rows = await warehouse.rows(counts.join('\nunion all\n'), [], countRow);
   return new Map(rows.map((row) => [row.start_day, row.rows]));
-}
-
-/** Whether a period was final when an app was lost whose rows cannot be told from the others; metrics may have been added since. */
-export async function protectedPeriods(
-  warehouse: Warehouse,
-  { slice, fingerprint, columns }: Target,
-  lost: LostApps,
-): Promise<(age: string, start: Day) => boolean> {
-  const protectedLoad = protectedLoadOf(lost, slice);
-  if (protectedLoad === null) return () => false;
-  const table = tableOf(await readSliceLedger(warehouse, slice.name), fingerprint);
-  const byAge = metricsByAge(slice, columns.metrics);
-  return (age, start) => {
-    const period = storedAt(table, age, start);
-    if (period === undefined || period.loadId > protectedLoad) return false;
-    const loaded = (byAge.get(age) ?? []).filter(({ id }) => period.metrics.includes(id));
-    return loaded.length > 0 && stateOf(period, loaded, slice) === 'final';
-  };
 }
 
 export function requestsOnlyLost(slice: Slice, lost: LostApps): boolean {

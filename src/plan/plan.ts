@@ -50,6 +50,8 @@ interface PlanRequest {
   /** The periods that touch these days, have begun and are kept, whatever their state (default: the due ones). */
   readonly forced?: DayInterval | null;
   readonly control?: ControlEvidence | undefined;
+  /** The first days of periods that stay as they are. */
+  readonly kept?: ReadonlySet<Day> | undefined;
   readonly cost?: RequestCost | undefined;
 }
 
@@ -70,7 +72,7 @@ export interface SlicePlan extends DueValues {
 }
 
 export function planSlice(request: PlanRequest): SlicePlan {
-  const { slice, metrics, ledger, planAt, forced = null, control = null, cost } = request;
+  const { slice, metrics, ledger, planAt, forced = null, control = null, kept, cost } = request;
   const meaning = fingerprintOf(slice);
   const table = tableOf(ledger, meaning);
   const fingerprint = table?.fingerprint ?? meaning;
@@ -86,13 +88,14 @@ export function planSlice(request: PlanRequest): SlicePlan {
     // With another grain than the stored one, a period may hold a part of a newer one.
     if (newer.some(({ bucket }) => slice.grain === null || meet(bucket, period.bucket))) continue;
     const ages = new Map<string, DueReason>();
+    agesOf.set(period, ages);
+    if (forced === null && kept?.has(period.bucket.start) === true) continue;
     for (const [age, ofAge] of byAge) {
       const reason =
         forced === null ? reasonFor(period, age, ofAge, { ...request, table }) : 'forced';
       const isMoved = moved.get(period.bucket.start)?.get(age) === 'maturing';
       if (reason !== null || isMoved) ages.set(age, reason ?? 'moved');
     }
-    agesOf.set(period, ages);
   }
   const waiting = addFinals(agesOf, moved, control, table);
   const due = [...agesOf].flatMap(([period, ages]): DueAges[] => {

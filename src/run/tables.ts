@@ -8,7 +8,12 @@ import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { declareViews } from '../insight/views.ts';
 import { lostAppsIn } from '../load/lost-apps.ts';
-import { controlEvidence, type LostApps } from '../warehouse/tables/lost-apps.ts';
+import {
+  controlEvidence,
+  keptPeriods,
+  type LostApps,
+  readLostApps,
+} from '../warehouse/tables/lost-apps.ts';
 import { recordedUnknown, starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
@@ -95,14 +100,16 @@ export async function plannedSlices(
   { planAt, forced }: Pick<Run, 'planAt'> & Pick<RunRequest, 'forced'>,
 ) {
   const named = slices.map(({ slice }) => slice);
-  const evidence = await controlEvidence({ controlMs }, warehouse, named, planAt);
+  const keptBySlice = await keptPeriods(warehouse, named, await readLostApps(warehouse));
+  const evidence = await controlEvidence({ controlMs }, warehouse, named, planAt, keptBySlice);
   const costs = await readRequestCosts(warehouse);
   const cost = costs === null ? DEFAULT_COST : boundedCost(costs.base, costs.row);
   return Promise.all(
     slices.map(async ({ slice, metrics }) => {
       const ledger = await readSliceLedger(warehouse, slice.name);
       const control = evidence.get(slice.name);
-      const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, cost });
+      const kept = keptBySlice.get(slice.name);
+      const plan = planSlice({ slice, metrics, ledger, planAt, forced, control, kept, cost });
       return { plan, ledger, control };
     }),
   );

@@ -5,10 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import { readStatus } from '../../src/report/status/status.ts';
 import {
   type AnsweringWorld,
   gridOf,
   inBatches,
+  nightAt,
   openAnswering,
   type TrueRow,
   withCells,
@@ -198,6 +200,45 @@ test('a metric that is added on the night when an app goes is NULL on the final 
   world.apps = [KEPT, GONE];
   expect((await world.night(BACK, { slices: [all] })).failures).toEqual([]);
   expect(onDays(await world.cells(all), FINAL)).toEqual(onDays(world.truth(all, sums(2)), FINAL));
+});
+
+test('days of a cube without apps that have a final age when an app goes stay whole and are not requested again, so that nothing is late, also where a metric is added; once the app is back, they are whole', async () => {
+  const few = { cohort_size: ['d1', 'd3', 'd7'], all_revenue_total: ['d1', 'd3'] };
+  const of = (keys: Readonly<Record<string, readonly string[]>>): Slice => {
+    const cells = cubeMetrics(keys);
+    const all = cells.map(({ metric }) => metric);
+    return { ...curve, name: 'total', dimensions: ['day', 'network'], metrics: all, cube: cells };
+  };
+  const ages = { ...few, all_revenue_total: ['d1', 'd3', 'd7'] };
+  const [before, after] = [of(few), of(ages)];
+  const days = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05', ...YOUNG];
+  const both = (revision: number) =>
+    gridOf(days, { app_token: [KEPT, GONE], network: ['x', 'y'] }, [...after.metrics], revision);
+  const world = await openAnswering([before], both(1), { apps: [KEPT, GONE] });
+  await world.night(BEFORE);
+  const whole = await column(
+    world.scenario,
+    `select distinct period::varchar from ripen.finality where is_final order by all`,
+  );
+  const stored = onDays(await world.cells(before), whole);
+  expect(new Set(stored.map((cell) => cell.slice(0, 10))).size).toBeGreaterThan(1);
+  world.apps = [KEPT];
+  world.rows = both(2);
+  await world.night(AFTER, { slices: [after] });
+  for (const night of [NEXT, BACK, 15, 20]) {
+    world.asked = [];
+    expect((await world.night(night, { slices: [after] })).failures).toEqual([]);
+    expect(world.asked.filter(({ firstDay }) => firstDay <= String(whole.at(-1)))).toEqual([]);
+  }
+  expect(onDays(await world.cells(after), whole)).toEqual(stored);
+  const config = { ...world.scenario.config, slices: [after] };
+  const { health } = await world.scenario.inWarehouse(async (warehouse) =>
+    readStatus(config, warehouse, nightAt(20)),
+  );
+  expect(health.findings).toEqual([]);
+  world.apps = [KEPT, GONE];
+  await world.night(21, { slices: [after] });
+  expect(await world.cells(after)).toEqual(world.answerTo(after, '2026-05-10', '2026-06-20'));
 });
 
 test('`backfill --accept-loss` deletes the rows of an app that went from 6 days, after which no run names it', async () => {

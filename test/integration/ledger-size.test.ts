@@ -69,7 +69,7 @@ from range(400) as t(d), range(10) as u(m)`);
   await warehouse.run(`insert into ripen.control_readings
 values ('c', 'later', '2026-03-01', '2024-12-01', '2026-02-28', ['${metrics.join("', '")}'])`);
   const at = new Date('2026-03-01T03:00:00Z');
-  const evidence = await controlEvidence({ controlMs: 1 }, warehouse, slices, at);
+  const evidence = await controlEvidence({ controlMs: 1 }, warehouse, slices, at, new Map());
   expect([...evidence.values()].map(({ moved }) => moved.length)).toEqual(slices.map(() => 4000));
   expect(evidence.get('s69')?.moved.at(-1)).toMatchObject({ start: '2026-01-04', isKnown: false });
 }, 60_000);

@@ -7,6 +7,7 @@ import { periodStates as ledgerStates } from '../../model/ledger.ts';
 import { sumOf } from '../../model/measure.ts';
 import { ageOf, coveredPeriods } from '../../model/period.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
+import type { KeptPeriods } from '../../warehouse/tables/lost-apps.ts';
 import { count, dayShape, identifier, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { readMoney } from './money.ts';
@@ -43,6 +44,7 @@ export async function readSlices(
   warehouse: Warehouse | null,
   slices: readonly Slice[],
   planAt: Date,
+  kept: KeptPeriods,
   agreement: Promise<(slice: Slice) => SliceStatus['control'] | string>,
 ): Promise<SliceStatus[]> {
   const read = async <T>(name: string, shape: z.ZodType<T>, ...parameters: string[]) => {
@@ -75,7 +77,7 @@ group by slice`;
   for (const slice of slices) {
     const { name, grain } = slice;
     const periods = stored(name);
-    const expected = expectedPeriods(slice, periods, planAt);
+    const expected = expectedPeriods(slice, periods, planAt, kept.get(name));
     const ages = expected.map(({ status }) => status);
     const meanings = columnsOf(name);
     const metrics = metricStatuses(slice.metrics, expected, ranges(name), meanings);
@@ -194,6 +196,7 @@ function expectedPeriods(
   slice: Slice,
   stored: readonly z.infer<typeof storedPeriod>[],
   planAt: Date,
+  kept: ReadonlySet<string> | undefined,
 ) {
   const byStart = new Map(stored.map((period) => [period.start_day, period]));
   const loaded = stored.map((period) => ({
@@ -206,6 +209,7 @@ function expectedPeriods(
     const record = sameStart?.end_day === end ? sameStart : undefined;
     const { fetched_at = null, rows = null, rejected = null } = record ?? {};
     const isChanged = record?.is_as_configured === false;
+    const next = isChanged ? planAt.toISOString() : (record?.next_refresh_at ?? null);
     const status: PeriodStatus = {
       first_day: period.requested.start,
       last_day: lastDay(period.requested),
@@ -214,7 +218,7 @@ function expectedPeriods(
       fetched_at,
       rows,
       rejected,
-      next_refresh_at: isChanged ? planAt.toISOString() : (record?.next_refresh_at ?? null),
+      next_refresh_at: kept?.has(start) === true ? null : next,
     };
     return { start, status };
   });

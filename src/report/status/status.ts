@@ -14,7 +14,13 @@ import { hasStars } from '../../model/stars.ts';
 import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
-import { controlEvidence, protectedLoads } from '../../warehouse/tables/lost-apps.ts';
+import {
+  comparedTables,
+  controlEvidence,
+  keptPeriods,
+  type KeptPeriods,
+  readLostApps,
+} from '../../warehouse/tables/lost-apps.ts';
 import { count, instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Bindable, Warehouse } from '../../warehouse/warehouse.ts';
 import { readFailedStart } from './failed-start.ts';
@@ -51,14 +57,18 @@ export async function readStatus(
     warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
   const starred = await starredAt(warehouse, config.slices, listed, planAt);
   const configured = starred.map(({ slice }) => slice);
+  const kept: KeptPeriods =
+    warehouse === null
+      ? new Map()
+      : await keptPeriods(warehouse, configured, await readLostApps(warehouse));
   // Beside each other they take two thirds of the time (measured).
   const inSession = async <T>(work: (session: Warehouse | null) => Promise<T>): Promise<T> =>
     warehouse === null ? work(null) : warehouse.withSession(work);
   const agreement = inSession(async (session) =>
-    readAgreement(config, session, configured, planAt),
+    readAgreement(config, session, configured, planAt, kept),
   );
   const reads = [
-    readSlices(warehouse, configured, planAt, agreement),
+    readSlices(warehouse, configured, planAt, kept, agreement),
     inSession(async (session) => readNews(session, planAt, since)),
   ] as const;
   // A session must not be closed while it reads.
@@ -135,17 +145,19 @@ async function readAgreement(
   warehouse: Warehouse | null,
   slices: readonly Slice[],
   planAt: Date,
+  kept: KeptPeriods,
 ): Promise<(slice: Slice) => SliceStatus['control'] | string> {
   if (controlMs === null) return () => '`control` is off';
   if (warehouse === null) return () => 'none could be read yet';
-  const kept = JSON.stringify(await protectedLoads(warehouse, slices));
-  const request = [timestamp(planAt), kept];
+  const request = [timestamp(planAt), JSON.stringify(comparedTables(slices, kept))];
   const rows = await warehouse.rows(statement('status/control'), request, comparedTotals);
   // A value that still grew when its total was read has not moved.
   const readAtMs = Math.max(...rows.map(({ read_at: at }) => Date.parse(at)));
   const comparedAt = new Date(Math.min(planAt.getTime(), readAtMs));
   const evidence =
-    rows.length === 0 ? null : await controlEvidence({ controlMs }, warehouse, slices, comparedAt);
+    rows.length === 0
+      ? null
+      : await controlEvidence({ controlMs }, warehouse, slices, comparedAt, kept);
   return (slice) => {
     const compared = rows.find((row) => row.slice === slice.name);
     if (compared === undefined) {

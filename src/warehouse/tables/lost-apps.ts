@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Config } from '../../config/config.ts';
 import { type ControlEvidence, movedTotals } from '../../model/control.ts';
-import { MS_PER_DAY } from '../../model/calendar.ts';
+import { type Day, MS_PER_DAY } from '../../model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { ownValues } from '../../model/window.ts';
 import { count, dayShape, instant, jsonOf, statement, timestamp } from '../sql.ts';
@@ -38,17 +38,33 @@ export function untoldIn(lost: LostApps, slice: Slice): LostApp[] {
   );
 }
 
-export function protectedLoadOf(lost: LostApps, slice: Slice): number | null {
-  const loads = untoldIn(lost, slice);
-  return loads.length === 0 ? null : Math.max(...loads.map((app) => app.last_load));
+/** By slice, the first days of periods that stay as they were fetched. */
+export type KeptPeriods = ReadonlyMap<string, ReadonlySet<Day>>;
+
+const keptRow = z
+  .object({ slice: z.string(), days: z.array(dayShape) })
+  .transform(({ slice, days }) => [slice, new Set(days)] as const);
+
+export async function keptPeriods(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+  lost: LostApps,
+): Promise<KeptPeriods> {
+  const tables = slices.flatMap((slice) => {
+    const loads = untoldIn(lost, slice).map((app) => app.last_load);
+    const table = { slice: slice.name, fingerprint: fingerprintOf(slice) };
+    return loads.length === 0 ? [] : [{ ...table, protected_load: Math.max(...loads) }];
+  });
+  if (tables.length === 0) return new Map();
+  const sql = statement('catalog/kept_periods');
+  return new Map(await warehouse.rows(sql, [JSON.stringify(tables)], keptRow));
 }
 
-/** One row per slice, for the statements that compare totals. */
-export async function protectedLoads(warehouse: Warehouse, slices: readonly Slice[]) {
-  const lost = await readLostApps(warehouse);
+/** For the statements that compare totals. */
+export function comparedTables(slices: readonly Slice[], kept: KeptPeriods): object[] {
   return slices.map((slice) => {
-    const table = { slice: slice.name, fingerprint: fingerprintOf(slice) };
-    return { ...table, protected_load: protectedLoadOf(lost, slice) };
+    const days = [...(kept.get(slice.name) ?? [])];
+    return { slice: slice.name, fingerprint: fingerprintOf(slice), kept: days };
   });
 }
 
@@ -68,15 +84,16 @@ const restlessRow = z.object({ slice: z.string(), metric: z.string() });
 /** Consecutive nights in which most final totals of a restless metric move. */
 export const RESTLESS_NIGHTS = 3;
 
-/** Returns the totals that moved by more than the values of lost apps, and restless metrics. */
+/** Returns the totals that moved outside kept periods, and restless metrics. */
 export async function controlEvidence(
   { controlMs }: Pick<Config, 'controlMs'>,
   warehouse: Warehouse,
   slices: readonly Slice[],
   planAt: Date,
+  kept: KeptPeriods,
 ): Promise<Map<string, ControlEvidence>> {
   if (controlMs === null) return new Map();
-  const tables = await protectedLoads(warehouse, slices);
+  const tables = comparedTables(slices, kept);
   const moved: z.infer<typeof movedRow>[] = [];
   for (let from = 0; from < tables.length; from += MAX_SLICES) {
     const some = JSON.stringify(tables.slice(from, from + MAX_SLICES));
