@@ -195,6 +195,7 @@ create table ripen.periods (
     trusted_at timestamp,
     computed_at timestamp,
     immature varchar[],
+    differing varchar[],
     age varchar default ''
 );
 
@@ -218,6 +219,7 @@ comment on column ripen.periods.empty_runs is 'Runs in a row whose answer had no
 comment on column ripen.periods.verdict is 'Completeness of its newest load: proven, unverifiable or unproven';
 comment on column ripen.periods.computed_at is 'When the answer was computed (UTC), if it says so and that was before it was requested; else NULL';
 comment on column ripen.periods.immature is 'Metrics that the answer itself calls immature: they are not final, whatever their horizon; NULL if there are none';
+comment on column ripen.periods.differing is 'Metrics whose rows did not add up to the control totals of the night they were loaded, a week after the period or later; NULL if there are none';
 comment on column ripen.periods.trusted_at is 'The instant that counts as the fetch for finality (UTC): fetched_at, or computed_at if that is earlier; NULL if nothing of the period can be final: cut, rows rejected, unproven, or empty in one answer only';
 
 create table ripen.restatements (

@@ -104,6 +104,20 @@ moved as materialized (
             and l.metrics_no = t.metrics_no
             and l.read_at < t.seen_at
     group by all
+),
+
+-- The runs that found an app gone, or back: totals that lack it, or have it again, are no correction.
+without_app as (
+    select as_of
+    from (
+        select
+            r.as_of,
+            bool_or(c.change = 'item vanished') over (partition by c.name order by r.run_number) as has_vanished
+        from ripen.schema_changes as c
+        join ripen.runs as r on r.run_id = c.run_id
+        where c.object = 'catalog' and c.name like 'apps %' and c.change in ('item appeared', 'item vanished')
+    )
+    where has_vanished
 )
 
 -- Of values that no longer grow by themselves: their time had come when they were read before.
@@ -138,8 +152,9 @@ where
     p.whole
     and d.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
     and (m.additive or d.hours = 1)
+    and coalesce(f.found_at, d.seen_at) not in (select as_of from without_app)
 union all by name
--- Without control totals, what loads found.
+-- Without control totals of that night, what loads found.
 select
     r.slice,
     r.metric,
@@ -150,9 +165,16 @@ select
     r.before::double as before,
     r.after::double as after
 from ripen.restatements as r
-join ripen.slice_tables as t on t.slice = r.slice and t.state = 'live' and t.control is null
+join ripen.slice_tables as t on t.slice = r.slice and t.state = 'live'
 join ripen.loads as l on l.load_id = r.load_id
 join ripen.runs as n on n.run_id = l.run_id
+anti join readings as c
+    on
+        c.control = t.control
+        and c.run_id = l.run_id
+        and c.start_day <= r.period
+        and c.end_day > r.period
+        and list_contains(c.metrics, r.metric)
 where r.after_final and n.as_of > (select since from since);
 
 comment on view ripen_internal.moved_totals is 'Totals of the last 31 days that the service states differently although their time had come';

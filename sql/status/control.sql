@@ -1,7 +1,8 @@
 -- How far the totals of each slice were last compared with those of the service.
 -- $1 as-of instant (UTC), $2 slices (JSON list of slice, fingerprint and kept: the first days of periods that stay as they are)
 -- Returns one row per slice: slice, fingerprint (of its live table), read_at (of the oldest of its latest control totals), totals
--- (values of loaded periods that were compared). A run may read the control totals of some slices only, or a part of the days.
+-- (values of loaded periods that were compared), differing (JSON list of start and metric of those that differed when they were
+-- loaded). A run may read the control totals of some slices only, or a part of the days.
 with readings as (
     select
         control,
@@ -36,10 +37,12 @@ compared as (
         p.slice,
         p.start_day,
         m.metric,
-        max(n.read_at) as read_at
+        max(n.read_at) as read_at,
+        bool_or(list_contains(p.differing, m.metric)) as is_differing
     from ripen.slice_tables as t
     join ripen.slice_metrics as m on m.slice = t.slice
     join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint and p.age = m.age
+    join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
     join latest as n
         on n.control = t.control and n.metric = m.metric and n.start_day <= p.start_day and n.end_day >= p.end_day
     left join (
@@ -50,6 +53,9 @@ compared as (
         t.state = 'live'
         and p.whole
         and not coalesce(list_contains(k.kept, p.start_day), false)
+        -- Rows that are known to be missing were told.
+        and p.verdict <> 'unproven'
+        and p.rejected = 0
         -- One that is not confirmed has no rows, whatever the service states.
         and p.state <> 'empty'
         and p.ends_at + to_seconds(m.comparable_seconds) <= least(n.read_at, $1::timestamp)
@@ -62,7 +68,8 @@ select
     t.slice,
     t.fingerprint,
     strftime(coalesce(any_value(c.read_at), max(n.read_at)), '%Y-%m-%dT%H:%M:%SZ') as read_at,
-    coalesce(any_value(c.totals), 0) as totals
+    coalesce(any_value(c.totals), 0) as totals,
+    coalesce(any_value(c.differing), '[]') as differing
 from ripen.slice_tables as t
 join ripen.slice_metrics as m on m.slice = t.slice
 join latest as n on n.control = t.control and n.metric = m.metric
@@ -70,7 +77,8 @@ left join (
     select
         slice,
         min(read_at) as read_at,
-        count(*) as totals
+        count(*) as totals,
+        to_json(list({start: start_day, metric: metric}) filter (is_differing))::varchar as differing
     from compared
     group by slice
 ) as c on c.slice = t.slice

@@ -1,5 +1,5 @@
 -- The periods of the live table of each slice, from which freshness, coverage and finality are read. In a cube the ages of a
--- period are taken together; its state is that of the least settled one.
+-- period are taken together; its state is that of the least settled one, and never final where a configured metric is not loaded.
 -- $1 the configured slices (JSON list of {slice, fingerprint, metrics})
 -- Returns one row per slice and period in order; instants as text in UTC, null if nothing more is expected. is_as_configured
 -- is false if the configured slice has another meaning or one more metric: then the next sync requests the period again.
@@ -16,7 +16,10 @@ select
     strftime(max(p.fetched_at), '%Y-%m-%dT%H:%M:%S.%gZ') as fetched_at,
     sum(p.rows)::bigint as rows,
     sum(p.rejected)::bigint as rejected,
-    arg_min(p.state, list_position(['open', 'cut', 'empty', 'maturing', 'final'], p.state)) as state,
+    case
+        when bool_and(p.state = 'final') and not list_has_all(flatten(list(distinct l.metrics)), any_value(c.metrics)) then 'maturing'
+        else arg_min(p.state, list_position(['open', 'cut', 'empty', 'maturing', 'final'], p.state))
+    end as state,
     bool_or(p.verdict = 'unproven') as is_unproven,
     strftime(min(p.next_refresh_at), '%Y-%m-%dT%H:%M:%S.%gZ') as next_refresh_at,
     case

@@ -18,6 +18,7 @@ import {
   type AnswerFacts,
   isBatched,
   type NightTotals,
+  type Policy,
   sharedMetric,
 } from './answered.ts';
 import { SETTLED_AFTER_MS } from './fate.ts';
@@ -42,13 +43,13 @@ interface Disagreement {
 }
 
 /**
- * Returns the disagreements that are not accepted, and whether one was; what of the parts cannot be verified; and how an
- * undivided window differs from control totals, which its own totals outweigh.
+ * Returns the disagreements that are not accepted, and whether one was; what of the parts cannot be verified; how an undivided
+ * window differs from control totals, which its own totals outweigh; and the metrics that differ from what the night states.
  */
 export function compareAnswers(
   answered: Answered,
   proofs: readonly AnswerProof[],
-  totals: NightTotals,
+  { totals, stated }: Pick<Policy, 'totals' | 'stated'>,
 ) {
   const { spooled, controls } = answered;
   const { window, doubts } = spooled;
@@ -57,9 +58,14 @@ export function compareAnswers(
     window.compared === undefined ? [] : controls.filter(({ failure }) => failure === null);
   // Without totals of its own, as of a refused request, an answer that is compared again has those of the night.
   const latest = own.length > 0 ? own.map(totalsIn) : [totals];
-  const [different = null] = isOne
-    ? latest.flatMap((each) => differenceFrom(each, answered, proofs) ?? [])
-    : [];
+  const [first] = isOne ? latest.flatMap((each) => differencesFrom(each, answered, proofs)) : [];
+  const different =
+    first === undefined
+      ? null
+      : `its ${first.metric} in the period of ${first.start} added up to ${first.sum}, the control total is ${first.total}`;
+  const differing = new Map<Day, string[]>();
+  for (const { start, metric } of differencesFrom(stated, answered, proofs))
+    differing.set(start, [...(differing.get(start) ?? []), metric]);
   const ofParts = betweenParts(answered);
   const ofWhole = isOne ? [] : withControl(answered, proofs);
   const all = [...betweenBatches(answered), ...ofParts, ...ofWhole];
@@ -77,7 +83,7 @@ export function compareAnswers(
     if (missing !== undefined)
       unverified = `the service did not list the values of ${missing.control?.at(-1) ?? 'its parts'}`;
   }
-  return { disagreements, isTolerant, unverified, different };
+  return { disagreements, isTolerant, unverified, different, differing };
 }
 
 /** Whether the values of a period may still move between two requests. */
@@ -294,12 +300,13 @@ function differentSum(
 }
 
 /** Only of settled periods, and metrics that certainly add up. */
-function differenceFrom(
+function differencesFrom(
   totals: NightTotals,
   { answers, periodRows, rejects, fetchedAt, spooled }: Answered,
   proofs: readonly AnswerProof[],
-): string | null {
-  if (rejects !== null) return null;
+) {
+  const differences: { start: Day; metric: string; sum: number; total: number }[] = [];
+  if (rejects !== null) return differences;
   const { slice, periods } = spooled.window;
   const certain = new Set(
     answers.flatMap(({ sums }) => sums.filter((sum) => !sum.isAssumed).map((sum) => sum.metric)),
@@ -313,11 +320,10 @@ function differenceFrom(
     for (const [metric, total] of totals.get(start) ?? []) {
       if (!certain.has(metric)) continue;
       const sum = differentSum(metric, { start, total, rows }, proofs);
-      if (sum !== null)
-        return `its ${metric} in the period of ${start} added up to ${sum}, the control total is ${total}`;
+      if (sum !== null) differences.push({ start, metric, sum, total });
     }
   }
-  return null;
+  return differences;
 }
 
 const totalsIn = ({ periodSums }: AnswerFacts): NightTotals =>

@@ -177,6 +177,8 @@ export interface Proven {
   /** Metrics only assumed to add up that do not, and that do. */
   readonly notAdditive: readonly string[];
   readonly addsUp: readonly string[];
+  /** Metrics whose rows do not add up to what the night states, by first day of a settled period. */
+  readonly differing: ReadonlyMap<Day, readonly string[]>;
   readonly warnings: readonly LoadWarning[];
 }
 
@@ -195,7 +197,9 @@ export interface Policy {
   /** Whether settled periods may lose most of their rows. */
   readonly acceptLoss: boolean;
   readonly stored: ReadonlyMap<Day, StoredPeriod>;
+  /** Empty for a slice whose rows were found to differ. */
   readonly totals: NightTotals;
+  readonly stated: NightTotals;
 }
 
 export interface Replacement extends Proven, Policy {

@@ -99,6 +99,8 @@ export interface NightControl {
   readonly name: string;
   /** Only windows whose answers had rows. */
   readonly days: readonly DayInterval[];
+  /** Whether rows of the slice were found to differ. */
+  readonly isDoubted: boolean;
 }
 
 const totalRow = z.object({

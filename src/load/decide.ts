@@ -45,18 +45,15 @@ export function decide(answered: Answered, policy: Policy): (Replacement | Outco
   return 'verdict' in proven ? guard(answered, proven, policy) : [...proven];
 }
 
-function prove(
-  answered: Answered,
-  { totals }: Policy,
-): Proven | readonly (Again | Split | Failed)[] {
+function prove(answered: Answered, policy: Policy): Proven | readonly (Again | Split | Failed)[] {
   const { answers, controls, spooled } = answered;
   const { window, doubts, controlFailure } = spooled;
   const { slice, fingerprint, periods, compared } = window;
   const proofs = answers.map(proveAnswer);
   const short = proofs.filter(isShort);
   const unfollowed = answers.find((answer) => answer.unfollowed !== null)?.unfollowed ?? null;
-  const comparison = compareAnswers(answered, proofs, totals);
-  const { disagreements, different } = comparison;
+  const comparison = compareAnswers(answered, proofs, policy);
+  const { disagreements, different, differing } = comparison;
   const isDivided = window.parts.length > 1;
   const again = (others: Window, failure: Failure, boxes: Again['boxes'] = null): Again => {
     const { isConfirmation } = spooled;
@@ -85,7 +82,7 @@ function prove(
       const halves = splitByPeriods(window) ?? [window];
       return halves.map((half) => again({ ...half, compared: periodRows }, failure));
     }
-    const proven = loadable(answered, proofs, comparison.unverified);
+    const proven = { ...loadable(answered, proofs, comparison.unverified), differing };
     if (different !== null) {
       const shown =
         proven.verdict === 'proven'
@@ -122,6 +119,7 @@ function prove(
       comparisons: proofs.flatMap((proof) => proof.comparisons),
       notAdditive: [],
       addsUp: [],
+      differing,
       warnings: [{ code: 'UNPROVEN', message: text }],
     };
   }

@@ -42,7 +42,7 @@ export function isStated(totals: NightTotals, start: Day): boolean | null {
   return values === undefined ? null : [...values.values()].some((value) => value !== 0);
 }
 
-interface Judging extends Policy {
+interface Judging extends Omit<Policy, 'stated'> {
   /** Rows by first day of the period, and those of them that cannot be stored. */
   readonly answered: ReadonlyMap<Day, number>;
   readonly rejected?: ReadonlyMap<Day, number>;

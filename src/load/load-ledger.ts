@@ -187,7 +187,7 @@ function entriesOf({ target, loads, ...counted }: SliceLoads, runId: string) {
 }
 
 function periodsOf(
-  { loadId, answered, verdict, window, rejects, totals, stored, isUnserved }: Load,
+  { loadId, answered, verdict, differing, window, rejects, totals, stored, isUnserved }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
   counted: Pick<SliceLoads, 'rows' | 'cells' | 'keptDays'>,
@@ -248,6 +248,9 @@ function periodsOf(
     };
     return [...byAge].map(([age, metrics]) => {
       const rows = counted.cells.get(cellKey(age, bucket.start)) ?? 0;
+      const unlike = (differing.get(bucket.start) ?? []).filter((id) =>
+        metrics.some((metric) => metric.id === id),
+      );
       const unfinished = new Set(immature.map(({ metric }) => metric));
       if (counted.keptDays.has(bucket.start)) {
         // Values of an app that is no longer listed stay as they were fetched: they never become final.
@@ -256,8 +259,11 @@ function periodsOf(
           record === undefined ? [] : finalMetrics({ ...record, ...load }, metrics, slice);
         for (const metric of metrics) if (!finals.includes(metric)) unfinished.add(metric.id);
       }
-      const all = unfinished.size === 0 ? null : [...unfinished];
-      return recordOf({ ...fetched, age, rows, immature: all }, metrics, slice);
+      const evidence = {
+        immature: unfinished.size === 0 ? null : [...unfinished],
+        differing: unlike.length === 0 ? null : unlike,
+      };
+      return recordOf({ ...fetched, age, rows, ...evidence }, metrics, slice);
     });
   });
 }

@@ -185,13 +185,15 @@ async function load(
     const { slice } = target;
     const kept = rowsOfLost(lost, slice);
     const replaced = kept === null ? null : await rowsWithout(kept, batch, warehouse);
+    const statedTotals = totals.get(slice.name) ?? new Map();
     const replacements: Replacement[] = [];
     for (const each of answered[batchNo] ?? []) {
       const { window } = each.spooled;
       const policy = {
         acceptLoss,
         stored: stored(window, { kept: keptBySlice.get(slice.name), rows: replaced }),
-        totals: totals.get(slice.name) ?? new Map(),
+        totals: batch.control?.isDoubted === true ? new Map() : statedTotals,
+        stated: statedTotals,
       };
       const fates = decide(each, policy);
       for (const fate of fates) {

@@ -35,6 +35,8 @@ export const periodColumns = z.object({
   /** Null unless the answer was computed before it was requested. */
   computedAt: z.date().nullable(),
   immature: z.array(z.string()).nullable(),
+  /** Metrics whose rows did not add up to the control totals of the night they were loaded. */
+  differing: z.array(z.string()).nullable(),
   endsAt: z.date(),
   whole: z.boolean(),
   state: z.enum(periodStates),
@@ -136,6 +138,7 @@ function asOneLoad(ages: readonly [PeriodRecord, ...PeriodRecord[]]): PeriodReco
       verdicts.findLast((verdict) => ages.some((age) => age.verdict === verdict)) ?? first.verdict,
     computedAt: earliestOf(ages.map(({ computedAt }) => computedAt)),
     immature: immature.length === 0 ? null : immature,
+    differing: null,
     whole: ages.every(({ whole }) => whole),
     state: periodStates.find((state) => ages.some((age) => age.state === state)) ?? first.state,
     trustedAt: trusted.includes(null) ? null : earliestOf(trusted),

@@ -15,6 +15,7 @@ import { assertOutput } from '../publish/places/destinations.ts';
 import type { RunSteps } from '../run/execute-run.ts';
 import { failuresIn, type SyncSummary } from '../run/summary.ts';
 import { keepFailedStart, readFailedStart } from './status/failed-start.ts';
+import { unsettledRuns } from './status/health.ts';
 import type { StatusReport } from './status/status-report.ts';
 import { readStatus, statusOf } from './status/status.ts';
 import { explained } from './terminal/failure-text.ts';
@@ -145,12 +146,15 @@ async function deliverReport(end: RunEnd, report: StatusReport | null, context: 
   const { summary, endedAt } = end;
   const [failure = null] = summary === null ? end.failures : [];
   const runs = report?.runs ?? [];
-  const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary?.run_id) + 1);
+  const before = runs.slice(runs.findIndex(({ run_id: id }) => id === summary?.run_id) + 1);
+  const [earlier] = before;
+  const slices = report?.slices.map((slice) => ({ ...slice, ages: [] })) ?? [];
   const hasRecovered =
     report?.health.state !== 'failed' &&
     (readFailedStart(config.warehouse) !== null ||
       // One that was killed while it published has the status of what it loaded once this run has published.
-      (earlier !== undefined && (earlier.status !== 'succeeded' || earlier.finished_at === null)));
+      (earlier !== undefined && (earlier.status !== 'succeeded' || earlier.finished_at === null)) ||
+      unsettledRuns({ runs: before, slices }).length > 0);
   // A run that did not start, was stopped or loaded only a part has failed.
   const succeeded = summary?.status === 'succeeded';
   const endings: RunEnding[] = succeeded ? ['succeeded'] : ['failed'];

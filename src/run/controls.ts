@@ -122,8 +122,8 @@ export async function readControls(
     const { name } = control.slice;
     for (const slice of control.members) {
       const days = daysRead(readings, name, slice.metrics);
-      if (days.length > 0 && !different.has(slice.name))
-        nightControls.set(slice.name, { name, days });
+      const isDoubted = different.has(slice.name);
+      if (days.length > 0) nightControls.set(slice.name, { name, days, isDoubted });
     }
   }
   return nightControls;

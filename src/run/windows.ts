@@ -321,8 +321,12 @@ class WindowLoader {
       await saveWindowSize(window, { parts }, this.#run);
     for (const { code, message } of loaded.warnings) {
       // Of a slice whose rows differ from its control totals, one window says so.
-      const isNews = code !== 'CONTROL_DIFFERS' || this.#into.controls.delete(slice.name);
-      if (isNews) warn(code, message, window, this.#run);
+      const control = this.#into.controls.get(slice.name);
+      if (code === 'CONTROL_DIFFERS' && control !== undefined) {
+        if (control.isDoubted) continue;
+        this.#into.controls.set(slice.name, { ...control, isDoubted: true });
+      }
+      warn(code, message, window, this.#run);
     }
   }
 

@@ -357,6 +357,7 @@ function settle(
       acceptLoss: false,
       stored: new Map(),
       totals: new Map(),
+      stated: new Map(),
     });
     if (fate?.kind === 'replace') return { replacement: fate, stored };
     if (fate?.kind !== 'again') return null;

@@ -192,13 +192,13 @@ describe('whether all is well', () => {
       'The last sync, as of 2026-02-14 02:30 UTC, did not finish.',
     ]);
     expect(findings[0]).toStrictEqual({
-      message: 'It was killed, its machine stopped, or the disk was full.',
+      message: 'The run was killed, its machine stopped, or the disk was full.',
       hint: 'Run `ripen sync` again; loaded data is kept.',
     });
     const publishing = { ...killed, refreshed: 'partial', failures: [timeOut] };
     const late = sampleReport([sound], { runs: [sampleRun(publishing)] }).health.findings;
     expect(late.map(({ message }) => message)).toStrictEqual([
-      'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.',
+      'The run loaded its data, but was killed while publishing, or a copy was restored as the warehouse.',
       'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s',
     ]);
   });

@@ -6,7 +6,13 @@ import { countText, minuteText, sumOf } from '../../model/measure.ts';
 import type { FailedStart } from './failed-start.ts';
 import { alike } from '../../model/alike.ts';
 import { alikeSlices, groupedFailures } from './failure-groups.ts';
-import { healthStates, type Health, type HealthState, type StatusReport } from './status-report.ts';
+import {
+  healthStates,
+  type Health,
+  type HealthState,
+  type RunStatus,
+  type StatusReport,
+} from './status-report.ts';
 
 const LATE_MS = 1.5 * MS_PER_DAY;
 /** A period this old should have been loaded by the night before last. */
@@ -34,7 +40,7 @@ export function healthOf(
   wrongClock: Failure | null,
   start: FailedStart | null = null,
 ): Health {
-  const { runs, warnings, rejected_rows: rejectedRows, unconfigured } = report;
+  const { runs, slices, warnings, unconfigured } = report;
   const findings: Finding[] = [];
   const add = (state: HealthState, message: string, hint: string | null = null) =>
     void findings.push({ state, message, hint });
@@ -51,40 +57,31 @@ export function healthOf(
       }),
     );
   };
-  const [newest] = runs;
-  // A replay from the archive shows nothing about the service.
-  const online = runs.find(({ command }) => command !== 'replay') ?? newest;
-  const judged = newest === undefined || online === undefined ? [] : [...new Set([newest, online])];
+  const judged = latestRuns(runs);
+  const online = judged.at(-1);
   const failedStart = start !== null && !runs.some(({ started_at: at }) => at > start.at) && start;
   if (failedStart) add('failed', `${failedStart.code}: ${failedStart.message}`, failedStart.hint);
   if (online === undefined) add('watch', 'Nothing is loaded yet.', 'Run `ripen sync`.');
-  for (const { status, refreshed, failures } of judged) {
+  const unsettled = unsettledRuns(report);
+  const cut = unsettled.find(({ isCut }) => isCut)?.run;
+  const which = cut === undefined || judged.includes(cut) ? 'the run' : nameOf(cut);
+  if (cut?.status === 'interrupted') add('watch', `A signal stopped ${which}.`, RUN_AGAIN);
+  else if (cut !== undefined) {
     const reason =
-      refreshed === null
-        ? 'It was killed, its machine stopped, or the disk was full.'
-        : 'Its data is loaded, but it was killed while publishing, or a copy was restored as the warehouse.';
-    if (status === 'running') add('failed', reason, RUN_AGAIN);
-    addFailures(failures);
-    if (status === 'interrupted') add('watch', 'A signal stopped the run.', RUN_AGAIN);
+      cut.refreshed === null
+        ? 'was killed, its machine stopped, or the disk was full'
+        : 'loaded its data, but was killed while publishing, or a copy was restored as the warehouse';
+    add('failed', `${which[0]?.toUpperCase()}${which.slice(1)} ${reason}.`, RUN_AGAIN);
   }
-  // A run of some slices shows nothing of the others: what they failed with before still holds.
-  const open = new Set(report.slices.map(({ name }) => name));
-  addFailures(
-    runs.flatMap((run) => {
-      const failures = judged.includes(run)
-        ? []
-        : run.failures.filter(({ slice }) => slice !== null && open.has(slice));
-      if (run.command !== 'replay') for (const slice of run.slices) open.delete(slice);
-      return failures;
-    }),
-  );
+  addFailures(unsettled.flatMap(({ failures }) => failures));
   // By a wrong clock nothing can be called late.
   if (online !== undefined && wrongClock === null) addLate(report, add);
-  for (const { code, message } of warnings) if (code === 'AUDIT_FAILED') add('watch', message);
+  for (const { code, message } of warnings)
+    if (code === 'AUDIT_FAILED' || code === 'MEANING_HELD_BACK') add('watch', message);
   if (wrongClock !== null) add('failed', wrongClock.message, wrongClock.hint);
-  const rejected = sumOf(rejectedRows.map(({ rows }) => rows));
+  const rejected = sumOf(slices.flatMap(({ ages }) => ages.map((period) => period.rejected ?? 0)));
   if (rejected > 0) {
-    const message = `${countText(rejected, 'row')} of the last run could not be stored exactly.`;
+    const message = `${countText(rejected, 'row')} could not be stored exactly.`;
     const hint = 'See `select * from ripen.rejected_rows` for the rows and the reasons.';
     add('watch', message, hint);
   }
@@ -107,6 +104,54 @@ export function healthOf(
   }
   if (failedStart) headline = `The last run, at ${minuteText(failedStart.at)}, did not start.`;
   return { state, headline, findings: findings.map(({ message, hint }) => ({ message, hint })) };
+}
+
+const nameOf = ({ command, as_of: asOf }: RunStatus) => `the ${command} of ${minuteText(asOf)}`;
+
+/** The newest run, and the newest that shows something about the service, as a replay does not. */
+function latestRuns(runs: readonly RunStatus[]): RunStatus[] {
+  const [newest] = runs;
+  const online = runs.find(({ command }) => command !== 'replay') ?? newest;
+  return newest === undefined || online === undefined ? [] : [...new Set([newest, online])];
+}
+
+/**
+ * The runs whose end still holds, newest first. What failed with a slice holds until a sync of it, or until its window is loaded,
+ * all else until each slice was synced.
+ */
+export function unsettledRuns({ runs, slices }: Pick<StatusReport, 'runs' | 'slices'>) {
+  const latest = latestRuns(runs);
+  const open = new Set(slices.map(({ name }) => name));
+  const told = new Set<string>();
+  return runs.flatMap((run) => {
+    const isLatest = latest.includes(run);
+    const mayHold = isLatest || (run.command !== 'replay' && open.size > 0);
+    const failures = run.failures.filter((failure) => {
+      const { slice, window, code, resolved = false } = failure;
+      if (resolved || isLatest) return !resolved;
+      if (slice !== null) return open.has(slice) && !isLoaded(window, slice, slices, run);
+      // Every run ends with it as long as its cause lasts.
+      return mayHold && !told.has(code);
+    });
+    for (const { code, slice } of run.failures) if (slice === null) told.add(code);
+    const isCut = mayHold && ['running', 'interrupted'].includes(run.status);
+    if (run.command === 'sync') for (const slice of run.slices) open.delete(slice);
+    return failures.length > 0 || isCut ? [{ run, failures, isCut }] : [];
+  });
+}
+
+/** Whether every period of a window was fetched after a run. */
+function isLoaded(
+  window: string | null,
+  name: string,
+  slices: StatusReport['slices'],
+  { as_of: asOf }: RunStatus,
+) {
+  const [first, last] = window?.split(':') ?? [];
+  if (first === undefined || last === undefined) return false;
+  const { ages = [] } = slices.find((slice) => slice.name === name) ?? {};
+  const periods = ages.filter(({ first_day: from, last_day: to }) => from <= last && to >= first);
+  return periods.length > 0 && periods.every(({ fetched_at: at }) => at !== null && at > asOf);
 }
 
 const ends = new Map([

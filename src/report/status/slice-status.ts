@@ -209,7 +209,9 @@ function expectedPeriods(
     const record = sameStart?.end_day === end ? sameStart : undefined;
     const { fetched_at = null, rows = null, rejected = null } = record ?? {};
     const isChanged = record?.is_as_configured === false;
-    const next = isChanged ? planAt.toISOString() : (record?.next_refresh_at ?? null);
+    const { next_refresh_at: stored = null } = record ?? {};
+    const now = planAt.toISOString();
+    const next = isChanged && (stored === null || stored > now) ? now : stored;
     const status: PeriodStatus = {
       first_day: period.requested.start,
       last_day: lastDay(period.requested),

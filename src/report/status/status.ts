@@ -11,6 +11,7 @@ import { LOCK_WAIT_MS } from '../../model/duration.ts';
 import { controlName } from '../../model/control.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { hasStars } from '../../model/stars.ts';
+import { withLostRows } from '../../load/lost-apps.ts';
 import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
@@ -19,6 +20,7 @@ import {
   controlEvidence,
   keptPeriods,
   type KeptPeriods,
+  type LostApps,
   readLostApps,
 } from '../../warehouse/tables/lost-apps.ts';
 import { count, instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
@@ -57,15 +59,14 @@ export async function readStatus(
     warehouse !== null && config.slices.some(hasStars) ? await listedMetrics(warehouse) : [];
   const starred = await starredAt(warehouse, config.slices, listed, planAt);
   const configured = starred.map(({ slice }) => slice);
+  const lost: LostApps = warehouse === null ? new Map() : await readLostApps(warehouse);
   const kept: KeptPeriods =
-    warehouse === null
-      ? new Map()
-      : await keptPeriods(warehouse, configured, await readLostApps(warehouse));
+    warehouse === null ? new Map() : await keptPeriods(warehouse, configured, lost);
   // Beside each other they take two thirds of the time (measured).
   const inSession = async <T>(work: (session: Warehouse | null) => Promise<T>): Promise<T> =>
     warehouse === null ? work(null) : warehouse.withSession(work);
   const agreement = inSession(async (session) =>
-    readAgreement(config, session, configured, planAt, kept),
+    readAgreement(config, session, configured, planAt, { kept, lost }),
   );
   const reads = [
     readSlices(warehouse, configured, planAt, kept, agreement),
@@ -76,7 +77,12 @@ export async function readStatus(
   const [slices, news] = await Promise.all(reads);
   const names = new Set(config.slices.map(({ name }) => name));
   const copies = JSON.stringify(config.publish.map(({ path }) => path));
-  const runs = await read('status/runs', [RUNS, snapshot, copies], runStatus);
+  const readRuns = async (most: number) => read('status/runs', [most, snapshot, copies], runStatus);
+  let runs = await readRuns(RUNS);
+  const synced = new Set(runs.flatMap((run) => (run.command === 'sync' ? run.slices : [])));
+  // Only of slices that are synced by themselves.
+  if (runs.length === RUNS && configured.some(({ name }) => !synced.has(name)))
+    runs = await readRuns(MOST_RUNS);
   // The service's answer does not name the setting.
   for (const { failures } of runs)
     for (const [at, failure] of failures.entries())
@@ -101,11 +107,14 @@ export async function readStatus(
   };
   const wrongClock =
     warehouse === null ? null : await futureFetch(warehouse, config.slices, planAt);
-  return { ...report, health: healthOf(report, wrongClock, readFailedStart(config.warehouse)) };
+  const health = healthOf(report, wrongClock, readFailedStart(config.warehouse));
+  return { ...report, runs: runs.slice(0, RUNS), health };
 }
 
 /** Two weeks of nights: enough to see a pattern. */
 const RUNS = 14;
+/** In which a slice that runs seldom by itself is looked for. */
+const MOST_RUNS = 200;
 
 const sliceRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
 const sinceRow = z.object({ since: instant.nullable() }).transform(({ since }) => since);
@@ -137,6 +146,7 @@ const comparedTotals = z.object({
   fingerprint: z.string(),
   read_at: z.string(),
   totals: count,
+  differing: jsonOf(z.array(z.object({ start: z.string(), metric: z.string() }))),
 });
 
 /** Returns for a slice how far its totals agree with the service, or why that is not known. */
@@ -145,11 +155,12 @@ async function readAgreement(
   warehouse: Warehouse | null,
   slices: readonly Slice[],
   planAt: Date,
-  kept: KeptPeriods,
+  { kept, lost }: { readonly kept: KeptPeriods; readonly lost: LostApps },
 ): Promise<(slice: Slice) => SliceStatus['control'] | string> {
   if (controlMs === null) return () => '`control` is off';
   if (warehouse === null) return () => 'none could be read yet';
-  const request = [timestamp(planAt), JSON.stringify(comparedTables(slices, kept))];
+  const uncompared = await withLostRows(kept, slices, lost, warehouse);
+  const request = [timestamp(planAt), JSON.stringify(comparedTables(slices, uncompared))];
   const rows = await warehouse.rows(statement('status/control'), request, comparedTotals);
   // A value that still grew when its total was read has not moved.
   const readAtMs = Math.max(...rows.map(({ read_at: at }) => Date.parse(at)));
@@ -157,27 +168,26 @@ async function readAgreement(
   const evidence =
     rows.length === 0
       ? null
-      : await controlEvidence({ controlMs }, warehouse, slices, comparedAt, kept);
+      : await controlEvidence({ controlMs }, warehouse, slices, comparedAt, uncompared);
   return (slice) => {
     const compared = rows.find((row) => row.slice === slice.name);
     if (compared === undefined) {
       if (slice.grain === null) return 'the slice has no date dimension';
       return controlName(slice) === null ? 'its filters allow none' : 'none could be read yet';
     }
-    const { read_at, totals, fingerprint } = compared;
+    const { read_at, totals, fingerprint, differing: loaded } = compared;
     // What has moved is read of the configured meaning, whose table is not live yet.
     if (fingerprint !== fingerprintOf(slice))
       return { read_at, totals: 0, moved: 0, moved_final: 0 };
-    const differing = evidence?.get(slice.name)?.moved ?? [];
+    const evident = evidence?.get(slice.name)?.moved ?? [];
     // Of a day several hours may have moved.
-    const cellsOf = (values: typeof differing) =>
+    const cellsOf = (values: readonly { readonly start: string; readonly metric: string }[]) =>
       new Set(values.map(({ start, metric }) => `${start} ${metric}`)).size;
-    const known = differing.filter(({ isKnown }) => isKnown);
-    const moved = cellsOf(known);
+    const known = evident.filter(({ isKnown }) => isKnown);
     return {
       read_at,
-      totals: Math.max(0, totals - cellsOf(differing) + moved),
-      moved,
+      totals: Math.max(0, totals - cellsOf(evident) + cellsOf(known)),
+      moved: cellsOf([...known, ...loaded]),
       moved_final: cellsOf(known.filter(({ isFinal }) => isFinal)),
     };
   };

@@ -93,6 +93,9 @@ export async function explained(
       run.status === 'partial' && (run.run_id !== runId || (run.rows_loaded ?? 0) > 0);
     return (hasPart || run.status === 'succeeded') && !isUnpublished(run);
   });
+  const isHeld = runs
+    .slice(0, good === undefined ? undefined : runs.indexOf(good))
+    .some(isUnpublished);
   // The night that readers have may be older than the runs that are read.
   let ofAll = runs.some(isUnpublished) ? '' : ' Readers have no data yet.';
   if (good !== undefined)
@@ -103,7 +106,8 @@ export async function explained(
     const fetched = slices.find(({ name }) => name === slice)?.newest_fetch_at?.slice(0, 10);
     let readers = ` Readers keep the good data of ${slice} fetched on ${fetched}.`;
     if (fetched === undefined) readers = ` Readers have no data of ${slice} yet.`;
-    if (slice === null) readers = ofAll;
+    // Copies are of an earlier night than the warehouse.
+    if (slice === null || isHeld) readers = ofAll;
     if (readers === '') return failure;
     return Object.assign(failure, { message: `${message.replace(/\.$/, '')}.${readers}` });
   });
