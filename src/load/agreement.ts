@@ -2,7 +2,7 @@
 
 import { type Day, isWithin } from '../model/calendar.ts';
 import { countText, groupedText, namesText, sumOf } from '../model/measure.ts';
-import { endOf, isWhole } from '../model/period.ts';
+import { endOf, isWhole, SETTLED_AFTER_MS } from '../model/period.ts';
 import {
   type Box,
   boxId,
@@ -21,7 +21,6 @@ import {
   type Policy,
   sharedMetric,
 } from './answered.ts';
-import { SETTLED_AFTER_MS } from './fate.ts';
 import {
   type AnswerProof,
   clauseOf,

@@ -9,12 +9,18 @@ import {
   type Day,
   daysBetween,
   isWithin,
-  MS_PER_DAY,
   startOfDayAt,
   unionOf,
 } from '../model/calendar.ts';
 import { sumOf } from '../model/measure.ts';
-import { endOf, isWhole, type Period } from '../model/period.ts';
+import {
+  endOf,
+  isGuarded,
+  isWhole,
+  MIN_SHARE,
+  type Period,
+  SETTLED_AFTER_MS,
+} from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { type DuePeriod, labelOf, subjectOf, type Window, windowOf } from '../model/window.ts';
 import { pageWarnings } from './answer-pages.ts';
@@ -28,13 +34,6 @@ import type {
   Replacement,
   StoredPeriod,
 } from './answered.ts';
-
-/** Younger periods may lose rows to late rejections. */
-export const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
-/** A long period that began this long ago holds settled days, and is guarded before its end. */
-const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
-/** A guarded period keeps at least this share of its rows. */
-const MIN_SHARE = 0.5;
 
 /** Whether control totals state values of a period. Null if it was not read, or by an answer without any row. */
 export function isStated(totals: NightTotals, start: Day): boolean | null {
@@ -97,9 +96,9 @@ function leastRows(
   const daysInCommon = Math.max(0, daysBetween(first, last));
   if (isShifted && daysInCommon < MIN_SHARE * daysBetween(before.bucket.start, before.bucket.end))
     return 0;
-  const sinceMs = (day: Day) => fetchedAt.getTime() - startOfDayAt(day, slice.utcOffset).getTime();
-  const isBucketSettled = sinceMs(bucket.end) > SETTLED_AFTER_MS;
-  if (!isBucketSettled && sinceMs(requested.start) <= HOLDS_SETTLED_AFTER_MS) return 0;
+  if (!isGuarded({ bucket, requested }, fetchedAt, slice.utcOffset)) return 0;
+  const isBucketSettled =
+    +fetchedAt - +startOfDayAt(bucket.end, slice.utcOffset) > SETTLED_AFTER_MS;
   return isShifted || (slice.grain === null && !isBucketSettled)
     ? Math.min(before.rows, 1)
     : before.rows * MIN_SHARE;

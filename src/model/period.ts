@@ -6,6 +6,7 @@ import {
   dayAt,
   daysBetween,
   addDays,
+  MS_PER_DAY,
   spanOf,
   startOfDayAt,
   type Bucket,
@@ -35,6 +36,17 @@ export const endOf = ({ bucket }: Period, offset: UtcOffset): Date =>
 /** 0 or less until it is over. */
 export const ageOf = ({ bucket }: Period, at: Date, offset: UtcOffset): number =>
   daysBetween(bucket.end, dayAt(at, offset)) + 1;
+
+/** Younger periods may lose rows to late rejections. */
+export const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
+/** A guarded period keeps at least this share of its rows. */
+export const MIN_SHARE = 0.5;
+
+/** A long period that began twice as long ago has settled days, and is guarded before its end. */
+export function isGuarded({ bucket, requested }: Period, at: Date, offset: UtcOffset): boolean {
+  const sinceMs = (day: Day) => at.getTime() - startOfDayAt(day, offset).getTime();
+  return sinceMs(bucket.end) > SETTLED_AFTER_MS || sinceMs(requested.start) > 2 * SETTLED_AFTER_MS;
+}
 
 /** Its end is written with a year of four digits. */
 export const LAST_DAY = day('9999-12-30');

@@ -99,3 +99,6 @@ export function fingerprintOf({
     .map((part) => createHash('sha256').update(JSON.stringify(part)).digest('hex').slice(0, 16));
   return digits.join('-');
 }
+
+/** Tables with other headers may be of another account. */
+export const headersIn = (fingerprint: string): string | undefined => fingerprint.split('-')[1];

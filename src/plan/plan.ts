@@ -11,7 +11,6 @@ import {
   type DayInterval,
   daysBetween,
   isWithin,
-  lastDay,
   meet,
   MS_PER_DAY,
   spanOf,
@@ -30,7 +29,7 @@ import {
   type SliceTable,
   tableOf,
 } from '../model/ledger.ts';
-import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
+import { dueReason } from '../model/maturity.ts';
 import { sumOf } from '../model/measure.ts';
 import type { Metric } from '../model/metric.ts';
 import {
@@ -273,41 +272,6 @@ function forcedPeriods(
     const loaded = table?.periods.get(bucket.start)?.requested;
     return { bucket, requested: spanOf(requested, covered ?? requested, loaded ?? requested) };
   });
-}
-
-/** Returns why a table may not replace the live one yet: what it lacks, has of a later fetch, or has empty where that has rows. */
-export function swapBlockedBy(
-  { slice, ledger, planAt }: Pick<PlanRequest, 'slice' | 'ledger' | 'planAt'>,
-  acceptLoss = false,
-): string | null {
-  const { live } = ledger;
-  const meaning = fingerprintOf(slice);
-  const table = tableOf(ledger, meaning);
-  const periods = coveredPeriods(slice, storedPeriods(ledger, meaning), planAt);
-  const served = [...(live?.periods.values() ?? [])];
-  if (live !== null && served.length === 0) return null;
-  const loaded = periods.flatMap(({ bucket }) => table?.periods.get(bucket.start) ?? []);
-  const complete = loaded.filter((period) =>
-    slice.metrics.every((metric) => period.metrics.includes(metric)),
-  );
-  const missing = periods.length - complete.length;
-  if (missing > 0) return `${missing} of ${periods.length} periods are not loaded with all metrics`;
-  // Only of the live table: this run's own fetches are later than the as-of instant too.
-  const newer = served.filter(({ fetchedAt }) => fetchedAt > planAt).length;
-  if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
-  if (live === table) return null;
-  const emptied = loaded.filter(({ rows, requested }) => {
-    const isServed = served.some((each) => each.rows > 0 && meet(each.requested, requested));
-    return rows === 0 && isServed;
-  });
-  const doubtful = emptied.filter(isDoubtfullyEmpty).length;
-  if (doubtful > 0)
-    return `${doubtful} of ${periods.length} periods came without rows, which a later run must confirm`;
-  const [first, last] = [emptied.at(0), emptied.at(-1)];
-  const hasSameRows = typeof live?.control === 'string' && live.control === table?.control;
-  if (acceptLoss || !hasSameRows || first === undefined || last === undefined) return null;
-  const days = `--from ${first.requested.start} --to ${lastDay(last.requested)}`;
-  return `${emptied.length} of ${periods.length} periods came without rows, and only the old one has them; if that is right, run \`ripen backfill --slice ${slice.name} ${days} --accept-loss\``;
 }
 
 function reasonFor(

@@ -23,7 +23,8 @@ import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { twinsText } from '../model/stars.ts';
-import { swapBlockedBy, planSlice, type SlicePlan } from '../plan/plan.ts';
+import { planSlice, type SlicePlan } from '../plan/plan.ts';
+import { swapBlockedBy } from '../plan/swap.ts';
 import { fail, type Run, type RunRequest, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { refreshJoins } from '../account/joins.ts';
@@ -33,7 +34,7 @@ import { reportMoved } from './controls.ts';
 import { boundedCost, DEFAULT_COST } from '../plan/cover.ts';
 import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { count, statement, storedColumnTypes } from '../warehouse/sql.ts';
+import { count, jsonOf, statement, storedColumnTypes } from '../warehouse/sql.ts';
 
 /** Replaces stars by the catalog's metrics. Leaves out, and calls `refuse` with, what cannot be loaded as configured. */
 export async function loadableSlices(
@@ -164,12 +165,18 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
   await warehouse.transact(async () => declareViews(warehouse, live));
 }
 
+const parametersRow = z
+  .object({ parameters: jsonOf(z.record(z.string(), z.string())) })
+  .transform(({ parameters }) => parameters);
+
 /** Swaps a complete new table in, or warns why not yet: nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps) {
   const { slice } = target;
   const { warehouse, planAt, request } = run;
   const ledger = await readSliceLedger(warehouse, slice.name);
-  let reason = swapBlockedBy({ slice, ledger, planAt }, request.acceptLoss);
+  const key = [slice.name, ledger.live?.fingerprint ?? ''];
+  const requested = await warehouse.rows(statement('ledger/parameters'), key, parametersRow);
+  let reason = swapBlockedBy({ slice, ledger, planAt, requested }, request.acceptLoss);
   if (reason === null && ledger.live !== null && lost.size > 0) {
     const table = liveTable(slice.name);
     const stored = await storedColumnTypes(warehouse, table, slice.name);

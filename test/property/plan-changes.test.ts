@@ -12,7 +12,7 @@ import { firstKeptDay, endOf, isWhole, resolveDatePeriod } from '../../src/model
 import { fingerprintOf, type Slice } from '../../src/model/slice.ts';
 import type { PeriodRecord, SliceTable } from '../../src/model/ledger.ts';
 import { stateOf } from '../../src/model/maturity.ts';
-import { swapBlockedBy } from '../../src/plan/plan.ts';
+import { swapBlockedBy } from '../../src/plan/swap.ts';
 import { property } from '../support/property.ts';
 import {
   datePeriods,

@@ -11,7 +11,8 @@ import { type SliceLedger } from '../../src/model/ledger.ts';
 import { emptyLedger } from '../support/plain-values.ts';
 import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
 import type { DuePeriod, Window } from '../../src/model/window.ts';
-import { swapBlockedBy, planSlice, windowDays } from '../../src/plan/plan.ts';
+import { planSlice, windowDays } from '../../src/plan/plan.ts';
+import { swapBlockedBy } from '../../src/plan/swap.ts';
 import { splitByPeriods } from '../../src/model/window.ts';
 import { property } from '../support/property.ts';
 import {

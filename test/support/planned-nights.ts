@@ -18,7 +18,8 @@ import { emptyLedger } from './plain-values.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { DatePeriod, Slice } from '../../src/model/slice.ts';
 import type { Window } from '../../src/model/window.ts';
-import { swapBlockedBy, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
+import { planSlice, type SlicePlan } from '../../src/plan/plan.ts';
+import { swapBlockedBy } from '../../src/plan/swap.ts';
 import { countMetric, loadedPeriod, slice } from './slice.ts';
 
 export const HOUR_MS = 3_600_000;

@@ -1,0 +1,121 @@
+/** PRODUCT §5, no change of configuration ever deletes a loaded period: a new table that would lose rows waits until that is accepted. */
+
+import { afterEach, describe, expect, test } from 'vitest';
+
+import { addDays, day, MS_PER_DAY } from '../../src/model/calendar.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { type AnsweringWorld, gridOf, openAnswering, type TrueRow } from '../support/answering.ts';
+import { column } from '../support/contents.ts';
+import { slice } from '../support/slice.ts';
+
+const metrics = ['installs', 'clicks', 'cost'];
+const values = { app_token: ['keptapp12345', 'goneapp12345'], network: ['x', 'y'] };
+const FIRST = day('2026-05-10');
+const DAYS = Array.from({ length: 45 }, (_, at) => addDays(FIRST, at));
+const rows = gridOf(DAYS, values, metrics);
+const BEFORE = 10;
+
+const controlOff = { controlMs: null };
+const controlOn = { controlMs: 400 * MS_PER_DAY };
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'network'],
+  metrics,
+  datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
+  parameters: { currency: 'USD' },
+});
+const coarser: Slice = { ...daily, dimensions: ['day', 'app_token'] };
+const inEuros: Slice = { ...daily, parameters: { ...daily.parameters, currency: 'EUR' } };
+
+let world: AnsweringWorld;
+
+afterEach(() => world.scenario.close());
+
+const since = (first: string) => (row: TrueRow) => row.day >= first;
+const isKept = (row: TrueRow) => row['app_token'] === 'keptapp12345';
+
+/** A night that loads 31 days of all apps. */
+async function opened(config: object = controlOff, of = daily): Promise<void> {
+  world = await openAnswering([of], rows);
+  expect((await world.night(BEFORE, { config })).failures).toEqual([]);
+}
+
+/** The days of the table that readers see, and their rows. */
+const served = async (until = '2026-06-10'): Promise<string[]> =>
+  column(
+    world.scenario,
+    `select count(distinct day) || ' days, ' || count(*) || ' rows' from daily where day < '${until}'`,
+  );
+
+const held = (): string[] =>
+  world.warnings().filter((words) => words.startsWith('MEANING_HELD_BACK'));
+
+const ALL = ['31 days, 124 rows'];
+
+describe('days that the service no longer has keep their rows', () => {
+  test.each([
+    ['a dimension', controlOff, coarser, since('2026-05-25')],
+    ['the currency', controlOff, inEuros, since('2026-05-25')],
+    ['the currency', controlOn, inEuros, since('2026-05-25')],
+    ['a filter of a metric, which stays, and the currency', controlOff, null, since('2026-05-25')],
+  ] as const)('when %s changes, with %j', async (what, config, changed, isServed) => {
+    const filtered = { ...daily, parameters: { ...daily.parameters, installs__gte: '1' } };
+    await opened(config, changed === null ? filtered : daily);
+    world.rows = rows.filter(isServed);
+    const inOther = { ...filtered, parameters: { ...filtered.parameters, currency: 'EUR' } };
+    const slices = [changed ?? inOther];
+    for (const night of [11, 12, 13]) {
+      expect((await world.night(night, { config, slices })).failures, what).toEqual([]);
+      expect(await served()).toEqual(ALL);
+    }
+    expect(held().at(-1)).toContain(
+      'run `ripen backfill --slice daily --from 2026-05-10 --to 2026-05-24 --accept-loss`',
+    );
+  });
+
+  test('when they have 1 of 4 rows left, under the same dimensions, until that is accepted', async () => {
+    await opened(controlOn);
+    world.rows = rows.filter(
+      (row) => row.day >= '2026-05-25' || (isKept(row) && row['network'] === 'x'),
+    );
+    for (const night of [11, 12])
+      await world.night(night, { config: controlOn, slices: [inEuros] });
+    expect(await served()).toEqual(ALL);
+    const forced = { start: FIRST, end: day('2026-05-25') };
+    const request = { command: 'backfill', forced, acceptLoss: true } as const;
+    await world.night(12, { config: controlOn, slices: [inEuros], request });
+    expect(await served()).toEqual(['31 days, 79 rows']);
+  });
+
+  test('when the grain changes and no week has rows of them', async () => {
+    await opened();
+    const weekly: Slice = { ...daily, dimensions: ['week', 'app_token', 'network'], grain: 'week' };
+    const weeks = (row: TrueRow): TrueRow => {
+      const start = addDays(
+        FIRST,
+        -6 + 7 * Math.floor((Date.parse(row.day) - Date.parse('2026-05-04')) / (7 * MS_PER_DAY)),
+      );
+      return { ...row, week: `${start} - ${addDays(start, 6)}` };
+    };
+    world.rows = rows.filter(since('2026-05-25')).map(weeks);
+    for (const night of [11, 12, 13])
+      expect((await world.night(night, { config: controlOff, slices: [weekly] })).failures).toEqual(
+        [],
+      );
+    expect(await served()).toEqual(ALL);
+    expect(held().at(-1)).toContain('--from 2026-05-10 --to 2026-05-24 --accept-loss`');
+  });
+});
+
+test('days whose rows a changed filter leaves out are swapped away', async () => {
+  await opened();
+  const filtered: Slice = {
+    ...daily,
+    parameters: { ...daily.parameters, app_token__in: 'keptapp12345' },
+  };
+  world.rows = rows.filter((row) => row.day >= '2026-05-25' || !isKept(row));
+  for (const night of [11, 12])
+    await world.night(night, { config: controlOff, slices: [filtered] });
+  expect(await served()).toEqual(['16 days, 32 rows']);
+});
