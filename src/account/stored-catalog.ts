@@ -17,7 +17,7 @@ import { readLostApps } from '../warehouse/tables/lost-apps.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Refreshing } from './replace-rows.ts';
 
-/** A nightly run refreshes the catalog, and a second run of the same night does not. */
+/** A nightly run refreshes the catalog, a second run of the same night only its apps. */
 const FRESH_MS = 20 * 3_600_000;
 
 interface CatalogRun extends Omit<Refreshing, 'service' | 'clock'> {
@@ -57,8 +57,14 @@ export async function refreshCatalog(
   const ageMs = seenAt === null ? Infinity : Math.abs(+planAt - +seenAt);
   const stored = ageMs < FRESH_MS ? await readCatalog(warehouse, slices) : [];
   // A run of the same instant need not look again for metrics that the service does not list.
-  if (ageMs === 0 || (ageMs < FRESH_MS && isComplete(stored, slices))) return stored;
+  const isFresh = ageMs === 0 || (ageMs < FRESH_MS && isComplete(stored, slices));
   try {
+    if (seenAt !== null && isFresh) {
+      // Reports lack an app as soon as it is lost, and only this list shows that its rows must stay.
+      const apps = await service.filtersData({ filters: ['apps'] }, signal);
+      const others = (await readCatalog(warehouse)).filter(({ filter }) => filter !== 'apps');
+      return await storeCatalog([...others, ...apps], seenAt, run);
+    }
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
     // If all lists of metrics are empty, no slice's values can be typed.
     if (!listing.some(isMetricItem)) {

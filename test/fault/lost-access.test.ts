@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { cubeMetrics } from '../../src/model/cube.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import type { RunOptions } from '../../src/run/run.ts';
 import { readStatus } from '../../src/report/status/status.ts';
 import {
   type AnsweringWorld,
@@ -309,6 +310,37 @@ test('final days keep the rows of an app that went and has the name of a listed 
   await world.night(NEXT, { request: { command: 'backfill', forced } });
   expect(await query(world.scenario, stored)).toEqual(before);
   expect(world.warnings()).toContainEqual(textWith('ACCESS_LOST'));
+});
+
+test.each<[string, number, Partial<RunOptions>]>([
+  ['a backfill 5 hours after', 5, everyDay],
+  ['a second sync 19 hours after', 19, {}],
+  ['a backfill as of the instant of', 0, everyDay],
+])(
+  '%s a run that still listed an app keeps the rows of that app, and names it',
+  async (_, hours, request) => {
+    const world = await openLost([daily]);
+    const before = ofApp(await world.cells(daily), GONE);
+    const asOf = new Date(nightAt(BEFORE).getTime() + hours * 3_600_000);
+    expect((await world.night(BEFORE, { request: { ...request, asOf } })).failures).toEqual([]);
+    expect(ofApp(await world.cells(daily), GONE)).toEqual(before);
+    expect(wordsSince(world, 0)).toEqual([textWith('ACCESS_LOST')]);
+  },
+);
+
+test('runs that only list the apps again keep the other lists, which a run of the next night requests', async () => {
+  const world = await openAnswering([daily], rowsOf(1), { apps: [KEPT, GONE] });
+  const items = () => column(world.scenario, 'select count(*) from ripen.catalog');
+  await world.night(BEFORE);
+  const before = await items();
+  const hoursSeen = `select distinct date_diff('hour', timestamp '2026-06-10 02:30', seen_at) from ripen.catalog`;
+  for (const hours of [8, 16, 24]) {
+    const asOf = new Date(nightAt(BEFORE).getTime() + hours * 3_600_000);
+    await world.night(BEFORE, { request: { asOf } });
+    expect(await items()).toEqual(before);
+    expect(await column(world.scenario, hoursSeen)).toEqual([hours === 24 ? '24' : '0']);
+  }
+  expect(world.warnings().filter((words) => words.startsWith('CATALOG'))).toEqual([]);
 });
 
 test('an app that is still listed and only has no rows any more is no lost access: its rows of young days go', async () => {
