@@ -17,7 +17,11 @@ select
     sum(p.rows)::bigint as rows,
     sum(p.rejected)::bigint as rejected,
     case
-        when bool_and(p.state = 'final') and not list_has_all(flatten(list(distinct l.metrics)), any_value(c.metrics)) then 'maturing'
+        when
+            bool_and(p.state = 'final')
+            and count(l.load_id) > 0
+            and not list_has_all(flatten(list(distinct l.metrics)), any_value(c.metrics))
+            then 'maturing'
         else arg_min(p.state, list_position(['open', 'cut', 'empty', 'maturing', 'final'], p.state))
     end as state,
     bool_or(p.verdict = 'unproven') as is_unproven,

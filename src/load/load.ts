@@ -8,7 +8,7 @@
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { partId, subjectOf } from '../model/window.ts';
 import { type Answer, plainBytesOf, requestedAtOf, type Spooled } from '../extract/spool.ts';
-import { keptPeriods, type LostApps } from '../warehouse/tables/lost-apps.ts';
+import { keptPeriods, type LostApps, rowsOfLost } from '../warehouse/tables/lost-apps.ts';
 import { saveAdditivity } from '../warehouse/tables/slice-metrics.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { setThreadsFor } from '../warehouse/opening.ts';
@@ -28,7 +28,7 @@ import { decide } from './decide.ts';
 import { readAnswered } from './facts.ts';
 import { readValues } from './known-values.ts';
 import { recordingRejects, storedPeriods } from './load-ledger.ts';
-import { removeNamed, rowsOfLost, rowsWithout } from './lost-apps.ts';
+import { removeNamed, rowsWithout } from './lost-apps.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
 import { replaceWindows, type TableReplacements } from './replace.ts';
 import { type Staged, stagedOf, WINDOW } from './staged-sql.ts';

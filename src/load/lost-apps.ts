@@ -8,50 +8,12 @@ import * as z from 'zod';
 import { type Day, unionOf } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
-import {
-  appColumn,
-  type KeptPeriods,
-  type LostApps,
-  untoldIn,
-} from '../warehouse/tables/lost-apps.ts';
-import { liveTable, type Target } from '../warehouse/tables/target.ts';
-import { columnTypes, count, dayShape, identifier, literal } from '../warehouse/sql.ts';
+import { appColumn, type LostApps, rowsOfLost, untoldIn } from '../warehouse/tables/lost-apps.ts';
+import type { Target } from '../warehouse/tables/target.ts';
+import { count, dayShape, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Staged } from './staged-sql.ts';
 import { countReplaced } from './table-sql.ts';
-
-export function rowsOfLost(lost: LostApps, slice: Slice): string | null {
-  const column = appColumn(slice);
-  if (column === undefined) return null;
-  const values = [...lost.values()].flatMap((app) => app[column] ?? []);
-  return values.length === 0
-    ? null
-    : `${identifier(column)} in (${values.map(literal).join(', ')})`;
-}
-
-const dayRow = z.object({ day: dayShape }).transform(({ day }) => day);
-
-/** Adds periods that have rows of a lost app to those that stay as they are: the totals of neither can be those of the service. */
-export async function withLostRows(
-  kept: KeptPeriods,
-  slices: readonly Slice[],
-  lost: LostApps,
-  warehouse: Warehouse,
-): Promise<KeptPeriods> {
-  const all = new Map(kept);
-  for (const slice of slices) {
-    const [column, condition] = [appColumn(slice), rowsOfLost(lost, slice)];
-    if (column === undefined || condition === null || slice.grain === null) continue;
-    const table = liveTable(slice.name);
-    const columns = await columnTypes(warehouse, table);
-    // Before the next sync, the table may have other columns.
-    if (!columns.has(column) || !columns.has(slice.grain)) continue;
-    const sql = `select distinct ${identifier(slice.grain)}::date as day from ${table} where ${condition}`;
-    const days = await warehouse.rows(sql, [], dayRow);
-    all.set(slice.name, new Set([...(kept.get(slice.name) ?? []), ...days]));
-  }
-  return all;
-}
 
 const namedRow = z.object({ name: z.string() });
 

@@ -82,6 +82,7 @@ export function loadedPeriod(
     verdict: 'proven',
     computedAt: null,
     immature: null,
+    differing: null,
     endsAt: startOfDayAt(bucket.end, UTC),
     whole: true,
     state: 'final',

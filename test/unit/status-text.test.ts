@@ -160,13 +160,13 @@ describe('whether all is well', () => {
         failures: [timeOut, other],
         slices: ['daily', 'other'],
       }),
-      sampleRun({ command: 'backfill', slices: ['daily'] }),
+      sampleRun({ slices: ['daily'] }),
     ];
     const slices = [sound, { ...sound, name: 'other' }];
     const { state, headline, findings } = sampleReport(slices, { runs: [later, night] }).health;
     expect([state, headline]).toStrictEqual([
       'failed',
-      'The last backfill, as of 2026-02-14 02:30 UTC, succeeded, but something needs attention.',
+      'The last sync, as of 2026-02-14 02:30 UTC, succeeded, but something needs attention.',
     ]);
     expect(findings.map(({ message }) => message)).toStrictEqual([
       'SOURCE_TIMEOUT: other: no answer',

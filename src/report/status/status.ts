@@ -11,7 +11,6 @@ import { LOCK_WAIT_MS } from '../../model/duration.ts';
 import { controlName } from '../../model/control.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { hasStars } from '../../model/stars.ts';
-import { withLostRows } from '../../load/lost-apps.ts';
 import { listedMetrics, starredAt } from '../../warehouse/tables/slice-metrics.ts';
 import { futureFetch } from '../../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../../warehouse/opening.ts';
@@ -22,6 +21,7 @@ import {
   type KeptPeriods,
   type LostApps,
   readLostApps,
+  withLostRows,
 } from '../../warehouse/tables/lost-apps.ts';
 import { count, instant, jsonOf, statement, timestamp } from '../../warehouse/sql.ts';
 import type { Bindable, Warehouse } from '../../warehouse/warehouse.ts';
@@ -82,7 +82,7 @@ export async function readStatus(
   const synced = new Set(runs.flatMap((run) => (run.command === 'sync' ? run.slices : [])));
   // Only of slices that are synced by themselves.
   if (runs.length === RUNS && configured.some(({ name }) => !synced.has(name)))
-    runs = await readRuns(MOST_RUNS);
+    runs = await readRuns(MAX_RUNS);
   // The service's answer does not name the setting.
   for (const { failures } of runs)
     for (const [at, failure] of failures.entries())
@@ -114,7 +114,7 @@ export async function readStatus(
 /** Two weeks of nights: enough to see a pattern. */
 const RUNS = 14;
 /** In which a slice that runs seldom by itself is looked for. */
-const MOST_RUNS = 200;
+const MAX_RUNS = 200;
 
 const sliceRow = z.object({ slice: z.string() }).transform(({ slice }) => slice);
 const sinceRow = z.object({ since: instant.nullable() }).transform(({ since }) => since);
