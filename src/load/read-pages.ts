@@ -2,6 +2,7 @@
 
 import { basename, join } from 'node:path';
 
+import { alike } from '../model/alike.ts';
 import { type ColumnType, isExact, widen } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Box } from '../model/window.ts';
@@ -18,7 +19,7 @@ export interface PageRead extends Omit<ColumnsRead, 'bodies'> {
   readonly bodies: number;
   readonly bodyNo: number;
   readonly body: BodyRead;
-  /** In the file, by metric; those of the table may be wider by now. */
+  /** Of the metrics in the file; those of the table may be wider by now. */
   readonly types: ReadonlyMap<string, ColumnType>;
 }
 
@@ -60,11 +61,9 @@ export class ReadPages {
       answers.flatMap((answer) => answer.pages.map((page) => ({ page, box: answer.box }))),
     );
     const small = pages.filter(({ page }) => isSmall(page) && !this.#read.has(page.path));
-    const dimensionsOf = ({ box: { control } }: BoxedPage) => control?.join() ?? '';
-    for (const dimensions of new Set(small.map(dimensionsOf))) {
-      const together = small.filter((boxed) => dimensionsOf(boxed) === dimensions);
-      await this.#readInto(together, columns);
-    }
+    const namesOf = ({ box: { control, metrics } }: BoxedPage) =>
+      JSON.stringify([control, metrics]);
+    for (const together of alike(small, namesOf)) await this.#readInto(together, columns);
     for (const boxed of pages) {
       const { page } = boxed;
       const isRead = this.#read.has(page.path);
@@ -97,7 +96,7 @@ export class ReadPages {
     for (const file of files) await removeSpooled(file);
   }
 
-  /** Reads pages with the same dimensions into one new file. */
+  /** Reads pages of the same dimensions and metrics into one new file. */
   async #readInto(boxed: readonly BoxedPage[], columns: Columns) {
     const pages = boxed.map(({ page }) => page);
     const [first] = boxed;
@@ -105,9 +104,10 @@ export class ReadPages {
     await this.discard([{ pages }]);
     this.#readings += 1;
     const file = join(this.#folder, `${basename(first.page.path)}.${this.#readings}.parquet`);
-    const requested = new Set(boxed.flatMap(({ box }) => box.metrics));
     const { control } = first.box;
-    const metrics = columns.metrics.filter(({ id }) => control === null || requested.has(id));
+    const requested = new Set(first.box.metrics);
+    // A metric that was not requested is kept with the other unknown keys.
+    const metrics = columns.metrics.filter(({ id }) => requested.has(id));
     const { bodies, ...read } = await this.#reader.read({
       bodies: pages,
       columns: {

@@ -84,7 +84,8 @@ function answeredRows({ columns, pages, replacing }: Staged) {
       .map(({ name, type }) => `null::${type} as ${identifier(name)}`);
     return `select 0 as ${WINDOW}, 0 as ${ANSWER}, ${none.join(', ')}, null::VARCHAR as ${REJECTED} limit 0`;
   }
-  const typesOf = ({ types }: StagedPage) => [...types.values()].map(formatColumnType).join();
+  const typesOf = ({ types }: StagedPage) =>
+    [...types].map(([id, type]) => `${id} ${formatColumnType(type)}`).join();
   const valueOf = (name: string) => replacing.get(name) ?? identifier(name);
   const scans = alike(pages, typesOf).map((ofTypes) => {
     const values = [
@@ -92,8 +93,11 @@ function answeredRows({ columns, pages, replacing }: Staged) {
         replacing.has(name) ? `${valueOf(name)} as ${identifier(name)}` : identifier(name),
       ),
       ...columns.metrics.map(({ id, type }) => {
-        const from = formatColumnType(ofTypes[0].types.get(id) ?? type);
-        return `${castExactly(valueOf(id), from, formatColumnType(type))} as ${identifier(id)}`;
+        const from = ofTypes[0].types.get(id);
+        const to = formatColumnType(type);
+        const value =
+          from === undefined ? `null::${to}` : castExactly(valueOf(id), formatColumnType(from), to);
+        return `${value} as ${identifier(id)}`;
       }),
       '"attr_dependency"',
       // A column without any value is not read.

@@ -1,4 +1,7 @@
-/** Answers in another currency than the one requested, and one batch of two that is slow, refused or cut. */
+/**
+ * Answers in another currency than the one requested or with metrics that were not, and one batch of two that is slow, refused
+ * or cut.
+ */
 
 import { describe, expect, test } from 'vitest';
 
@@ -6,13 +9,14 @@ import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import {
   type Aim,
+  type Asking,
   batchesAsked,
   type Change,
   gridOf,
   inBatches,
   openAnswering,
 } from '../support/answering.ts';
-import { column, lastRun } from '../support/contents.ts';
+import { column, lastRun, query } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { beside, refused, slow } from '../support/odd-answers.ts';
 import { json } from '../support/scripted-server.ts';
@@ -77,6 +81,26 @@ describe('an answer in another currency than USD, which was asked for', () => {
     expect(await wordsOf(daily, {}, ['EUR'])).toBe('');
   });
 });
+
+test.each(['0', 'n/a'])(
+  'a metric of another batch that the rows of a batch carry as %j is kept in _extra and told: the requested one is stored',
+  async (value) => {
+    const of = inBatches(daily, 33);
+    const world = await openAnswering([of], rows);
+    const isOther = {
+      matches: ({ part, metrics: ids }: Asking) => part !== 'whole' && !ids.includes('sessions'),
+    };
+    world.rewrite(isOther, (report) =>
+      json({ ...report, rows: report.rows.map((row) => ({ ...row, sessions: value })) }),
+    );
+    expect((await world.night(2)).failures).toEqual([]);
+    expect(await world.cells(of)).toEqual(world.truth(of));
+    expect(world.warnings()).toEqual([textWith('kept in _extra: sessions')]);
+    expect(await query(world.scenario, 'select distinct _extra from daily')).toEqual([
+      { _extra: `{"sessions":"${value}"}` },
+    ]);
+  },
+);
 
 /** So many metrics that the address of a batch has room for the filters of parts. */
 const many = [...metrics, 'impressions', 'uninstalls', 'reinstalls', 'reattributions'];

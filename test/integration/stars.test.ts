@@ -273,3 +273,23 @@ test('what is left of a slice whose metric is refused waits where it was, behind
     'installs to 2025-06-01',
   ]);
 });
+
+test('a value that rows carry of a metric that reports refuse is kept in _extra, and not stored as measured', async () => {
+  const rows = gridOf(['2026-06-01'], { app_token: ['a'] }, ['installs', 'clicks']);
+  const starred = slice({
+    name: 'starred',
+    dimensions: ['day', 'app_token'],
+    metrics: ['installs', 'cl*'],
+    datePeriod: { first: { day: day('2026-06-01') }, last: { daysAgo: 1 } },
+  });
+  const world = await openAnswering([starred], rows);
+  world.rewrite({ part: 'undivided' }, (report, { metrics }) =>
+    metrics.includes('clicks')
+      ? json({ error_desc: 'Unsupported metric: clicks.' }, { status: 400 })
+      : json({ ...report, rows: report.rows.map((row) => ({ ...row, clicks: '0' })) }),
+  );
+  expect((await world.night(2)).failures).toEqual([]);
+  expect(await query(world.scenario, 'select clicks, _extra from starred')).toEqual([
+    { clicks: null, _extra: '{"clicks":"0"}' },
+  ]);
+});
