@@ -9,9 +9,10 @@ import type { AnswerPages, LoadWarning, WindowMaturity } from './answer-pages.ts
 import type { PageRead } from './read-pages.ts';
 
 export interface StagedPage extends PageRead {
-  /** Of the window in its batch, and of the answer in its window. */
+  /** Of the window in its batch, of the answer in its window, and of the page in its answer. */
   readonly windowNo: number;
   readonly answerNo: number;
+  readonly pageNo: number;
 }
 
 export interface ReadableAnswer extends AnswerPages {
@@ -67,6 +68,8 @@ export interface Answered extends Readable {
   readonly rejects: Rejects | null;
   /** Surplus copies of identical rows, by batch of metrics. */
   readonly copies: readonly number[];
+  /** The batches of which some lie on different pages. */
+  readonly spread: ReadonlySet<number>;
   /** Rows that can be stored, by first day of the period. Never zero. */
   readonly periodRows: ReadonlyMap<Day, number>;
   /** The same with identical rows counted once; in a cube, the values other than zero. */
@@ -165,6 +168,8 @@ export interface Comparison {
   readonly sum: string;
   readonly total: string;
   readonly agrees: boolean;
+  /** Whether only if identical rows count as often as they came. */
+  readonly countsCopies: boolean;
   /** To the digits of the total, and to the cent: no rows can be missing. */
   readonly isExact: boolean;
   readonly isAssumed: boolean;

@@ -54,6 +54,16 @@ function prove(answered: Answered, policy: Policy): Proven | readonly (Again | S
   const unfollowed = answers.find((answer) => answer.unfollowed !== null)?.unfollowed ?? null;
   const comparison = compareAnswers(answered, proofs, policy);
   const { disagreements, different, differing } = comparison;
+  const isWarned = slice.completeness === 'warn';
+  const isLast = isWarned && spooled.isIndivisible === true;
+  // A row that moved from one page to the next came twice, and took the place of another.
+  const moved = proofs.filter(
+    ({ answer: { box }, comparisons }) =>
+      doubts === 0 &&
+      !isLast &&
+      answered.spread.has(box.batchNo) &&
+      (comparisons.length === 0 || comparisons.some(({ countsCopies }) => countsCopies)),
+  );
   const isDivided = window.parts.length > 1;
   const again = (others: Window, failure: Failure, boxes: Again['boxes'] = null): Again => {
     const { isConfirmation } = spooled;
@@ -66,6 +76,7 @@ function prove(answered: Answered, policy: Policy): Proven | readonly (Again | S
     unfollowed ??
     (short[0] === undefined ? null : clauseOf(short[0])) ??
     disagreements[0]?.clause ??
+    (moved.length === 0 ? null : 'identical rows came on different pages') ??
     (isDivided && words !== null
       ? `its parts could not be compared with the whole: ${words.replace(/\.$/, '')}`
       : null);
@@ -96,13 +107,12 @@ function prove(answered: Answered, policy: Policy): Proven | readonly (Again | S
   }
   const message = `${subjectOf(window)}: ${clause}.`;
   const failure = new Failure('DATA_INCOMPLETE', message, { hint: UNPROVEN_HINT });
-  const isWarned = slice.completeness === 'warn';
-  const isLast = isWarned && spooled.isIndivisible === true;
   if (doubts < MAX_DOUBTS && unfollowed === null && !isLast) {
     // A division shows by itself whether smaller requests bring more rows.
     const isRepeatable = answers.length > 1 && doubts === 0 && spooled.round === null;
     const suspects = [
       ...(isRepeatable ? short.map(({ answer }) => answer.box) : []),
+      ...moved.map(({ answer }) => answer.box),
       ...disagreements.flatMap((each) => (doubts === 0 ? each.suspects : each.boxes)),
     ];
     if (suspects.length > 0) return [again(window, failure, new Set(suspects.map(boxId)))];

@@ -11,6 +11,7 @@ import {
   beginsInWeek,
   cutWeek,
   joinedRows,
+  PAGE,
   REJECTED,
   type Staged,
   WINDOW,
@@ -171,6 +172,7 @@ select
     batch_no,
     start_day,
     count(*) as copies,
+    count(distinct page) > 1 as is_spread,
     count(distinct {v: row_values, e: row_extra}) as versions,
     to_json(row_key)::varchar as key,
     concat('[', array_to_string(list_distinct(list(${shown})), ','), ']') as found
@@ -178,6 +180,7 @@ from (
     select
         ${WINDOW} as window_no,
         ${batch} as batch_no,
+        ${PAGE} as page,
         (${period})::varchar as start_day,
         ${structOf(names)} as row_key,
         ${structOf(columns.metrics.map(({ id }) => id))} as row_values,

@@ -185,6 +185,7 @@ async function answeredIn(
       conflicts: keys?.conflicts ?? [],
       rejects: rejected,
       copies: keys?.copies ?? [],
+      spread: keys?.spread ?? new Set(),
       periodRows,
       periodValues: countsOf(joinedNos.includes(windowNo) ? joined : ofAnswers, 'values'),
       sharedSums: new Map(

@@ -235,7 +235,9 @@ async function load(
 function readableOf(spooled: Spooled, windowNo: number, { fetchedAt, read }: Loading): Readable {
   const { window } = spooled;
   const readable = ({ box, unfollowed, ...answer }: Answer, answerNo: number): ReadableAnswer => {
-    const pages = answer.pages.map((page) => Object.assign({ windowNo, answerNo }, read.of(page)));
+    const pages = answer.pages.map((page, pageNo) =>
+      Object.assign({ windowNo, answerNo, pageNo }, read.of(page)),
+    );
     const bodies = pages.map(({ body }) => body);
     return { ...judgePages(window, box, bodies), box, unfollowed, pages };
   };

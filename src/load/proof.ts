@@ -92,7 +92,8 @@ function compare(
 ): Comparison {
   const total = Number(text);
   const sums = [Number(sum), Number(distinctSum ?? sum)];
-  const away = Math.min(...sums.map((each) => Math.abs(each - total)));
+  const [ofAll = 0, ofDistinct = 0] = sums.map((each) => Math.abs(each - total));
+  const away = Math.min(ofAll, ofDistinct);
   const floating = UNIT_ROUNDOFF * rows * Math.max(magnitude, Math.abs(total));
   // Counts are never rounded per row, even if they have fractions.
   const isWhole = sums.every(Number.isInteger) && Math.abs(total) <= Number.MAX_SAFE_INTEGER;
@@ -104,7 +105,17 @@ function compare(
   );
   const isExact = away <= (isCount ? countSlack : exactSlack);
   const agrees = isExact || (!isCount && away <= rounding);
-  return { metric, sum: sum ?? '0', total: text, agrees, isExact, isAssumed, nonZero };
+  const countsCopies = agrees && ofAll < ofDistinct;
+  return {
+    metric,
+    sum: sum ?? '0',
+    total: text,
+    agrees,
+    countsCopies,
+    isExact,
+    isAssumed,
+    nonZero,
+  };
 }
 
 /**

@@ -15,10 +15,11 @@ import { castExactly, type Columns, periodOf, tableColumns } from '../warehouse/
 import { identifier, literal } from '../warehouse/sql.ts';
 import { isBatched, pagesOf, type Readable, type StagedPage } from './answered.ts';
 
-/** The window's number in its batch, the answer's in its window, and why a row is not stored. */
-export const [WINDOW, ANSWER, REJECTED] = [
+/** The window's number in its batch, the answer's in its window, the page's in its answer, and why a row is not stored. */
+export const [WINDOW, ANSWER, PAGE, REJECTED] = [
   '"window,"',
   '"answer,"',
+  '"page,"',
   identifier(REJECTED_COLUMN),
 ] as const;
 
@@ -33,7 +34,7 @@ export interface Staged {
   readonly isBatched: boolean;
   /** The first day of a row's period. */
   readonly period: string;
-  /** A view of every row, with WINDOW, ANSWER and REJECTED. */
+  /** A view of every row, with WINDOW, ANSWER, PAGE and REJECTED. */
   readonly answers: string;
   /** A view of the joined rows, with WINDOW and REJECTED. */
   readonly typed: string;
@@ -82,7 +83,7 @@ function answeredRows({ columns, pages, replacing }: Staged) {
     const none = tableColumns({ dimensions: columns.dimensions, metrics: columns.metrics })
       .filter(({ name }) => name !== '_load_id')
       .map(({ name, type }) => `null::${type} as ${identifier(name)}`);
-    return `select 0 as ${WINDOW}, 0 as ${ANSWER}, ${none.join(', ')}, null::VARCHAR as ${REJECTED} limit 0`;
+    return `select 0 as ${WINDOW}, 0 as ${ANSWER}, 0 as ${PAGE}, ${none.join(', ')}, null::VARCHAR as ${REJECTED} limit 0`;
   }
   const typesOf = ({ types }: StagedPage) =>
     [...types].map(([id, type]) => `${id} ${formatColumnType(type)}`).join();
@@ -126,6 +127,7 @@ function answeredRows({ columns, pages, replacing }: Staged) {
     return `select
     ${numbers(({ windowNo }) => windowNo)} as ${WINDOW},
     ${numbers(({ answerNo }) => answerNo)} as ${ANSWER},
+    ${numbers(({ pageNo }) => pageNo)} as ${PAGE},
     ${values.join(',\n    ')}
 from read_parquet([${files.map(([page]) => literal(page.file)).join(', ')}], hive_partitioning = false)${isPartly ? `\nwhere ${WINDOW} is not null` : ''}`;
   });

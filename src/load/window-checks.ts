@@ -35,6 +35,7 @@ export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failu
 
 interface RepeatedKeys {
   readonly copies: number[];
+  readonly spread: Set<number>;
   readonly conflicts: Day[];
   failure: Failure | null;
 }
@@ -44,6 +45,7 @@ const repeatedRow = z.object({
   batch_no: z.number(),
   start_day: dayShape,
   copies: count,
+  is_spread: z.boolean(),
   versions: count,
   key: z.string(),
   found: z.string(),
@@ -68,10 +70,15 @@ export async function repeatedKeys(
     const window = staged.windows[windowNo];
     if (window === undefined) continue;
     const batches = Math.max(...window.answers.map(({ box }) => box.batchNo)) + 1;
-    const none = { copies: Array.from({ length: batches }, () => 0), conflicts: [], failure: null };
-    const keys = repeated.get(windowNo) ?? none;
+    const keys: RepeatedKeys = repeated.get(windowNo) ?? {
+      copies: Array.from({ length: batches }, () => 0),
+      spread: new Set(),
+      conflicts: [],
+      failure: null,
+    };
     repeated.set(windowNo, keys);
     keys.copies[batchNo] = (keys.copies[batchNo] ?? 0) + row.copies - 1;
+    if (row.is_spread) keys.spread.add(batchNo);
     if (versions === 1) continue;
     const message = `${subjectOf(window.spooled.window)}: one key came with ${versions} different values: ${row.key} was ${row.found}.`;
     const hint = 'Add the dimension that distinguishes the rows, such as app_token or an id.';

@@ -4,8 +4,16 @@ import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { gridOf, inBatches, openAnswering, type TrueRow } from '../support/answering.ts';
+import {
+  countAsked,
+  gridOf,
+  inBatches,
+  openAnswering,
+  type TrueRow,
+  withCells,
+} from '../support/answering.ts';
 import { column } from '../support/contents.ts';
+import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 const metrics = ['installs', 'clicks', 'cost', 'sessions'];
@@ -46,3 +54,39 @@ test.each<['once' | 'as often', string, Slice, object]>([
     expect(verdicts).toEqual(['proven']);
   },
 );
+
+/** Of 4 rows with equal numbers in 2 pages, the second is answered with the last row of the first in place of its own last. */
+async function nightWith(times: number) {
+  const equal = rows
+    .slice(0, 4)
+    .map((row) => withCells(row, Object.fromEntries(metrics.map((id) => [id, '1']))));
+  const { first } = daily.datePeriod;
+  const of = { ...daily, datePeriod: { first, last: first } };
+  const world = await openAnswering([of], equal, { pages: { size: 2, totals: 'first' } });
+  const [, second] = equal;
+  world.rewrite(
+    { page: 2 },
+    (report) => json({ ...report, rows: [{ attr_dependency: {}, ...second }, report.rows[0]] }),
+    times,
+  );
+  expect((await world.night(1)).failures).toEqual([]);
+  const verdicts = await column(world.scenario, 'select distinct verdict from ripen.periods');
+  expect(verdicts).toEqual(['proven']);
+  return { world, missing: world.truth(daily).length - (await world.cells(daily)).length };
+}
+
+test('a row that moved from the first page to the second while it was read takes the place of no other: both pages are requested again', async () => {
+  const { world, missing } = await nightWith(1);
+  expect(missing).toBe(0);
+  expect(countAsked(world, { page: 2 })).toBe(2);
+  expect(world.warnings()).toEqual([]);
+});
+
+test('identical rows on two pages that come again when both are requested again are believed, and told', async () => {
+  const { world, missing } = await nightWith(Infinity);
+  expect(missing).toBe(metrics.length);
+  expect(countAsked(world, { page: 2 })).toBe(2);
+  expect(world.warnings()).toEqual([
+    'DUPLICATE_ROWS 1 identical rows came more than once; one of each was kept.',
+  ]);
+});

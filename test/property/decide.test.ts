@@ -338,6 +338,7 @@ function answered(
     conflicts: [],
     rejects: null,
     copies,
+    spread: new Set(copies.flatMap((surplus, batchNo) => (surplus > 0 ? [batchNo] : []))),
     periodRows,
     periodValues: periodRows,
     sharedSums: new Map(),
