@@ -140,6 +140,13 @@ ${joinedRows(columns, `(select * from ${answers} where ${WINDOW} in (${windowNos
 where ${REJECTED} is null
 group by all`;
 
+export const otherWeeks = ({ slice, answers }: Staged): string => `select
+    ${WINDOW} as window_no,
+    min(week)::varchar as week
+from ${answers}
+where dayofweek(week) <> ${slice.weekStartsOn}
+group by all`;
+
 export function rejectedRows({ slice, typed }: Staged, windowNos: readonly number[]): string {
   const day = slice.grain === null ? 'null' : `cast(${identifier(slice.grain)} as DATE)::varchar`;
   return `select ${WINDOW} as window_no, ${day} as day, '[' || ${REJECTED} || ']' as rejected

@@ -27,7 +27,7 @@ import {
   totalAnswers,
 } from './facts-sql.ts';
 import { type Staged, stageRows } from './staged-sql.ts';
-import { misplaced, readRejects, repeatedKeys } from './window-checks.ts';
+import { misplaced, readRejects, repeatedKeys, strayWeeks } from './window-checks.ts';
 
 const countedRow = z.object({
   batch_no: z.number(),
@@ -78,6 +78,7 @@ async function answeredIn(
 ): Promise<Answered[]> {
   const rejects = await readRejects(warehouse, staged);
   const repeated = await repeatedKeys(warehouse, staged);
+  const weeks = await strayWeeks(warehouse, staged);
   const copied = [...repeated].flatMap(([windowNo, { copies }]) =>
     copies.some((surplus) => surplus > 0) ? [windowNo] : [],
   );
@@ -181,7 +182,11 @@ async function answeredIn(
       ...window,
       answers: window.answers.map((answer, answerNo) => factsOf(window, answer, answerNo)),
       controls,
-      failure: rejected?.failure ?? misplaced(spooled.window, periodRows) ?? keys?.failure ?? null,
+      failure:
+        rejected?.failure ??
+        misplaced(spooled.window, periodRows, weeks.get(windowNo)) ??
+        keys?.failure ??
+        null,
       conflicts: keys?.conflicts ?? [],
       rejects: rejected,
       copies: keys?.copies ?? [],

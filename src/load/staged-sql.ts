@@ -4,14 +4,20 @@
  */
 
 import { alike } from '../model/alike.ts';
-import { type DayInterval, MS_PER_DAY } from '../model/calendar.ts';
+import { bucketOf, type DayInterval, MS_PER_DAY } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { computedAt } from '../model/maturity.ts';
 import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import { BODY, EXTRA, REJECTED as REJECTED_COLUMN } from '../extract/columns/reading.ts';
-import { castExactly, type Columns, periodOf, tableColumns } from '../warehouse/tables/target.ts';
+import {
+  castExactly,
+  type Columns,
+  insideDays,
+  periodOf,
+  tableColumns,
+} from '../warehouse/tables/target.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { isBatched, pagesOf, type Readable, type StagedPage } from './answered.ts';
 
@@ -53,7 +59,7 @@ export function stagedOf(
     columns,
     windows,
     pages: windows.flatMap(pagesOf),
-    replacing: new Map([...withheldValues(windows, slice, columns), ...cutWeeks(windows)]),
+    replacing: new Map([...withheldValues(windows, slice, columns), ...cutWeeks(windows, slice)]),
     isBatched: windows.some(isBatched),
     // Without a date dimension, a batch has one window.
     period: periodOf(slice.grain, windows[0].spooled.window.replaced.start),
@@ -186,12 +192,18 @@ export const beginsInWeek = ({ slice, requested, replaced }: Window): boolean =>
   slice.grain === 'week' && requested.start > replaced.start;
 
 /** Some services name a cut week by its first requested day. */
-function cutWeeks(windows: readonly Readable[]): ReadonlyMap<string, string> {
-  const cut = windows.filter(({ spooled: { window } }) => beginsInWeek(window));
-  if (cut.length === 0) return new Map();
-  const cases = cut.map(({ windowNo, spooled: { window } }) => {
-    return `when ${WINDOW} = ${windowNo} and ${cutWeek('week', window)}`;
+function cutWeeks(windows: readonly Readable[], slice: Slice): ReadonlyMap<string, string> {
+  const { dimensions, grain, weekStartsOn } = slice;
+  if (!dimensions.includes('week')) return new Map();
+  const cases = windows.flatMap(({ windowNo, spooled: { window } }) => {
+    const { requested } = window;
+    const replaced = bucketOf(requested.start, 'week', weekStartsOn);
+    if (requested.start === replaced.start) return [];
+    // Beside days, a later week of the same name is not cut: it begins on another day than it must.
+    const isOfWeek = insideDays(grain, replaced);
+    return `when ${WINDOW} = ${windowNo} and ${grain === 'week' ? '' : `${isOfWeek} and `}${cutWeek('week', { requested, replaced })}`;
   });
+  if (cases.length === 0) return new Map();
   return new Map([['week', `case ${cases.join(' ')} else week end`]]);
 }
 

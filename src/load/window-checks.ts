@@ -9,16 +9,33 @@ import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape, jsonOf } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Rejects } from './answered.ts';
-import { duplicateKeys, rejectedRows } from './facts-sql.ts';
+import { duplicateKeys, otherWeeks, rejectedRows } from './facts-sql.ts';
 import { beginsInWeek, type Staged } from './staged-sql.ts';
 
-export function misplaced(window: Window, rows: ReadonlyMap<Day, number>): Failure | null {
+const weekRow = z.object({ window_no: z.number(), week: dayShape });
+
+/** Returns by window a week that its rows name beside their day, and that begins on another day than `week_starts_on`. */
+export async function strayWeeks(
+  warehouse: Warehouse,
+  staged: Staged,
+): Promise<ReadonlyMap<number, Day>> {
+  const { grain, dimensions } = staged.slice;
+  if (grain === 'week' || !dimensions.includes('week')) return new Map();
+  const rows = await warehouse.rows(otherWeeks(staged), [], weekRow);
+  return new Map(rows.map(({ window_no, week }) => [window_no, week]));
+}
+
+export function misplaced(
+  window: Window,
+  rows: ReadonlyMap<Day, number>,
+  strayWeek: Day | undefined,
+): Failure | null {
   const { slice, replaced } = window;
   const { grain, weekStartsOn } = slice;
   // Of an archived window, even without rows: it would replace days of two weeks.
-  const starts = [replaced.start, ...rows.keys()];
-  const stray = starts.find((start) => weekdayOf(start) !== weekStartsOn);
-  if (grain === 'week' && stray !== undefined) {
+  const starts = grain === 'week' ? [replaced.start, ...rows.keys()] : [];
+  const stray = starts.find((start) => weekdayOf(start) !== weekStartsOn) ?? strayWeek;
+  if (stray !== undefined) {
     const weekday = weekdayNames[weekdayOf(stray)];
     const message = `${subjectOf(window)}: week_starts_on is ${weekdayNames[weekStartsOn]}, but the service's week of ${stray} begins on ${weekday}.`;
     const hint = `Set \`week_starts_on: ${weekday}\`. If weeks are loaded, \`ripen plan\` then names the \`ripen drop\` and \`ripen backfill\` to begin anew.`;

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { drop } from '../../src/index.ts';
 import { day, utcOffset } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
+import { gridOf, openAnswering, withCells } from '../support/answering.ts';
 import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { askedReports, runNight, smallWorld } from '../support/night.ts';
@@ -300,56 +301,104 @@ const weekly = slice({
   datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } },
   refresh: 'nightly',
 });
+const weekDaily = slice({ ...weekly, dimensions: ['day', ...weekly.dimensions], grain: 'day' });
 const sundays = { world: { ...smallWorld, weekStartsOn: 0 } } as const;
 
 const rowsHash = (): Promise<string[]> =>
   column(scenario, 'select sum(hash(w))::varchar from weekly as w');
 
-test('a service that turns from Monday to Sunday weeks changes no row: the windows fail, naming week_starts_on', async () => {
-  scenario = await openScenario([weekly], { simulator });
-  await runNight(scenario, WEDNESDAY);
-  const before = await rowsHash();
-  const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
-  const service = { baseUrl: turned.url, reportsUrl: turned.url };
-  const { status, failures } = await runNight(scenario, THURSDAY, { service });
-  await turned.close();
+test.each([
+  ['', weekly],
+  [' beside days', weekDaily],
+])(
+  'a service that turns from Monday to Sunday weeks%s changes no row: the windows fail, naming week_starts_on',
+  async (_, of) => {
+    scenario = await openScenario([of], { simulator });
+    await runNight(scenario, WEDNESDAY);
+    const before = await rowsHash();
+    const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
+    const service = { baseUrl: turned.url, reportsUrl: turned.url };
+    const { status, failures } = await runNight(scenario, THURSDAY, { service });
+    await turned.close();
 
-  expect(status).toBe('failed');
-  expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
-  expect(failures[0]?.message).toMatch(
-    /: week_starts_on is monday, but the service's week of 2026-\d\d-\d\d begins on sunday\.$/,
-  );
-  expect(failures[0]?.hint).toContain('Set `week_starts_on: sunday`.');
-  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
-  expect(await rowsHash()).toEqual(before);
+    expect(status).toBe('failed');
+    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
+    expect(failures[0]?.message).toMatch(
+      /: week_starts_on is monday, but the service's week of 2026-\d\d-\d\d begins on sunday\.$/,
+    );
+    expect(failures[0]?.hint).toContain('Set `week_starts_on: sunday`.');
+    expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
+    expect(await rowsHash()).toEqual(before);
+  },
+);
+
+test.each([
+  ['', weekly],
+  [' beside days', weekDaily],
+])(
+  'a changed week_starts_on is refused by sync and plan while weeks%s are loaded: the hint names the drop and the backfill, which load anew',
+  async (_, of) => {
+    scenario = await openScenario([of], { simulator });
+    await runNight(scenario, WEDNESDAY);
+    const before = await rowsHash();
+    const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
+    const service = { baseUrl: turned.url, reportsUrl: turned.url };
+    const slices = [{ ...of, weekStartsOn: 0 }] as const;
+    const { status, failures } = await runNight(scenario, THURSDAY, { service, slices });
+    expect([status, failures.length]).toEqual(['failed', 1]);
+    const refusal = {
+      code: 'DATA_MALFORMED',
+      message: 'slice weekly: week_starts_on is sunday, but its loaded weeks begin on monday.',
+      hint: 'Set `week_starts_on: monday`, or begin anew: `ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to 2026-06-02`.',
+    };
+    expect(failures[0]).toMatchObject(refusal);
+    const changed = { ...scenario.config, slices };
+    const signal = AbortSignal.timeout(60_000);
+    const planning = { lockWaitMs: 0, emit: () => {}, planAt: THURSDAY, signal, slices: null };
+    await expect(explainPlan(changed, planning)).rejects.toMatchObject(refusal);
+    expect(await rowsHash()).toEqual(before);
+
+    await drop(changed, { slice: 'weekly', agree: true });
+    const forced = { start: day('2026-05-04'), end: day('2026-06-03') };
+    const request = { command: 'backfill', forced } as const;
+    const anew = await runNight(scenario, THURSDAY, { service, slices, request });
+    await turned.close();
+    expect(anew.failures).toEqual([]);
+    expect(await column(scenario, 'select distinct dayofweek(week) from weekly')).toEqual(['0']);
+  },
+);
+
+const weekBesideDays = slice({
+  name: 'daily',
+  dimensions: ['day', 'week', 'network'],
+  metrics: ['installs'],
+  datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } },
 });
 
-test('a changed week_starts_on is refused by sync and plan while weeks are loaded: the hint names the drop and the backfill, which load anew', async () => {
-  scenario = await openScenario([weekly], { simulator });
-  await runNight(scenario, WEDNESDAY);
-  const before = await rowsHash();
-  const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
-  const service = { baseUrl: turned.url, reportsUrl: turned.url };
-  const slices = [{ ...weekly, weekStartsOn: 0 }] as const;
-  const { status, failures } = await runNight(scenario, THURSDAY, { service, slices });
-  expect([status, failures.length]).toEqual(['failed', 1]);
-  const refusal = {
-    code: 'DATA_MALFORMED',
-    message: 'slice weekly: week_starts_on is sunday, but its loaded weeks begin on monday.',
-    hint: 'Set `week_starts_on: monday`, or begin anew: `ripen drop --slice weekly`, then `ripen backfill --slice weekly --from 2026-05-04 --to 2026-06-02`.',
-  };
-  expect(failures[0]).toMatchObject(refusal);
-  const changed = { ...scenario.config, slices };
-  const signal = AbortSignal.timeout(60_000);
-  const planning = { lockWaitMs: 0, emit: () => {}, planAt: THURSDAY, signal, slices: null };
-  await expect(explainPlan(changed, planning)).rejects.toMatchObject(refusal);
-  expect(await rowsHash()).toEqual(before);
+test('a week beside days that a service names by the first requested day has one name, whatever days were requested', async () => {
+  const dates = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-08', '2026-06-09'];
+  const rows = gridOf(dates, { network: ['x'] }, ['installs']);
+  const world = await openAnswering([weekBesideDays], ({ firstDay }) =>
+    rows.map((row) => {
+      const [start, end] =
+        row.day < '2026-06-08' ? ['2026-06-01', '2026-06-07'] : ['2026-06-08', '2026-06-14'];
+      return withCells(row, { week: `${firstDay > start ? firstDay : start} - ${end}` });
+    }),
+  );
+  for (const number of [2, 3, 4, 9, 10]) expect((await world.night(number)).failures).toEqual([]);
+  expect(await column(world.scenario, 'select distinct week from daily order by week')).toEqual([
+    '2026-06-01',
+    '2026-06-08',
+  ]);
+});
 
-  await drop(changed, { slice: 'weekly', agree: true });
-  const forced = { start: day('2026-05-04'), end: day('2026-06-03') };
-  const request = { command: 'backfill', forced } as const;
-  const anew = await runNight(scenario, THURSDAY, { service, slices, request });
-  await turned.close();
-  expect(anew.failures).toEqual([]);
-  expect(await column(scenario, 'select distinct dayofweek(week) from weekly')).toEqual(['0']);
+test('a Sunday week beside days is not taken for a cut one, though its first day is the first requested', async () => {
+  const rows = gridOf(['2026-06-07', '2026-06-08'], { network: ['x'] }, ['installs']);
+  const datePeriod = { first: { day: day('2026-06-07') }, last: { daysAgo: 1 } } as const;
+  const world = await openAnswering(
+    [{ ...weekBesideDays, datePeriod }],
+    rows.map((row) => withCells(row, { week: '2026-06-07 - 2026-06-13' })),
+  );
+  const [failure] = (await world.night(9)).failures;
+  expect(failure?.message).toContain("service's week of 2026-06-07 begins on sunday");
 });

@@ -14,7 +14,15 @@ import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { tableOf } from '../../model/ledger.ts';
 import { metricsOf } from '../../model/metric.ts';
 import { coverageOf, firstKeptDay } from '../../model/period.ts';
-import { asScript, identifier, insertRows, literal, statement, storedColumnTypes } from '../sql.ts';
+import {
+  asScript,
+  dayShape,
+  identifier,
+  insertRows,
+  literal,
+  statement,
+  storedColumnTypes,
+} from '../sql.ts';
 import { readSliceLedger } from '../ledger.ts';
 import { readRelations } from '../relations.ts';
 import { recordSchemaChanges, type SchemaChange } from '../runs.ts';
@@ -215,14 +223,31 @@ async function removeMetrics(
   });
 }
 
+const weekRow = z.object({ week: dayShape });
+
+/** Queries a week that begins on the day on which most rows' weeks begin. */
+const usualWeek = (table: string) => `select min(week)::varchar as week
+from ${table}
+where week is not null
+group by dayofweek(week)
+order by count(*) desc
+limit 1`;
+
 export async function refusalOf(warehouse: Warehouse, slice: Slice): Promise<Failure | null> {
   const { name, grain, weekStartsOn } = slice;
   const ledger = await readSliceLedger(warehouse, name);
-  const stored = tableOf(ledger, fingerprintOf(slice))?.periods.values() ?? [];
-  const [week, ...weeks] = grain === 'week' ? stored : [];
-  if (week !== undefined && weekdayOf(week.bucket.start) !== weekStartsOn) {
-    const weekday = weekdayNames[weekdayOf(week.bucket.start)];
-    const days = spanOf(week.requested, ...weeks.map(({ requested }) => requested));
+  const stored = tableOf(ledger, fingerprintOf(slice));
+  const [period, ...others] = slice.dimensions.includes('week')
+    ? (stored?.periods.values() ?? [])
+    : [];
+  let week = grain === 'week' ? period?.bucket.start : undefined;
+  if (grain !== 'week' && period !== undefined) {
+    const table = stored?.state === 'building' ? buildingTable(name) : liveTable(name);
+    [week] = (await warehouse.rows(usualWeek(table), [], weekRow)).map((row) => row.week);
+  }
+  if (period !== undefined && week !== undefined && weekdayOf(week) !== weekStartsOn) {
+    const weekday = weekdayNames[weekdayOf(week)];
+    const days = spanOf(period.requested, ...others.map(({ requested }) => requested));
     const message = `slice ${name}: week_starts_on is ${weekdayNames[weekStartsOn]}, but its loaded weeks begin on ${weekday}.`;
     const backfill = `ripen backfill --slice ${name} --from ${days.start} --to ${lastDay(days)}`;
     const hint = `Set \`week_starts_on: ${weekday}\`, or begin anew: \`ripen drop --slice ${name}\`, then \`${backfill}\`.`;
