@@ -1,30 +1,49 @@
 -- The apps that filters-data listed before and no longer lists.
--- Returns in order of app_token: app_token; app, the name if it is known and no listed app has it too; last_load, the newest load
--- before the run that missed the app.
+-- Returns in order of app_token: app_token; names, those it ever had and no listed app has; is_untold, whether a listed app has one of
+-- its names, or none is known; last_load, the newest load before the run that missed the app.
 with changes as (
     select
-        c.name,
+        c.name[6:] as app_token,
         c.change,
         c.before,
+        c.after,
         r.run_number
     from ripen.schema_changes as c
     join ripen.runs as r on r.run_id = c.run_id
-    where c.object = 'catalog' and c.name like 'apps %' and c.change in ('item appeared', 'item vanished')
+    where
+        c.object = 'catalog'
+        and c.name like 'apps %'
+        and c.change in ('item appeared', 'item vanished', 'name changed')
 ),
 
 lost as (
     select
-        name[6:] as app_token,
-        max_by(before, run_number) as app,
+        app_token,
         max(run_number) as run_number
     from changes
-    group by name
+    where change <> 'name changed'
+    group by app_token
     having max_by(change, run_number) = 'item vanished'
+),
+
+names as (
+    select
+        app_token,
+        name,
+        name in (select c.name from ripen.catalog as c where c.filter = 'apps') as is_shared
+    from (
+        select distinct
+            app_token,
+            unnest([before, after]) as name
+        from changes
+    )
+    where name <> ''
 )
 
 select
     app_token,
-    case when app not in (select c.name from ripen.catalog as c where c.filter = 'apps') then app end as app,
+    (select coalesce(list(n.name order by n.name), []) from names as n where n.app_token = lost.app_token and not n.is_shared) as names,
+    (select coalesce(bool_or(n.is_shared), true) from names as n where n.app_token = lost.app_token) as is_untold,
     (
         select coalesce(max(l.load_id), 0)
         from ripen.loads as l

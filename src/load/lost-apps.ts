@@ -8,7 +8,13 @@ import * as z from 'zod';
 import { type Day, unionOf } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
-import { appColumn, type LostApps, rowsOfLost, untoldIn } from '../warehouse/tables/lost-apps.ts';
+import {
+  appColumn,
+  appValues,
+  type LostApps,
+  rowsOfLost,
+  untoldIn,
+} from '../warehouse/tables/lost-apps.ts';
 import type { Target } from '../warehouse/tables/target.ts';
 import { count, dayShape, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -22,7 +28,10 @@ async function namedIn(lost: LostApps, slice: Slice, table: string, warehouse: W
   if (column === undefined || condition === null) return [];
   const sql = `select distinct ${identifier(column)} as name from ${table} where ${condition}`;
   const names = new Set((await warehouse.rows(sql, [], namedRow)).map(({ name }) => name));
-  return [...lost.values()].flatMap((app) => (names.has(app[column] ?? '') ? [app.app_token] : []));
+  const named = [...lost.values()].filter((app) =>
+    appValues(app, column).some((name) => names.has(name)),
+  );
+  return named.map((app) => app.app_token);
 }
 
 export async function removeNamed(
@@ -90,7 +99,7 @@ export async function lostAppsIn(
       [slice.name, fingerprint, load, metrics],
       countRow.pick({ rows: true }),
     );
-    if (row !== undefined && row.rows > 0) names.push(token);
+    if (row !== undefined && row.rows > 0 && !names.includes(token)) names.push(token);
   }
   return names;
 }

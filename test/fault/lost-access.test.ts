@@ -343,6 +343,38 @@ test('runs that only list the apps again keep the other lists, which a run of th
   expect(world.warnings().filter((words) => words.startsWith('CATALOG'))).toEqual([]);
 });
 
+test.each([
+  ['', 'Kept', []],
+  [', but not young ones under a name that a listed app has now', 'Second', ['2026-06-09']],
+])(
+  'rows under earlier names of an app that went stay as those under its last one do%s',
+  async (_, nameOfOther, replaced) => {
+    const names = new Map([
+      ['2026-05-12', 'Second'],
+      ['2026-06-09', 'Second'],
+      [LATER, 'Third'],
+      ['2026-06-11', 'Third'],
+    ]);
+    const rows = (revision: number): TrueRow[] =>
+      rowsOf(revision).map((row) =>
+        withCells(row, { app: isOf(GONE)(row) ? (names.get(row.day) ?? 'First') : 'Kept' }),
+      );
+    const of: Slice = { ...daily, dimensions: ['day', 'app', 'network'] };
+    const world = await openAnswering([of], rows(1), { apps: [KEPT, GONE] });
+    for (const [night, name] of ['First', 'Second', 'Third'].entries()) {
+      world.appName = (token) => (token === GONE ? name : 'Kept');
+      await world.night(BEFORE + night);
+    }
+    const stored = () => world.cells(of, `app <> 'Kept'`);
+    const before = await stored();
+    expect(before).toHaveLength(7 * 2 * metrics.length);
+    Object.assign(world, { apps: [KEPT], appName: () => nameOfOther, rows: rows(2) });
+    expect((await world.night(BACK, { request: everyDay })).failures).toEqual([]);
+    const gone = onDays(before, replaced);
+    expect(await stored()).toEqual(before.filter((cell) => !gone.includes(cell)));
+  },
+);
+
 test('an app that is still listed and only has no rows any more is no lost access: its rows of young days go', async () => {
   const world = await openAnswering([daily], rowsOf(1), { apps: [KEPT, GONE] });
   await world.night(BEFORE);

@@ -21,11 +21,16 @@ import {
 import type { Warehouse } from '../warehouse.ts';
 import { liveTable } from './target.ts';
 
-const lostRow = z.object({ app_token: z.string(), app: z.string().nullable(), last_load: count });
+const lostRow = z.object({
+  app_token: z.string(),
+  names: z.array(z.string()),
+  is_untold: z.boolean(),
+  last_load: count,
+});
 
 type LostApp = z.infer<typeof lostRow>;
 
-/** By token: the name, and the newest load before the app was lost. */
+/** By token: the names that only this app had, and the newest load before it was lost. */
 export type LostApps = Map<string, LostApp>;
 
 export async function readLostApps(warehouse: Warehouse): Promise<LostApps> {
@@ -38,12 +43,16 @@ export const appColumn = ({
 }: Pick<Slice, 'dimensions'>): 'app_token' | 'app' | undefined =>
   (['app_token', 'app'] as const).find((name) => dimensions.includes(name));
 
-/** The lost apps whose rows in a slice cannot be told from others: rows name no app, or only a name that a listed app has too. */
+/** The values of a column that are only of a lost app. */
+export const appValues = (app: LostApp, column: 'app_token' | 'app'): readonly string[] =>
+  column === 'app' ? app.names : [app.app_token];
+
+/** The lost apps whose rows in a slice cannot be told from others: rows name no app, or by a name that a listed app has too. */
 export function untoldIn(lost: LostApps, slice: Slice): LostApp[] {
   const column = appColumn(slice);
   return [...lost.values()].filter(
     (app) =>
-      (column === undefined || app[column] === null) &&
+      (column === undefined || (column === 'app' && app.is_untold)) &&
       ownValues(slice, 'app_token')?.includes(app.app_token) !== false &&
       slice.parameters['app_token__not_in']?.split(',').includes(app.app_token) !== true,
   );
@@ -74,7 +83,7 @@ export async function keptPeriods(
 export function rowsOfLost(lost: LostApps, slice: Slice): string | null {
   const column = appColumn(slice);
   if (column === undefined) return null;
-  const values = [...lost.values()].flatMap((app) => app[column] ?? []);
+  const values = [...lost.values()].flatMap((app) => appValues(app, column));
   return values.length === 0
     ? null
     : `${identifier(column)} in (${values.map(literal).join(', ')})`;
