@@ -23,8 +23,19 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
  * Crawls the apps whose last crawl is too old. Returns a failure for each whose links stayed as they were. Nothing else may use
  * the session meanwhile.
  */
-export const refreshLinks = async (run: Refreshing, links: Links): Promise<Failure[]> =>
-  crawlApps(run, links, () => true);
+export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
+  const apps = await appsOf(run, links);
+  if (links.apps === 'all' && apps.length === 0) {
+    const message = 'The catalog lists no app, so that `links.apps: all` updated no links.';
+    run.emit(warningEvent('CATALOG_LIST_EMPTY', message));
+  }
+  return crawlApps(run, links, apps);
+}
+
+const appsOf = async ({ warehouse }: Refreshing, { apps }: Links) =>
+  apps === 'all'
+    ? warehouse.rows(statement('links/catalog_apps'), [], appRow)
+    : [...new Set(apps)].toSorted();
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
@@ -51,25 +62,21 @@ anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.
   });
   const sql = statement('links/apps_naming_unlisted');
   const naming = await warehouse.rows(sql, [timestamp(planAt)], appRow);
-  return crawlApps(run, links, (app) => naming.includes(app) && !failed.has(app));
+  const apps = await appsOf(run, links);
+  const wanted = apps.filter((app) => naming.includes(app) && !failed.has(app));
+  return crawlApps(run, links, wanted);
 }
 
 /** A run that begins earlier than the last must not delay a crawl by a night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-async function crawlApps(run: Refreshing, links: Links, isWanted: (app: string) => boolean) {
+async function crawlApps(run: Refreshing, { everyMs, maxLevel }: Links, apps: readonly string[]) {
   const { warehouse, planAt } = run;
-  const { everyMs, maxLevel } = links;
   const since = new Date(planAt.getTime() - Math.max(0, everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), maxLevel, timestamp(new Date())];
   const crawled = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
-  const apps =
-    links.apps === 'all'
-      ? await warehouse.rows(statement('links/catalog_apps'), [], appRow)
-      : links.apps.toSorted();
   const failures: Failure[] = [];
-  for (const app of new Set(apps)) {
-    if (crawled.includes(app) || !isWanted(app)) continue;
+  for (const app of apps.filter((app) => !crawled.includes(app))) {
     run.signal.throwIfAborted();
     try {
       const crawl = await crawlApp(run, app, maxLevel);

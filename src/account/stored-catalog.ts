@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { asFailure, endsRun, Failure } from '../errors.ts';
 import { warningEvent } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { type Catalog, catalogFilters } from '../model/catalog.ts';
+import { type Catalog, type CatalogFilter, catalogFilters } from '../model/catalog.ts';
 import { catalogItem, type CatalogItem } from '../model/catalog-item.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { globMatches, isMetricItem, metricItems, metricOf } from '../model/metric.ts';
@@ -65,14 +65,16 @@ export async function refreshCatalog(
       const others = (await readCatalog(warehouse)).filter(({ filter }) => filter !== 'apps');
       return await storeCatalog([...others, ...apps], seenAt, run);
     }
-    const listing = await service.filtersData({ filters: catalogFilters }, signal);
+    const refused: Refusals = new Map();
+    const onRefused = (filter: CatalogFilter, { message }: Failure) => refused.set(filter, message);
+    const listing = await service.filtersData({ filters: catalogFilters, onRefused }, signal);
     // If all lists of metrics are empty, no slice's values can be typed.
     if (!listing.some(isMetricItem)) {
       const message = 'GET /reports-service/filters_data returned no metric.';
       const hint = 'Run again later; the stored catalog is kept.';
       throw new Failure('SOURCE_GARBLED', message, { hint });
     }
-    return await storeCatalog(listing, planAt, run);
+    return await storeCatalog(listing, planAt, run, refused);
   } catch (error) {
     const failure = asFailure(error, signal);
     if (seenAt === null || endsRun(failure) || signal.aborted) throw failure;
@@ -82,6 +84,9 @@ export async function refreshCatalog(
   }
 }
 
+/** By list: the message of its refusal. */
+type Refusals = Map<string, string>;
+
 /**
  * Stores a listing. A list that is empty now stays as it was. A configured metric stays in every list that had it, with the
  * formatting and section that the listing lacks.
@@ -90,6 +95,7 @@ export async function storeCatalog(
   listing: Catalog,
   seenAt: Date,
   run: Pick<CatalogRun, 'warehouse' | 'runId' | 'config' | 'emit'>,
+  refused: Refusals = new Map(),
 ): Promise<Catalog> {
   const { warehouse, config, runId, emit } = run;
   const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
@@ -147,8 +153,16 @@ export async function storeCatalog(
     await warehouse.run(statement('catalog/delete_metrics'));
     await insertRows(warehouse, 'main.metrics', metrics);
   });
-  if (emptyFilters.size > 0) {
-    const message = `filters-data listed nothing in ${[...emptyFilters].join(', ')}; the stored lists were kept.`;
+  const listedEmpty = [...emptyFilters].filter((filter) => !refused.has(filter));
+  if (listedEmpty.length > 0) {
+    const message = `filters-data listed nothing in ${listedEmpty.join(', ')}; the stored lists were kept.`;
+    emit(warningEvent('CATALOG_LIST_EMPTY', message));
+  }
+  for (const [filter, reason] of refused) {
+    // The names of other lists drift. Without this one no lost app is noticed.
+    if (!emptyFilters.has(filter) && filter !== 'apps') continue;
+    const kept = emptyFilters.has(filter) ? 'its stored list was kept' : 'no list of it is stored';
+    const message = `filters-data did not list ${filter}, and ${kept}: ${reason}`;
     emit(warningEvent('CATALOG_LIST_EMPTY', message));
   }
   if (goneMetrics.size > 0) {

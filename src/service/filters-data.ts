@@ -32,7 +32,7 @@ const itemSchema = z
 /** Halves a refused request until only the refused lists are skipped: their names drift over the years. */
 export async function requestFiltersData(
   channel: Channel,
-  { filters: wanted, section }: FiltersDataRequest,
+  { filters: wanted, section, onRefused = () => {} }: FiltersDataRequest,
   signal: AbortSignal,
 ): Promise<Catalog> {
   const items: CatalogItem[] = [];
@@ -55,8 +55,10 @@ export async function requestFiltersData(
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'SOURCE_REFUSED')) throw error;
       refusal = error;
+      const [first, ...others] = filters;
       const middle = Math.ceil(filters.length / 2);
-      if (filters.length > 1) parts.unshift(filters.slice(0, middle), filters.slice(middle));
+      if (others.length > 0) parts.unshift(filters.slice(0, middle), filters.slice(middle));
+      else if (first !== undefined) onRefused(first, error);
     }
   }
   if (!isAnswered && refusal !== null) throw refusal;

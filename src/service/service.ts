@@ -11,6 +11,8 @@ export type { PageHead, SavedReport } from './report.ts';
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];
   readonly section?: CatalogSection;
+  /** Called with each list that is left out. */
+  readonly onRefused?: (filter: CatalogFilter, failure: Failure) => void;
 }
 
 export type SpendLine = Readonly<

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import type { JsonDocument } from '../support/simulator/answer.ts';
 import { column, query } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -101,4 +102,36 @@ test('29 empty lists on the first night fail the run before a report is asked fo
   expect((await runNight(scenario, secondNight)).status).toBe('succeeded');
   expect(told('CATALOG_STALE')).toHaveLength(1);
   expect(await known()).toEqual(before);
+});
+
+test('a list of apps that is refused is named in the words of the service, whether one is stored or not, and `links.apps: all` without an app is told', async () => {
+  const change = {
+    slices: [plain],
+    links: { apps: 'all', maxLevel: 4, everyMs: 0 },
+  } as const;
+  const refuse = () =>
+    scenario.simulator.script({
+      match: ({ query: parameters }) =>
+        parameters.get('required_filters')?.split(',').includes('apps') === true,
+      times: Infinity,
+      fault: { kind: 'status', status: 400, message: 'no list of apps' },
+    });
+  const reason = 'GET /reports-service/filters_data was answered 400: ';
+  const noApp = 'The catalog lists no app, so that `links.apps: all` updated no links.';
+  const night = async (asOf: Date): Promise<string[]> => {
+    scenario.events.length = 0;
+    expect((await scenario.night(asOf, change)).failures).toEqual([]);
+    return told('CATALOG_LIST_EMPTY');
+  };
+  const listAgain = refuse();
+  expect(await night(firstNight)).toEqual([
+    textWith(`filters-data did not list apps, and no list of it is stored: ${reason}`),
+    noApp,
+  ]);
+  listAgain();
+  expect(await night(secondNight)).toEqual([]);
+  refuse();
+  const words = textWith(`filters-data did not list apps, and its stored list was kept: ${reason}`);
+  expect(await night(new Date('2026-06-03T02:30:00Z'))).toEqual([words]);
+  expect(told('CATALOG_LIST_EMPTY')[0]).toContain('no list of apps');
 });
