@@ -152,7 +152,9 @@ async function load(
     const { window } = first.spooled;
     const message = `${subjectOf(window)}: no decimal has enough digits for all numbers of a metric.`;
     const hint =
-      'Set `types: { name: DOUBLE }` for the metric with the longest numbers, to store the nearest floating-point value.';
+      target.columns.value === undefined
+        ? 'Set `types: { name: DOUBLE }` for the metric with the longest numbers, to store the nearest floating-point value.'
+        : 'Move the cohort with the longest numbers to a slice of its own, as all values of a cube have one type.';
     const failure = new Failure('DATA_REJECTED', message, { hint });
     result.outcomes.push({ kind: 'failed', window, failure });
   }

@@ -10,7 +10,7 @@ import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../extract/columns/column-reader.ts';
 import type { BodyHead, BodyRead, ColumnsRead } from '../extract/columns/reading.ts';
 import { type Answer, removeSpooled, type Spooled } from '../extract/spool.ts';
-import type { Columns, Target } from '../warehouse/tables/target.ts';
+import { type Columns, type Target, valueType } from '../warehouse/tables/target.ts';
 
 /** The facts on rows are those of the whole file. */
 export interface PageRead extends Omit<ColumnsRead, 'bodies'> {
@@ -125,7 +125,7 @@ export class ReadPages {
   }
 }
 
-/** Widens columns to hold the pages. Null if a metric has no such type. */
+/** Widens columns to hold the pages. Null if a metric, or the values of a cube, have no such type. */
 export function columnsFor(
   columns: Columns,
   pages: readonly Pick<PageRead, 'types'>[],
@@ -139,5 +139,7 @@ export function columnsFor(
     if (type === null) return null;
     metrics.push({ ...metric, type });
   }
-  return { ...columns, metrics };
+  if (columns.value === undefined) return { ...columns, metrics };
+  const value = valueType(metrics, columns.value);
+  return value === null ? null : { ...columns, metrics, value };
 }

@@ -6,7 +6,7 @@ import { type Day, unionOf } from '../model/calendar.ts';
 import { sumOf } from '../model/measure.ts';
 import { describeTables } from '../warehouse/tables/slice-declarations.ts';
 import { alterTypes } from '../warehouse/tables/slice-table.ts';
-import { tableColumns, type Target, valueType } from '../warehouse/tables/target.ts';
+import { tableColumns, type Target } from '../warehouse/tables/target.ts';
 import { transactRows } from '../warehouse/opening.ts';
 import { asScript, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -148,12 +148,10 @@ async function widenAsNeeded(
 ): Promise<Target> {
   const pages = loads.flatMap(({ answered }) => pagesOf(answered));
   const columns = columnsFor(target.columns, pages) ?? target.columns;
-  const { metrics } = columns;
-  const value = columns.value && valueType(metrics, columns.value);
-  const wider = { ...target, columns: value === undefined ? columns : { ...columns, value } };
+  const wider = { ...target, columns };
   const existing = new Map(tableColumns(target.columns).map(({ name, type }) => [name, type]));
   const isAltered = await alterTypes(warehouse, wider, existing, runId);
   // The target of a load into a cube has only the metrics of that load.
-  if (isAltered && value === undefined) await describeTables(warehouse, [wider]);
+  if (isAltered && columns.value === undefined) await describeTables(warehouse, [wider]);
   return wider;
 }

@@ -72,9 +72,11 @@ export function haveCommonType(types: readonly ColumnType[]): boolean {
   return Math.max(...whole) + Math.max(...fraction) <= MAX_DIGITS;
 }
 
-/** Returns DOUBLE if no exact type holds every value. */
-export const commonType = (types: readonly [ColumnType, ...ColumnType[]]): ColumnType =>
-  haveCommonType(types) ? types.reduce((sofar, type) => widen(sofar, type) ?? DOUBLE) : DOUBLE;
+/** Returns DOUBLE if one of them is, and null if all are exact and no exact type holds every value. */
+export function commonType(types: readonly [ColumnType, ...ColumnType[]]): ColumnType | null {
+  if (!types.every(isExact)) return DOUBLE;
+  return haveCommonType(types) ? types.reduce((sofar, type) => widen(sofar, type) ?? DOUBLE) : null;
+}
 
 interface Decimal {
   readonly negative: boolean;

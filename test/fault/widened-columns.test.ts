@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
+import { cubeMetrics } from '../../src/model/cube.ts';
 import type { ReportMutation } from '../support/simulator/mutations.ts';
 import type { Quirks } from '../support/simulator/quirks.ts';
 import { column, query, storedAndTrue, lastRun } from '../support/contents.ts';
+import { gridOf, openAnswering, withCells } from '../support/answering.ts';
+import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
 import { combined, replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -220,4 +223,28 @@ test('two counts of 38 digits in one window are stored, restated and published, 
   script(counts(...large.toReversed(), large[0] ?? ''));
   expect((await scenario.night(SECOND, { publish })).failures).toEqual([]);
   expect(await column(scenario, 'select metric from ripen.restatements')).toContain('installs');
+});
+
+test('a number of so many digits that no decimal holds it beside the counts of its cube fails the window, and the stored values stay exact', async () => {
+  const cube = cubeMetrics({ cohort_size: ['d1'], all_revenue_total: ['d1'] });
+  const ids = cube.map(({ metric }) => metric);
+  const datePeriod = { first: { day: day('2026-05-20') }, last: { day: day('2026-05-20') } };
+  const curve = slice({ name: 'curve', dimensions: ['day'], metrics: ids, cube, datePeriod });
+  const rows = gridOf(['2026-05-20'], {}, ids).map((row) =>
+    withCells(row, { cohort_size_d1: '9007199254740993', all_revenue_total_d1: '1.25' }),
+  );
+  const answering = await openAnswering([curve], rows);
+  await answering.night(1);
+  const values = 'select value::varchar || typeof(value) from curve order by metric';
+  const stored = await column(answering.scenario, values);
+  expect(stored.at(-1)).toMatch(/^9007199254740993\.0+DECIMAL/);
+  answering.rows = rows.map((row) =>
+    withCells(row, { all_revenue_total_d1: '1.4210854715202004e-10' }),
+  );
+  const forced = { start: day('2026-05-20'), end: day('2026-05-21') };
+  const { failures } = await answering.night(2, { request: { command: 'backfill', forced } });
+  expect(failures).toMatchObject([
+    { code: 'DATA_REJECTED', hint: textWith('to a slice of its own') },
+  ]);
+  expect(await column(answering.scenario, values)).toEqual(stored);
 });

@@ -5,6 +5,7 @@ import type { Catalog } from '../../model/catalog.ts';
 import {
   type ColumnType,
   commonType,
+  DOUBLE,
   formatColumnType,
   isExact,
   parseColumnType,
@@ -89,12 +90,14 @@ export function columnsOf(
     });
     return { dimensions, metrics: wide };
   }
-  const value = valueType(metrics, parseColumnType(existing.get('value') ?? ''));
+  const has = parseColumnType(existing.get('value') ?? '');
+  // Numbers that it does not hold fail their window.
+  const value = valueType(metrics, has) ?? has ?? DOUBLE;
   return { dimensions, metrics, value };
 }
 
-/** Holds the values of a cube's metrics and those already stored. */
-export function valueType(metrics: readonly Metric[], has: ColumnType | null): ColumnType {
+/** Holds the values of a cube's metrics and those already stored. Null if no exact type does. */
+export function valueType(metrics: readonly Metric[], has: ColumnType | null): ColumnType | null {
   const [first, ...others] = [...(has === null ? [] : [has]), ...metrics.map(({ type }) => type)];
   if (first === undefined) throw new RangeError('A cube has at least one metric.');
   return commonType([first, ...others]);
