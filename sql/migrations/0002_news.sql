@@ -104,20 +104,6 @@ moved as materialized (
             and l.metrics_no = t.metrics_no
             and l.read_at < t.seen_at
     group by all
-),
-
--- The runs that found an app gone, or back: totals that lack it, or have it again, are no correction.
-without_app as (
-    select as_of
-    from (
-        select
-            r.as_of,
-            bool_or(c.change = 'item vanished') over (partition by c.name order by r.run_number) as has_vanished
-        from ripen.schema_changes as c
-        join ripen.runs as r on r.run_id = c.run_id
-        where c.object = 'catalog' and c.name like 'apps %' and c.change in ('item appeared', 'item vanished')
-    )
-    where has_vanished
 )
 
 -- Of values that no longer grow by themselves: their time had come when they were read before.
@@ -152,7 +138,6 @@ where
     p.whole
     and d.before_at >= p.ends_at + to_seconds(m.comparable_seconds)
     and (m.additive or d.hours = 1)
-    and coalesce(f.found_at, d.seen_at) not in (select as_of from without_app)
 union all by name
 -- Without control totals of that night, what loads found.
 select

@@ -14,7 +14,6 @@ import {
   openAnswering,
   withCells,
 } from '../support/answering.ts';
-import { query } from '../support/contents.ts';
 import { refused } from '../support/odd-answers.ts';
 import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
@@ -86,14 +85,14 @@ describe('the totals that agree with the service', () => {
     expect(await agreementOn(12)).toMatch(/ totals differ from the service/);
   });
 
-  test('are not those of days that were loaded unproven, with rejected rows, or keep the rows of a lost app', async () => {
+  test('are not those of days that were loaded unproven or with rejected rows', async () => {
     const lenient: Slice = { ...daily, name: 'lenient', completeness: 'warn' };
     const tolerant: Slice = { ...daily, name: 'tolerant', metrics: ['installs'], maxRejects: 50 };
-    world = await openAnswering([lenient, tolerant], rows, { apps: ['a', 'b'] });
+    world = await openAnswering([lenient, tolerant], rows);
     world.rewrite({ ...ofRows, metric: 'clicks' }, (report) =>
       json({ ...report, rows: report.rows.filter((row) => row['network'] === 'x') }),
     );
-    const end = world.rewrite({ ...ofRows, metric: 'installs' }, (report) => {
+    world.rewrite({ ...ofRows, metric: 'installs' }, (report) => {
       const changed = report.rows.map((row) => {
         const isOdd = row['day'] === '2026-05-12' && row['network'] === 'y';
         return isOdd ? { ...row, installs: 'n/a' } : row;
@@ -104,11 +103,6 @@ describe('the totals that agree with the service', () => {
     const { slices } = await statusOn(3, [lenient, tolerant]);
     expect(slices.map(({ unproven_periods: unproven }) => unproven)).toEqual([24, 0]);
     expect(slices.map(({ control }) => control?.totals)).toEqual([0, 23]);
-    end();
-    world.apps = ['a'];
-    for (const night of [4, 5]) await world.night(night, { config, slices: [tolerant] });
-    const [lost] = (await statusOn(5, [tolerant])).slices;
-    expect(lost?.control).toMatchObject({ totals: 2, moved: 0 });
   });
 
   test('are not those of a metric that was never loaded', async () => {
@@ -223,18 +217,5 @@ describe('the news of a night', () => {
     expect(news.items).toContainEqual(
       expect.objectContaining({ kind: 'final total moved', name: 'installs', periods: 1 }),
     );
-  });
-
-  test('name an app that is gone, whose missing values are no total that moved', async () => {
-    world = await openAnswering([daily], rows, { apps: ['a', 'b'] });
-    await world.night(3, { config });
-    const before = await query(world.scenario, 'select * from daily order by all');
-    world.apps = ['a'];
-    await world.night(4, { config });
-    const { news } = await statusOn(4, [daily]);
-    const kinds = news.items.map(({ kind }) => kind);
-    expect(kinds).toContain('app gone');
-    expect(kinds).not.toContain('final total moved');
-    expect(before.length).toBeGreaterThan(0);
   });
 });

@@ -8,7 +8,6 @@ import { type Day, MS_PER_DAY } from '../../model/calendar.ts';
 import { fingerprintOf, type Slice } from '../../model/slice.ts';
 import { ownValues } from '../../model/window.ts';
 import {
-  columnTypes,
   count,
   dayShape,
   identifier,
@@ -19,7 +18,6 @@ import {
   timestamp,
 } from '../sql.ts';
 import type { Warehouse } from '../warehouse.ts';
-import { liveTable } from './target.ts';
 
 const lostRow = z.object({
   app_token: z.string(),
@@ -87,30 +85,6 @@ export function rowsOfLost(lost: LostApps, slice: Slice): string | null {
   return values.length === 0
     ? null
     : `${identifier(column)} in (${values.map(literal).join(', ')})`;
-}
-
-const dayRow = z.object({ day: dayShape }).transform(({ day }) => day);
-
-/** Adds periods that have rows of a lost app to those that stay as they are: the totals of neither can be those of the service. */
-export async function withLostRows(
-  kept: KeptPeriods,
-  slices: readonly Slice[],
-  lost: LostApps,
-  warehouse: Warehouse,
-): Promise<KeptPeriods> {
-  const all = new Map(kept);
-  for (const slice of slices) {
-    const [column, condition] = [appColumn(slice), rowsOfLost(lost, slice)];
-    if (column === undefined || condition === null || slice.grain === null) continue;
-    const table = liveTable(slice.name);
-    const columns = await columnTypes(warehouse, table);
-    // Before the next sync, the table may have other columns.
-    if (!columns.has(column) || !columns.has(slice.grain)) continue;
-    const sql = `select distinct ${identifier(slice.grain)}::date as day from ${table} where ${condition}`;
-    const days = await warehouse.rows(sql, [], dayRow);
-    all.set(slice.name, new Set([...(kept.get(slice.name) ?? []), ...days]));
-  }
-  return all;
 }
 
 /** For the statements that compare totals. */
