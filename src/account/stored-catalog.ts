@@ -47,6 +47,9 @@ function isComplete(catalog: Catalog, slices: readonly Slice[]) {
   return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || items.has(id)));
 }
 
+const namesOf = (items: Catalog) =>
+  JSON.stringify(items.map(({ id, name }) => [id.toWellFormed(), name.toWellFormed()]).toSorted());
+
 /** Returns the stored catalog if filters-data fails in a way that need not stop the run. */
 export async function refreshCatalog(
   run: CatalogRun,
@@ -62,8 +65,12 @@ export async function refreshCatalog(
     if (seenAt !== null && isFresh) {
       // Reports lack an app as soon as it is lost, and only this list shows that its rows must stay.
       const apps = await service.filtersData({ filters: ['apps'] }, signal);
-      const others = (await readCatalog(warehouse)).filter(({ filter }) => filter !== 'apps');
-      return await storeCatalog([...others, ...apps], seenAt, run);
+      const catalog = await readCatalog(warehouse);
+      const others = catalog.filter(({ filter }) => filter !== 'apps');
+      const storedApps = catalog.filter(({ filter }) => filter === 'apps');
+      return namesOf(apps) === namesOf(storedApps)
+        ? stored
+        : await storeCatalog([...others, ...apps], seenAt, run);
     }
     const refused: Refusals = new Map();
     const onRefused = (filter: CatalogFilter, { message }: Failure) => refused.set(filter, message);
