@@ -6,6 +6,7 @@ import type { Links } from '../config/config.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { warningEvent } from '../events.ts';
 import type { Link } from '../model/link.ts';
+import { countText } from '../model/measure.ts';
 import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from './joins.ts';
@@ -19,17 +20,24 @@ const endsAll: ReadonlySet<FailureCode> = new Set([
   'STORAGE_FAILED',
 ]);
 
+/** Apps in a row. At the default time-out each takes 6 minutes. */
+const MAX_LATE_APPS = 3;
+
 /**
- * Crawls the apps whose last crawl is too old. Returns a failure for each whose links stayed as they were. Nothing else may use
- * the session meanwhile.
+ * Crawls the apps whose last crawl is too old. Returns failures of apps whose links stayed as they were, and adds those apps to
+ * `failed`. Nothing else may use the session meanwhile.
  */
-export async function refreshLinks(run: Refreshing, links: Links): Promise<Failure[]> {
+export async function refreshLinks(
+  run: Refreshing,
+  links: Links,
+  failed = new Set<string>(),
+): Promise<Failure[]> {
   const apps = await appsOf(run, links);
   if (links.apps === 'all' && apps.length === 0) {
     const message = 'The catalog lists no app, so that `links.apps: all` updated no links.';
     run.emit(warningEvent('CATALOG_LIST_EMPTY', message));
   }
-  return crawlApps(run, links, apps);
+  return crawlApps(run, links, apps, failed);
 }
 
 const appsOf = async ({ warehouse }: Refreshing, { apps }: Links) =>
@@ -43,7 +51,7 @@ const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_to
 export async function refreshNamedLinks(
   run: Refreshing,
   links: Links,
-  failed: ReadonlySet<unknown>,
+  failed: Set<string>,
 ): Promise<Failure[]> {
   const { warehouse, planAt } = run;
   const { searched: lastScannedLoad, newest } = await readRowScan(warehouse, 'links');
@@ -64,32 +72,51 @@ anti join ripen_internal.unlisted_links as u on u.app_token = f.app_token and u.
   const naming = await warehouse.rows(sql, [timestamp(planAt)], appRow);
   const apps = await appsOf(run, links);
   const wanted = apps.filter((app) => naming.includes(app) && !failed.has(app));
-  return crawlApps(run, links, wanted);
+  return crawlApps(run, links, wanted, failed);
 }
 
 /** A run that begins earlier than the last must not delay a crawl by a night. */
 const NIGHTLY_SHIFT_MS = 3_600_000;
 
-async function crawlApps(run: Refreshing, { everyMs, maxLevel }: Links, apps: readonly string[]) {
+async function crawlApps(
+  run: Refreshing,
+  { everyMs, maxLevel }: Links,
+  apps: readonly string[],
+  failed: Set<string>,
+) {
   const { warehouse, planAt } = run;
   const since = new Date(planAt.getTime() - Math.max(0, everyMs - NIGHTLY_SHIFT_MS));
   const parameters = [timestamp(since), maxLevel, timestamp(new Date())];
   const crawled = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
   const failures: Failure[] = [];
-  for (const app of apps.filter((app) => !crawled.includes(app))) {
+  const due = apps.filter((app) => !crawled.includes(app));
+  let late = 0;
+  for (const [at, app] of due.entries()) {
     run.signal.throwIfAborted();
     try {
       const crawl = await crawlApp(run, app, maxLevel);
       run.clock.check();
       await replaceApp(run, app, maxLevel, crawl);
+      late = 0;
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = asFailure(error);
       const { code, hint, cause } = failure;
       if (endsAll.has(code)) throw failure;
-      const message = `The links of the app ${app} were not updated: ${failure.message}`;
+      failed.add(app);
+      late = code === 'SOURCE_TIMEOUT' ? late + 1 : 0;
+      const rest = due.slice(at + 1);
+      const endsCrawl = late === MAX_LATE_APPS && rest.length > 0;
+      const message = endsCrawl
+        ? `The links of ${late} apps in a row were not updated, and those of ${countText(rest.length, 'more app')} not requested: ${failure.message}`
+        : `The links of the app ${app} were not updated: ${failure.message}`;
       const details = { facts: { ...failure.facts, app_token: app }, cause: cause ?? failure };
+      // It stands for the others, too.
+      if (endsCrawl) failures.splice(1 - late);
       failures.push(new Failure(code, message, hint === null ? details : { ...details, hint }));
+      if (!endsCrawl) continue;
+      for (const unasked of rest) failed.add(unasked);
+      break;
     }
   }
   return failures;

@@ -49,7 +49,7 @@ function openSource(run: Run, service: Service): Source {
     );
   let catalog: Promise<Catalog> = Promise.resolve([]);
   let crawled: Promise<void> = Promise.resolve();
-  const failedApps = new Set<unknown>();
+  const failedApps = new Set<string>();
   const discard: Spool['discard'] = async (answers) => {
     await columns.pages.discard(answers);
     await spool.discard(answers);
@@ -182,17 +182,14 @@ async function orWarn(what: string, window: Window | null, run: Run, act: () => 
 }
 
 /** Unless a run of the same instant did. Refused credentials, `CLOCK_UNTRUSTED` and storage failures end the run. */
-async function refreshDimensions(crawl: Crawl, failedApps: Set<unknown>) {
+async function refreshDimensions(crawl: Crawl, failedApps: Set<string>) {
   const { partners, links } = crawl.config;
   if (crawl.request.command !== 'sync') return;
   const isStored = await hasPartnersOf(crawl.warehouse, crawl.planAt);
   if (partners && !isStored) await orReport(crawl, async () => refreshPartners(crawl));
   if (links === null) return;
   await orReport(crawl, async () => {
-    for (const failure of await refreshLinks(crawl, links)) {
-      fail(failure, null, crawl);
-      failedApps.add(failure.facts['app_token']);
-    }
+    for (const failure of await refreshLinks(crawl, links, failedApps)) fail(failure, null, crawl);
   });
 }
 

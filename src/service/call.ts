@@ -18,7 +18,7 @@ import {
   type WireTally,
 } from './exchange.ts';
 import { Lane } from './lane.ts';
-import { areUsedUp, kindOf, policies, Setback, type SetbackKind } from './setback.ts';
+import { areUsedUp, kindOf, LATER, policies, Setback, type SetbackKind } from './setback.ts';
 
 const TRIES_WHEN_SLOW = 3;
 /** Retries of a run: this many rounds of its concurrency, and one more for every few successes … */
@@ -31,6 +31,7 @@ export interface ChannelSettings {
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
+  readonly isDeadlineFixed: boolean;
   readonly concurrency: number;
   /** Aborts, with the failure as its reason, if the credential is refused. */
   readonly refused: AbortController;
@@ -90,10 +91,11 @@ export class Channel {
   ): Promise<T> {
     const { method = 'GET', contentType, body = null, triesWhenSlow = TRIES_WHEN_SLOW } = sending;
     const { isCounted = true } = sending;
-    const { deadlineMs, refused, headers: usual } = this.#settings;
+    const { deadlineMs, isDeadlineFixed, refused, headers: usual } = this.#settings;
     const headers = contentType === undefined ? usual : { ...usual, 'content-type': contentType };
     const { origin } = this;
-    const request = { method, origin, target, headers, body, deadlineMs, triesWhenSlow };
+    const limits = { deadlineMs, isDeadlineFixed, triesWhenSlow };
+    const request = { method, origin, target, headers, body, ...limits };
     const { tally, clock, emit, life } = this.#wire;
     const inFlight = AbortSignal.any([signal, life]);
     // A refused credential cancels waiting calls, not those that are already being answered.
@@ -172,7 +174,7 @@ function failureOf(
 ) {
   const { kind, because, message, details } = setback;
   const { code, hint, tries } = policies[kind];
-  const { origin, target } = request;
+  const { origin, target, isDeadlineFixed } = request;
   const endpoint = endpointOf(request);
   const bytes = origin.length + target.length;
   const where = kind === 'too long' ? `, an address of ${bytes} bytes,` : '';
@@ -186,7 +188,7 @@ function failureOf(
       because,
       ...details.facts,
     },
-    hint,
+    hint: kind === 'late' && isDeadlineFixed ? LATER : hint,
     cause: setback,
   });
 }

@@ -49,12 +49,19 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     headers['accept-encoding'] = 'gzip';
     return new Channel(wire, { ...pace, address, headers, refused });
   };
-  const small = { deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs) };
+  const small = {
+    deadlineMs: Math.min(SMALL_CALL_MS, requestTimeoutMs),
+    isDeadlineFixed: requestTimeoutMs >= SMALL_CALL_MS,
+  };
   const tokenAs = (form: string) => ({
     authorization: new Secret(`${form}${config.token.reveal()}`),
   });
   const { baseUrl, reportsUrl, costUrl } = config;
-  const ofReports = { concurrency: maxConcurrency, deadlineMs: requestTimeoutMs };
+  const ofReports = {
+    concurrency: maxConcurrency,
+    deadlineMs: requestTimeoutMs,
+    isDeadlineFixed: false,
+  };
   const reports = channel(reportsUrl, ofReports, tokenAs('Bearer '));
   const ofCampaign = { ...small, concurrency: campaignConcurrency };
   const campaign = channel(baseUrl, ofCampaign, tokenAs('Token token='));
@@ -85,4 +92,4 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
 }
 
 type Headers = HttpService['headers'];
-type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs'>;
+type Pace = Pick<ChannelSettings, 'concurrency' | 'deadlineMs' | 'isDeadlineFixed'>;

@@ -147,6 +147,8 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly deadlineMs: number;
+  /** Whether no setting raises `deadlineMs`. */
+  readonly isDeadlineFixed: boolean;
   /** Most tries if the service is too slow, 1 if the caller can request less instead. */
   readonly triesWhenSlow: number;
 }

@@ -25,10 +25,12 @@ const MAX_ATTEMPTS = 6;
 /** They take 4 to 5 minutes, unless the service requests longer waits. Each lowers the concurrency. */
 const MAX_429_ATTEMPTS = 12;
 
+export const LATER = 'Run again later. Loaded data is kept.';
+
 const policy = (code: FailureCode, result: CallResult, rest: Partial<Policy> = {}): Policy => ({
   code,
   result,
-  hint: 'Run again later. Loaded data is kept.',
+  hint: LATER,
   tries: MAX_ATTEMPTS,
   statuses: [],
   effect: 'possible',

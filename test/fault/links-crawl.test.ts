@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/account/refresh-links.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import type { WorldOptions } from '../support/simulator/world.ts';
 import { refreshPartners } from '../../src/account/refresh-partners.ts';
+import { textWith } from '../support/matching.ts';
+import { passingDeadline } from '../support/night.ts';
 import { connectTo, json, type Reply, startScriptedServer } from '../support/scripted-server.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 
@@ -164,4 +166,47 @@ test('a link that vanishes between the list it is in and its own list leaves its
   ]);
   expect(await scene.crawl(secondNight)).toEqual([]);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
+});
+
+describe('a campaign API that accepts requests and never answers', () => {
+  const apps = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => letter.repeat(12));
+
+  async function crawl(answered: string, requestTimeoutMs = 60) {
+    scene = await openLinksScene();
+    const silent = await startScriptedServer(({ path }) =>
+      answered.includes(path.split('/')[4]?.[0] ?? '') ? json({ data: { items: [] } }) : 'hang',
+    );
+    const { service } = connectTo(silent.origin, { requestTimeoutMs });
+    const failed = new Set<string>();
+    const links = { apps, maxLevel: 4, everyMs: 0 };
+    const failures = await refreshLinks({ ...scene.run(firstNight), service }, links, failed);
+    await Promise.all([service.close(), silent.close()]);
+    return { failures, failed: [...failed], requests: silent.received.length };
+  }
+
+  test('ends a crawl after 3 apps in a row, with one failure that counts the apps which were not requested', async () => {
+    const { failures, failed, requests } = await crawl('b');
+    expect(failures.map(({ message }) => message)).toEqual([
+      textWith('The links of the app aaaaaaaaaaaa were not updated: '),
+      textWith(
+        'The links of 3 apps in a row were not updated, and those of 1 more app not requested: ',
+      ),
+    ]);
+    // So that rows which name a link of theirs begin no other crawl of them.
+    expect(failed).toEqual(apps.filter((app) => !app.startsWith('b')));
+    expect(requests).toBe(1 + 4 * 3);
+  });
+
+  test('but for some apps leaves the other ones crawled', async () => {
+    const { failures, failed } = await crawl('cf');
+    expect(failures.map(({ facts }) => facts['app_token'])).toEqual(failed);
+    expect(failed.map((app) => app[0])).toEqual(['a', 'b', 'd', 'e']);
+  });
+
+  test('has no advice to raise a time limit that no setting raises', async () => {
+    expect((await crawl('b')).failures[0]?.hint).toContain('raise service.request_timeout');
+    passingDeadline(120_000).abort();
+    const { failures } = await crawl('', 1_000_000);
+    expect(failures).toMatchObject([{ code: 'SOURCE_TIMEOUT', hint: textWith('Run again later') }]);
+  });
 });
