@@ -21,7 +21,7 @@ import { Lane } from './lane.ts';
 import { areUsedUp, kindOf, LATER, policies, Setback, type SetbackKind } from './setback.ts';
 
 const TRIES_WHEN_SLOW = 3;
-/** Retries of a run: this many rounds of its concurrency, and one more for every few successes … */
+/** Retries of a run's calls to one API: this many rounds of its concurrency, and one more for every few successes … */
 const ROUNDS = 4;
 const SUCCESSES_PER_RETRY = 5;
 /** … but at least this many, so that three calls may fail all their tries. */
@@ -47,7 +47,7 @@ export interface Wire {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Of reports. The run's budget of retries depends on it. */
+  /** Of reports. The budget of retries depends on it. */
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;
   readonly tally: WireTally;
@@ -64,6 +64,8 @@ export class Channel {
   readonly #lane: Lane;
   readonly #prefix: string;
   readonly #settings: ChannelSettings;
+  #answered = 0;
+  #retries = 0;
 
   constructor(wire: Wire, settings: ChannelSettings) {
     const { origin, pathname } = new URL(settings.address);
@@ -121,7 +123,7 @@ export class Channel {
           return read(answer, await judge(request, answer, statedNow ?? now));
         });
         release('answered');
-        tally.answered += 1;
+        this.#answered += 1;
         tally.lastSetback = null;
         return value;
       } catch (error) {
@@ -142,6 +144,7 @@ export class Channel {
         if (failure !== null) throw failure;
       }
       tally.retries += 1;
+      this.#retries += 1;
       const tries = kinds.length;
       const { kind, because, details } = setback;
       const requestedMs = details.retryAfterMs ?? null;
@@ -153,15 +156,15 @@ export class Channel {
   }
 
   #lastFailure(setback: Setback, request: WireRequest, kinds: readonly SetbackKind[]) {
-    const { tally, maxConcurrency } = this.#wire;
+    const { maxConcurrency } = this.#wire;
     const isEffective = policies[setback.kind].effect === 'possible' && request.method === 'POST';
     if (isEffective || areUsedUp(kinds, request.triesWhenSlow))
       return failureOf(setback, request, kinds);
     const budget =
       Math.max(MIN_RETRIES, ROUNDS * maxConcurrency) +
-      Math.floor(tally.answered / SUCCESSES_PER_RETRY);
-    if (tally.retries < budget) return null;
-    const afterword = `; the run's budget of ${budget} retries was used up`;
+      Math.floor(this.#answered / SUCCESSES_PER_RETRY);
+    if (this.#retries < budget) return null;
+    const afterword = `; the budget of ${budget} retries for this API was used up`;
     return failureOf(setback, request, kinds, afterword);
   }
 }

@@ -30,7 +30,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     clock,
     emit,
     maxConcurrency,
-    tally: { requests: 0, answered: 0, retries: 0, bytes: 0, skewMs: null, lastSetback: null },
+    tally: { requests: 0, retries: 0, bytes: 0, skewMs: null, lastSetback: null },
     life: closing.signal,
     maxStartsPerSecond,
   };

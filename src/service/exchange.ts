@@ -178,7 +178,6 @@ function encode(text: string) {
 
 export interface WireTally {
   requests: number;
-  answered: number;
   retries: number;
   bytes: number;
   /** The service's clock minus this machine's, to the second. */

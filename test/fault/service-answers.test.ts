@@ -338,6 +338,21 @@ describe('many calls at once', () => {
     expect(service.statistics()).toMatchObject({ requests: 100, retries: 40 });
   });
 
+  test('429 for ever from the campaign API leaves reports their own budget of retries', async () => {
+    let reports = 0;
+    const { service, signal } = await serve(({ path }) => {
+      if (!path.endsWith('/report')) return { status: 429 };
+      reports += 1;
+      return reports === 1 ? { status: 503 } : json(report);
+    });
+    const lists = Array.from({ length: 8 }, async () =>
+      failureFrom(service.links('abc123def456', null, signal).next()),
+    );
+    for (const failure of await Promise.all(lists))
+      expect(failure.message).toContain('budget of 40 retries');
+    expect(await ask()).not.toBeNull();
+  });
+
   test('503 for ever opens the breaker: 40 calls end in few probes, not in 240 requests, and later ones are not sent', async () => {
     const { events } = await serve(always({ status: 503 }));
     expect((await askAll(40)).codes).toEqual(new Set(['SOURCE_UNAVAILABLE']));
