@@ -36,6 +36,12 @@ export function campaignApi(
   ): Promise<z.output<T>> =>
     channel.request(target, signal, async (answer) => readJson(answer, schema), sending);
 
+  // An app may be answered without content if it has no links. `LIST_SHRUNK` doubts a list that had some.
+  const readLinks = async (target: string, signal: AbortSignal): Promise<ListPage<Link>> =>
+    channel.request(target, signal, async (answer, verdict) =>
+      verdict === 'empty' ? { items: [], paging: null } : readJson(answer, linkPage),
+    );
+
   return {
     // No limit is sent: its maximum is not documented, and the default of the service (50) is known to work.
     partners: (signal) =>
@@ -48,12 +54,12 @@ export function campaignApi(
       const older = v1(path);
       return pages(channel.origin, first, async (target): Promise<ListPage<Link>> => {
         try {
-          return await call(target, linkPage, signal);
+          return await readLinks(target, signal);
         } catch (error) {
           const isMissing = error instanceof Failure && error.code === 'SOURCE_MISSING';
           if (!isMissing || target !== first || first === older) throw error;
         }
-        const page = await call(older, linkPage, signal);
+        const page = await readLinks(older, signal);
         version = 'v1';
         return { ...page, target: older };
       });

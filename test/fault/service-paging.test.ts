@@ -121,8 +121,15 @@ describe('a list', () => {
     expect(tokens).toEqual(['one', 'two']);
   });
 
+  test('of the links of an app that is answered 204 is empty', async () => {
+    await serve(() => ({ status: 204 }));
+    const links = connection.service.links('abc123def456', null, connection.signal);
+    expect(await links.next()).toEqual({ done: true, value: undefined });
+    expect(server.received).toHaveLength(1);
+  });
+
   test.each([[json({ data: { paging: { next: null } } })], [{ status: 204 }]])(
-    'answered %j is no empty list, but an error of the answer',
+    'of partners answered %j is no empty list, but an error of the answer',
     async (reply) => {
       await serve(() => reply);
       expect(await failureFrom(partnerIds())).toMatchObject({
