@@ -21,25 +21,47 @@ export interface ListPage<T> {
   readonly target?: string;
 }
 
-/** Yields pages with items. Throws `SOURCE_ENDLESS_PAGES` if addresses or items repeat, or the pages do not end. */
+/**
+ * Yields pages with items. Reads the list once more if a page repeats some items of an earlier one: the list changed meanwhile.
+ * Throws `SOURCE_UNAVAILABLE` if it does so again, and `SOURCE_ENDLESS_PAGES` if addresses or whole pages repeat, or the pages do
+ * not end.
+ */
 export async function* pages<T>(
   origin: string,
   first: string,
   readPage: (target: string) => Promise<ListPage<T>>,
 ): AsyncGenerator<readonly T[], void> {
-  /** Addresses of pages, and their items. */
+  /** Addresses of pages, and their items, in this reading of the list. */
   const seen = new Set([first]);
   const isNew = (text: string) => seen.size < seen.add(text).size;
+  const yielded = new Set<string>();
+  let isReadAgain = false;
   let pageCount = 0;
   for (let next: string | null = first; next !== null;) {
     const { items, paging, target = next }: ListPage<T> = await readPage(next);
     pageCount += 1;
     let problem: string | null = null;
+    const digests = items.map(digestOf);
+    const distinct = new Set(digests);
+    const repeated = [...distinct].filter((digest) => !isNew(digest)).length;
     // A list that moves between two pages may lack others, too.
-    if ([...new Set(items.map(digestOf))].some((digest) => !isNew(digest)))
-      problem = 'repeated items of an earlier page';
+    if (repeated > 0 && repeated < distinct.size) {
+      const message = `The list ${pathOf(first)} changed twice while it was read`;
+      const hint = 'Run again later. The stored list is kept.';
+      if (isReadAgain) {
+        throw new Failure('SOURCE_UNAVAILABLE', message, { facts: { pages: pageCount }, hint });
+      }
+      isReadAgain = true;
+      seen.clear();
+      seen.add(first);
+      next = first;
+      continue;
+    }
+    if (repeated > 0) problem = 'repeated items of an earlier page';
     else {
-      if (items.length > 0) yield items;
+      const others = items.filter((_, at) => !yielded.has(digests[at] ?? ''));
+      for (const digest of distinct) yielded.add(digest);
+      if (others.length > 0) yield others;
       next = nextTarget(paging, target, origin);
       if (next === null) return;
       if (!isNew(next)) problem = `repeated after ${pageCount} pages`;

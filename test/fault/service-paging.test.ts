@@ -59,7 +59,6 @@ describe('a list', () => {
   test.each([
     ['repeats the items of page 1', [1, 2]],
     ['repeats them in another order', [2, 1]],
-    ['repeats one of them', [2, 3]],
   ])('whose page 2 of 3 %s fails: others are missing', async (_, second) => {
     await serve(({ query }) => {
       if (query.get('after') === 'b') return page(5, null);
@@ -70,6 +69,28 @@ describe('a list', () => {
       message: textWith('repeated items of an earlier page'),
       facts: { pages: 2 },
     });
+  });
+
+  test.each([
+    ['once is read once more, and has each item once', 1, ['1', '2', '3', '4', '5', '6']],
+    ['again as it is read once more fails as a passing fault', 2, 'SOURCE_UNAVAILABLE'],
+  ])('to which an item is added between 2 pages %s', async (_, additions, outcome) => {
+    let items = [1, 2, 3, 4, 5];
+    let reading = 0;
+    await serve(({ query }) => {
+      const offset = Number(query.get('after') ?? 0);
+      const end = offset + 2;
+      const reply = page(items.slice(offset, end), end < items.length ? after(`${end}`) : null);
+      if (offset === 0) reading += 1;
+      if (offset === 0 && reading <= additions) items = [5 + reading, ...items];
+      return reply;
+    });
+    const read = partnerIds().then(
+      (ids) => ids.toSorted(),
+      (error: unknown) => Object(error).code as unknown,
+    );
+    expect(await read).toEqual(outcome);
+    expect(reading).toBe(2);
   });
 
   test('whose next page is at another origin is not followed: the token never leaves its own', async () => {
