@@ -99,6 +99,25 @@ test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same 
   expect(await storedTree(scene)).toEqual(trueTree(scene));
 });
 
+test('after max_level is lowered to 2, deeper links stay as they are until a link above them is removed', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+  const { links, world } = scene.simulator;
+  const app = world.apps[0]?.token ?? '';
+  const below = (name: string) => ({ name, children: [{ name, children: [{ name }] }] });
+  links.add(app, null, { name: 'network', children: ['a', 'b', 'c'].map(below) });
+  await scene.crawl(firstNight);
+  const stored = async () =>
+    (await scene.rows('select level from main.links order by 1')).map(({ level }) => level);
+  const all = [1, 2, 2, 2, 3, 3, 3, 4, 4, 4];
+  expect(await stored()).toEqual(all);
+  await scene.crawl(secondNight, 2);
+  expect(await stored()).toEqual(all);
+  const network = links.list(app, null)[0]?.item.token ?? '';
+  links.remove(links.list(app, network)[0]?.item.token ?? '');
+  await scene.crawl(thirdNight, 2);
+  expect(await stored()).toEqual([1, 2, 2, 3, 3, 4, 4]);
+});
+
 test('hostile names and URLs are stored byte for byte; half a surrogate pair becomes U+FFFD', async () => {
   scene = await openLinksScene({ world: { apps: 1, links: 0 } });
   const { links, world } = scene.simulator;
