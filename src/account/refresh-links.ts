@@ -8,6 +8,7 @@ import { warningEvent } from '../events.ts';
 import type { Link } from '../model/link.ts';
 import { countText } from '../model/measure.ts';
 import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { readLostApps } from '../warehouse/tables/lost-apps.ts';
 import type { Bindable } from '../warehouse/warehouse.ts';
 import { unlinkedPaths } from './joins.ts';
 import { namesLinks, readSliceTables, readRowScan } from './stored-slices.ts';
@@ -105,6 +106,12 @@ async function crawlApps(
       if (endsAll.has(code)) throw failure;
       failed.add(app);
       late = code === 'SOURCE_TIMEOUT' ? late + 1 : 0;
+      const isRefused = code === 'SOURCE_MISSING' || code === 'ACCESS_FORBIDDEN';
+      if (isRefused && (await readLostApps(warehouse)).has(app)) {
+        const message = `The app ${app} is no longer listed; its links are kept: ${failure.message}`;
+        run.emit(warningEvent('ACCESS_LOST', message));
+        continue;
+      }
       const rest = due.slice(at + 1);
       const endsCrawl = late === MAX_LATE_APPS && rest.length > 0;
       const message = endsCrawl

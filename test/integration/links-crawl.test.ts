@@ -165,6 +165,22 @@ test('all apps are those of the catalog; the links of an app that it no longer l
   expect(await storedTree(scene)).toEqual(before);
 });
 
+test('an app that the catalog no longer lists is no failure where the configuration names it and the service does not know it', async () => {
+  const token = 'zzzzzzzzzzzz';
+  scene = await openLinksScene({ world: { apps: 1, links: 10 } });
+  await storeRows(scene.warehouse, 'ripen.runs', { run_id: 'run', run_number: 1 });
+  await storeRows(scene.warehouse, 'ripen.schema_changes', {
+    object: 'catalog',
+    name: `apps ${token}`,
+    change: 'item vanished',
+  });
+  const links = { apps: [token], maxLevel: 4, everyMs: 0 };
+  expect(await refreshLinks(scene.run(firstNight), links)).toEqual([]);
+  const warnings = scene.events.filter(({ type }) => type === 'warning');
+  expect(warnings).toMatchObject([{ code: 'ACCESS_LOST' }]);
+  expect(JSON.stringify(warnings)).toContain(`The app ${token} is no longer listed`);
+});
+
 test('an app the configuration names and the service does not know is a failure that names it', async () => {
   scene = await openLinksScene({ world: { apps: 1, links: 10 } });
   const known = scene.simulator.world.apps[0]?.token ?? '';
