@@ -1,7 +1,7 @@
 /** Reads the catalog from filters-data, tolerantly. */
 
 import { z } from 'zod';
-import { Failure } from '../errors.ts';
+import { Failure, type FailureCode } from '../errors.ts';
 import type { Catalog, CatalogFilter } from '../model/catalog.ts';
 import type { CatalogItem } from '../model/catalog-item.ts';
 import { encodeQuery } from './exchange.ts';
@@ -29,7 +29,9 @@ const itemSchema = z
   .partial()
   .catchall(z.unknown());
 
-/** Halves a refused request until only the refused lists are skipped: their names drift over the years. */
+const refusals: ReadonlySet<FailureCode> = new Set(['SOURCE_REFUSED', 'ACCESS_FORBIDDEN']);
+
+/** Halves a refused request until only the refused lists are skipped: their names drift over the years, and some may be forbidden. */
 export async function requestFiltersData(
   channel: Channel,
   { filters: wanted, section, onRefused = () => {} }: FiltersDataRequest,
@@ -53,7 +55,7 @@ export async function requestFiltersData(
       items.push(...part);
       isAnswered = true;
     } catch (error) {
-      if (!(error instanceof Failure && error.code === 'SOURCE_REFUSED')) throw error;
+      if (!(error instanceof Failure && refusals.has(error.code))) throw error;
       refusal = error;
       const [first, ...others] = filters;
       const middle = Math.ceil(filters.length / 2);

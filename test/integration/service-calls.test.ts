@@ -140,6 +140,30 @@ describe('filters-data', () => {
   );
 
   test.each([
+    [400, 'SOURCE_REFUSED'],
+    [403, 'ACCESS_FORBIDDEN'],
+  ])(
+    'of which one list is answered %i lacks that list; if all are, it is %s',
+    async (status, code) => {
+      const refused = ['networks'];
+      await serve(({ query }) => {
+        const filters = (query.get('required_filters') ?? '').split(',');
+        if (filters.some((filter) => refused.includes(filter))) return { status };
+        return json(Object.fromEntries(filters.map((filter) => [filter, [{ id: filter }]])));
+      });
+      const left: string[] = [];
+      const onRefused = (filter: string): void => void left.push(filter);
+      const request = { filters: ['apps', 'networks', 'countries'], onRefused } as const;
+      const items = await connection.service.filtersData(request, connection.signal);
+      expect(items.map(({ id }) => id)).toEqual(['apps', 'countries']);
+      expect(left).toEqual(['networks']);
+      refused.push('apps', 'countries');
+      const failure = await failureFrom(connection.service.filtersData(request, connection.signal));
+      expect(failure.code).toBe(code);
+    },
+  );
+
+  test.each([
     ['an error object', '{"error":"catalog is being built"}', 'an error: catalog is being built'],
     ['an empty object', '{}', 'none of the requested lists was in {}'],
     ['another list', '{"networks":[]}', 'none of the requested lists was in {"networks":[]}'],
