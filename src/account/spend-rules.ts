@@ -154,8 +154,8 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 /** A value of a CSV line: the quoted part, the closing quote, the unquoted part, the end. */
 const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)("|$))?([^,\n]*?)(,|\r?\n|\r?$)/gy;
-/** A string of a JSON line. A key is followed by its colon. */
-const JSON_TEXT = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
+/** A string or a bracket of a JSON line. A key is followed by its colon. */
+const JSON_PART = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[[\]{}]/g;
 
 /** Throws `USAGE_INVALID` for another file, and `SPEND_REJECTED` if a CSV header is wrong. */
 export async function readSpendFile(file: string): Promise<SpendRecord[]> {
@@ -238,12 +238,17 @@ function* csvLines(text: string) {
 
 const objectShape = z.record(z.string(), z.unknown());
 
-/** Reads numbers as text. A repeated key is a defect: a parser would keep only the last. */
+/** Reads numbers as text. A repeated key, unless it is nested, is a defect: a parser would keep only the last. */
 function objectOf(raw: string) {
   let defect = 'the line is not a JSON object';
   try {
-    const texts = [...raw.matchAll(JSON_TEXT)].filter(([, , colon]) => colon !== undefined);
-    const keys = texts.map(([, text = '']) => String(JSON.parse(text)));
+    const keys: string[] = [];
+    let depth = 0;
+    for (const [part, text = '', colon] of raw.matchAll(JSON_PART)) {
+      if (part === '{' || part === '[') depth += 1;
+      else if (part === '}' || part === ']') depth -= 1;
+      else if (depth === 1 && colon !== undefined) keys.push(String(JSON.parse(text)));
+    }
     const twice = keys.find((key, at) => keys.indexOf(key) !== at);
     if (twice === undefined) {
       const given = objectShape.parse(parse(raw, null, { parseNumber: (number) => number }));

@@ -162,7 +162,7 @@ describe('newline-delimited JSON', () => {
     expect(rejects?.[3]).toMatchObject({ cost_amount: '1e-7' });
   });
 
-  test('a key that 1 line holds 2 times, escaped or not, rejects that line with the key; texts are no keys', async () => {
+  test('a key that 1 line holds 2 times, escaped or not, rejects that line with the key; texts and nested keys are not compared', async () => {
     const twice = JSON.stringify(line(2)).replace(
       '"cost_amount"',
       '"cost_amount":"9","cost\\u005famount"',
@@ -170,7 +170,7 @@ describe('newline-delimited JSON', () => {
     const unknown = JSON.stringify(line(3)).replace('{', '{"note":1,"note":1,');
     const fine = JSON.stringify(line(4, { tag: '{"tag":"tag": tag' })).replace(
       '{',
-      '{"list":[{"it":1}],',
+      '{"list":[{"it":1},{"it":2}],"more":{"tag":"x"},',
     );
     const file = await fixture.write(
       'f.ndjson',
