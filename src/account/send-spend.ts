@@ -108,7 +108,12 @@ export async function sendSpend(
   const failures = submitted.failure === null ? [] : [submitted.failure];
   if (rejects.length > 0) {
     const message = `${counts.rejected} of ${counts.lines} lines of ${name} broke a rule and were not sent; the service rejected ${counts.refused} of ${counts.sent} that were.`;
-    const hint = `Correct the lines in ${target}, which has the reasons, and send that file.`;
+    // Of fewer lines than a batch, nothing stopped the sending.
+    const isForbidden = counts.sent > 0 && submitted.forbidden === counts.sent;
+    const hint =
+      isForbidden && submitted.failure === null
+        ? SET_CREDENTIAL
+        : `Correct the lines in ${target}, which has the reasons, and send that file.`;
     failures.push(new Failure('SPEND_REJECTED', message, { hint }));
   }
   if (counts.unknown > 0 && submitted.failure?.code !== 'SPEND_UNKNOWN') {
@@ -156,8 +161,9 @@ async function judgeLines(
       const end = outcome === 'accepted' ? 'accepted' : 'may have been accepted';
       reasons.push(`cost_id was sent before with different content: ${stored.words}, and ${end}`);
     }
-    // A line that was accepted in time need not be timely now.
-    if (untimely !== null && outcome !== 'accepted') reasons.push(untimely);
+    // A line that was sent in time need not be timely now.
+    const isDue = outcome !== 'accepted' && (outcome !== 'unknown' || resendUnknown);
+    if (untimely !== null && isDue) reasons.push(untimely);
     if (reasons.length > 0) invalid.push({ line, given, reasons });
     else if (outcome === 'accepted') counts.accepted += 1;
     else if (outcome === 'unknown' && !resendUnknown) counts.unknown += 1;
@@ -203,6 +209,9 @@ async function writeRejects(target: string, rejects: readonly RejectedLine[]) {
 
 /** Few, as each may be left in doubt, but enough that commits take little of the time. */
 const AT_ONCE = 8;
+const FORBIDDEN = 403;
+const SET_CREDENTIAL =
+  'Set service.cost_headers to a credential that may post this spend, or remove the refused lines.';
 /** How long a stop waits for the answers to lines on the wire, which are then unknown. */
 const GRACE_MS = 10_000;
 /** Often enough to watch, without flooding a log. */
@@ -234,7 +243,7 @@ async function submitLines(
   const giveUpLater = () => void setTimeout(() => wire.abort(), GRACE_MS).unref();
   signal.addEventListener('abort', giveUpLater, { once: true });
   const rejected: RejectedLine[] = [];
-  const counts = { accepted: 0, unknown: 0 };
+  const counts = { accepted: 0, unknown: 0, forbidden: 0 };
   const settled = () => counts.accepted + counts.unknown + rejected.length;
   const progress = () => Math.floor((PROGRESS_EVENTS * settled()) / due.length);
   let failure: Failure | null = null;
@@ -273,7 +282,10 @@ async function submitLines(
         // A line that was sent without a record of its outcome is in doubt.
         if (notRecorded !== null || outcome === 'unknown') counts.unknown += 1;
         else if (outcome === 'accepted') counts.accepted += 1;
-        else rejected.push({ ...line, reasons: [`the service: ${status} ${reason}`] });
+        else {
+          if (status === FORBIDDEN) counts.forbidden += 1;
+          rejected.push({ ...line, reasons: [`the service: ${status} ${reason}`] });
+        }
       }
       failure ??= notRecorded;
       if (progress() > progressBefore)
@@ -298,11 +310,9 @@ function stopAfter(batch: readonly Submission[], accepted: number) {
   const stopping = batch.find(({ error }) => error !== null);
   if (stopping !== undefined) return asFailure(stopping.error);
   if (batch.length < AT_ONCE) return null;
-  if (accepted === 0 && batch.every(({ status }) => status === 403)) {
+  if (accepted === 0 && batch.every(({ status }) => status === FORBIDDEN)) {
     const message = `The ad spend API answered 403 to ${AT_ONCE} lines before it accepted any; no more were sent.`;
-    const hint =
-      'Set service.cost_headers to a credential that may post this spend, or remove the refused lines.';
-    return new Failure('ACCESS_FORBIDDEN', message, { hint });
+    return new Failure('ACCESS_FORBIDDEN', message, { hint: SET_CREDENTIAL });
   }
   if (batch.some(({ outcome, status }) => outcome !== 'unknown' || status !== null)) return null;
   const message = `${AT_ONCE} lines in a row had no clear answer; no more were sent.`;

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { exitCodeOf, Failure } from '../../src/errors.ts';
 import { sendSpend } from '../../src/account/send-spend.ts';
 import { count } from '../../src/warehouse/sql.ts';
+import { textWith } from '../support/matching.ts';
 import { countSteps, type Steps } from '../support/failing-step.ts';
 import {
   type Connection,
@@ -92,6 +93,33 @@ describe('an outcome that nobody knows', () => {
       expect(received().toSorted()).toEqual([one, one, two]);
     },
   );
+});
+
+test('a line of unknown outcome that is too old to be sent is still unknown, and breaks a rule only where it is to be sent again', async () => {
+  const old = { ...goodLine, engaged_at: '2026-02-13' };
+  const file = await fixture.write('f.csv', csvOf([old]));
+  reply = () => ({ status: 500 });
+  expect(await send(file)).toMatchObject({ unknown: 1 });
+  const later = { now: new Date('2026-02-23T12:00:00Z') };
+  const summary = await send(file, later);
+  expect(summary).toMatchObject({ rejected: 0, unknown: 1, rejects_file: null });
+  expect(codes(summary)).toEqual(['SPEND_UNKNOWN']);
+  expect(await send(file, { ...later, resendUnknown: true })).toMatchObject({
+    rejected: 1,
+    sent: 0,
+  });
+});
+
+test('403 to each of 3 lines leads to the credential, and 403 to 2 of them to the lines', async () => {
+  const [one = '', ...others] = ids(3);
+  reply = () => ({ status: 403 });
+  const summary = await send(await fileOf([one, ...others]));
+  expect(summary.failures).toMatchObject([
+    { code: 'SPEND_REJECTED', hint: textWith('service.cost_headers') },
+  ]);
+  reply = (_, costId) => ({ status: costId === one ? 200 : 403 });
+  const { failures } = await send(await fileOf([one, ...others]));
+  expect(failures).toMatchObject([{ code: 'SPEND_REJECTED', hint: textWith('Correct the lines') }]);
 });
 
 test.each([400, 403])(
