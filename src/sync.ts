@@ -82,16 +82,21 @@ async function refresh(run: Run, source: Source, factory: SourceFactory, targets
   const readLost = async (): Promise<LostApps> => {
     if (lost !== null) return lost;
     await adoptCatalog(run, targets, await source.catalog());
-    lost = run.request.acceptLoss ? new Map() : await readLostApps(run.warehouse);
+    lost = await readLostApps(run.warehouse);
     return lost;
   };
-  await loadWindows(plans, run, source, { targets, lost: readLost, controls });
+  // A load deletes their rows too if that loss is accepted.
+  const readKept = async (): Promise<LostApps> => {
+    const apps = await readLost();
+    return run.request.acceptLoss ? new Map() : apps;
+  };
+  await loadWindows(plans, run, source, { targets, lost: readKept, controls });
   const current = await currentTargets(run, targets, prepared, await readLost());
   // A wrong clock would delete too much. A run that publishes nothing would leave the deleted periods in the copies.
   const isTimeKnown = run.request.asOf !== null || factory.confirmedNow() !== null;
   if (isTimeKnown && !isIdleReplay(run)) await deleteOldPeriods(run, current);
   if (source.canRequest) {
-    await warnOfLostApps(run, current, await readLost());
+    await warnOfLostApps(run, current, await readKept());
     await warnOfChangedFinals(run);
   }
   const live = current.filter(({ state }) => state === 'live');

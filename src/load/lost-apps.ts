@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 
-import { type Day, unionOf } from '../model/calendar.ts';
+import { type Day, type DayInterval, unionOf } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { ownValues, type Window, windowOf } from '../model/window.ts';
 import {
@@ -15,7 +15,7 @@ import {
   rowsOfLost,
   untoldIn,
 } from '../warehouse/tables/lost-apps.ts';
-import type { Target } from '../warehouse/tables/target.ts';
+import { insideDays, type Target } from '../warehouse/tables/target.ts';
 import { count, dayShape, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Staged } from './staged-sql.ts';
@@ -23,10 +23,16 @@ import { countReplaced } from './table-sql.ts';
 
 const namedRow = z.object({ name: z.string() });
 
-async function namedIn(lost: LostApps, slice: Slice, table: string, warehouse: Warehouse) {
+async function namedIn(
+  lost: LostApps,
+  slice: Slice,
+  table: string,
+  warehouse: Warehouse,
+  inside = 'true',
+) {
   const [column, condition] = [appColumn(slice), rowsOfLost(lost, slice)];
   if (column === undefined || condition === null) return [];
-  const sql = `select distinct ${identifier(column)} as name from ${table} where ${condition}`;
+  const sql = `select distinct ${identifier(column)} as name from ${table} where ${condition} and (${inside})`;
   const names = new Set((await warehouse.rows(sql, [], namedRow)).map(({ name }) => name));
   const named = [...lost.values()].filter((app) =>
     appValues(app, column).some((name) => names.has(name)),
@@ -86,13 +92,19 @@ export async function lostAppsIn(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Pick<Target, 'slice' | 'fingerprint' | 'table'>,
   lost: LostApps,
+  inside: readonly DayInterval[] | null = null,
 ): Promise<string[]> {
+  const within = (grain: Parameters<typeof insideDays>[0]) =>
+    inside?.map((days) => insideDays(grain, days)).join(' or ') ?? 'true';
+  if (inside?.length === 0) return [];
   // A period that lacks an added metric stays only if it was final before.
-  const sql = `select count(*) as rows from ripen.periods as p join ripen.loads as l on l.load_id = p.load_id
+  const days = within(slice.grain === null ? null : 'start_day');
+  const sql = `select count(*) as rows from (from ripen.periods where ${days}) as p
+    join ripen.loads as l on l.load_id = p.load_id
     where p.slice = $1 and p.fingerprint = $2 and p.load_id <= $3
       and (p.state = 'final' or not list_has_all(l.metrics, from_json($4::json, '["VARCHAR"]')))`;
   const metrics = JSON.stringify(slice.metrics);
-  const names = await namedIn(lost, slice, table, warehouse);
+  const names = await namedIn(lost, slice, table, warehouse, within(slice.grain));
   for (const { app_token: token, last_load: load } of untoldIn(lost, slice)) {
     const [row] = await warehouse.rows(
       sql,

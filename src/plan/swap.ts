@@ -1,11 +1,11 @@
 /** Decides whether the table of a changed meaning may replace the live one. Pure. */
 
-import { lastDay, meet, spanOf } from '../model/calendar.ts';
+import { type DayInterval, lastDay, meet, spanOf, unionOf } from '../model/calendar.ts';
 import { parseFilterKey } from '../model/dimension.ts';
-import { type SliceLedger, storedPeriods, tableOf } from '../model/ledger.ts';
+import { type PeriodRecord, type SliceLedger, storedPeriods, tableOf } from '../model/ledger.ts';
 import { isDoubtfullyEmpty } from '../model/maturity.ts';
 import { sumOf } from '../model/measure.ts';
-import { coveredPeriods, isGuarded, MIN_SHARE } from '../model/period.ts';
+import { coverageOf, coveredPeriods, isGuarded, MIN_SHARE } from '../model/period.ts';
 import { fingerprintOf, headersIn, type Slice } from '../model/slice.ts';
 
 type Parameters = Readonly<Record<string, string>>;
@@ -16,13 +16,26 @@ interface Swap {
   readonly planAt: Date;
   /** What the loads of the live table requested. If it is unknown, both tables are taken to have the same rows. */
   readonly requested?: readonly Parameters[];
+  /** Days that may lose rows. */
+  readonly accepted?: readonly DayInterval[];
+}
+
+/** Returns the periods of the live table that may lose no rows, without those that `retain` no longer keeps. */
+export function guardedPeriods({ slice, ledger, planAt, accepted = [] }: Swap): PeriodRecord[] {
+  const stored = storedPeriods(ledger, fingerprintOf(slice));
+  const covered = coverageOf(slice, stored, planAt);
+  const isAccepted = ({ start, end }: DayInterval) =>
+    unionOf(accepted).some((days) => days.start <= start && end <= days.end);
+  return [...(ledger.live?.periods.values() ?? [])].filter(({ requested: { start, end } }) => {
+    if (covered === null || !meet({ start, end }, covered)) return false;
+    const first = start > covered.start ? start : covered.start;
+    return !isAccepted({ start: first, end: end < covered.end ? end : covered.end });
+  });
 }
 
 /** Returns why a table may not replace the live one yet: what it lacks, has of a later fetch, or would lose. */
-export function swapBlockedBy(
-  { slice, ledger, planAt, requested = [] }: Swap,
-  acceptLoss = false,
-): string | null {
+export function swapBlockedBy(swap: Swap): string | null {
+  const { slice, ledger, planAt, requested = [] } = swap;
   const { live } = ledger;
   const meaning = fingerprintOf(slice);
   const table = tableOf(ledger, meaning);
@@ -39,26 +52,27 @@ export function swapBlockedBy(
   const newer = served.filter(({ fetchedAt }) => fetchedAt > planAt).length;
   if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
   if (live === null || live === table) return null;
-  const doubtful = loaded.filter((period) => {
-    const isServed = served.some((old) => old.rows > 0 && meet(old.requested, period.requested));
-    return period.rows === 0 && isServed && isDoubtfullyEmpty(period);
-  });
+  const guarded = guardedPeriods(swap).filter(({ rows }) => rows > 0);
+  const doubtful = loaded.filter(
+    (period) =>
+      period.rows === 0 &&
+      isDoubtfullyEmpty(period) &&
+      guarded.some((old) => meet(old.requested, period.requested)),
+  );
   if (doubtful.length > 0)
     return `${doubtful.length} of ${periods.length} periods came without rows, which a later run must confirm`;
   const isSameSelection =
     headersIn(live.fingerprint) === headersIn(meaning) &&
     (requested.length === 0 ||
       requested.some((of) => selectionOf(of) === selectionOf(slice.parameters)));
-  if (acceptLoss || !isSameSelection) return null;
+  if (!isSameSelection) return null;
   const hasSameKeys =
     (live.ages === undefined) === (slice.cube === undefined) &&
     requested.some(
       (of) => of['dimensions']?.split(',').sort().join() === slice.dimensions.toSorted().join(),
     );
-  const lost = served.filter((old) => {
-    // What `retain` no longer keeps is not loaded again.
+  const lost = guarded.filter((old) => {
     const news = loaded.filter((period) => meet(period.requested, old.requested));
-    if (old.rows === 0 || news.length === 0) return false;
     const isComparable =
       hasSameKeys &&
       news.every(

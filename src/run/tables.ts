@@ -17,14 +17,16 @@ import {
 import { recordedUnknown, starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
 import { liveTable, type Target } from '../warehouse/tables/target.ts';
+import { unionOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
+import { dateDimensions } from '../model/dimension.ts';
 import { countText, namesText } from '../model/measure.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { twinsText } from '../model/stars.ts';
 import { planSlice, type SlicePlan } from '../plan/plan.ts';
-import { swapBlockedBy } from '../plan/swap.ts';
+import { guardedPeriods, swapBlockedBy } from '../plan/swap.ts';
 import { fail, type Run, type RunRequest, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { refreshJoins } from '../account/joins.ts';
@@ -34,7 +36,7 @@ import { reportMoved } from './controls.ts';
 import { boundedCost, DEFAULT_COST } from '../plan/cover.ts';
 import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { count, jsonOf, statement, storedColumnTypes } from '../warehouse/sql.ts';
+import { count, dayShape, jsonOf, statement, storedColumnTypes } from '../warehouse/sql.ts';
 
 /** Replaces stars by the catalog's metrics. Leaves out, and calls `refuse` with, what cannot be loaded as configured. */
 export async function loadableSlices(
@@ -169,25 +171,35 @@ const parametersRow = z
   .object({ parameters: jsonOf(z.record(z.string(), z.string())) })
   .transform(({ parameters }) => parameters);
 
+const acceptedRow = z
+  .object({ start_day: dayShape, end_day: dayShape })
+  .transform(({ start_day: start, end_day: end }) => ({ start, end }));
+
 /** Swaps a complete new table in, or warns why not yet: nothing can fetch rows of a lost app again. */
 async function swapIfComplete(run: Run, target: Target, lost: LostApps) {
   const { slice } = target;
   const { warehouse, planAt, request } = run;
   const ledger = await readSliceLedger(warehouse, slice.name);
-  const key = [slice.name, ledger.live?.fingerprint ?? ''];
-  const requested = await warehouse.rows(statement('ledger/parameters'), key, parametersRow);
-  let reason = swapBlockedBy({ slice, ledger, planAt, requested }, request.acceptLoss);
-  if (reason === null && ledger.live !== null && lost.size > 0) {
+  const { live } = ledger;
+  const key = [slice.name, target.fingerprint];
+  if (request.acceptLoss) await warehouse.run(statement('load/accept_loss'), [...key, run.runId]);
+  const accepted = await warehouse.rows(statement('load/accepted_days'), key, acceptedRow);
+  const of = [slice.name, live?.fingerprint ?? ''];
+  const requested = await warehouse.rows(statement('ledger/parameters'), of, parametersRow);
+  const swap = { slice, ledger, planAt, requested, accepted };
+  let reason = swapBlockedBy(swap);
+  if (reason === null && live !== null && lost.size > 0) {
     const table = liveTable(slice.name);
     const stored = await storedColumnTypes(warehouse, table, slice.name);
-    const old = { ...slice, dimensions: [...stored.keys()], metrics: [] };
-    const live = { ...ledger.live, slice: old, table };
-    const apps = await lostAppsIn(warehouse, live, lost);
+    const grain = dateDimensions.find((name) => stored.has(name)) ?? null;
+    const old = { ...slice, dimensions: [...stored.keys()], grain, metrics: [] };
+    const inside = unionOf(guardedPeriods(swap).map(({ bucket }) => bucket));
+    const apps = await lostAppsIn(warehouse, { ...live, slice: old, table }, lost, inside);
     if (apps.length > 0)
       reason = `the apps ${apps.join(', ')} are no longer listed, and only the old one has their values`;
   }
   if (reason === null) await swapTables(warehouse, target, run.runId);
-  if (reason === null || ledger.live === null) return;
+  if (reason === null || live === null) return;
   const message = `The new definition is not complete yet: ${reason}. Readers still see the old table, which is no longer refreshed.`;
   warn('MEANING_HELD_BACK', message, slice.name, run);
 }

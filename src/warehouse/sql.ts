@@ -17,7 +17,7 @@ export const identifier = (name: string): string => `"${name.replaceAll('"', '""
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Returns the type of the column too, to compare that bare. */
-export const dayLiteral = (grain: DateDimension, start: Day): string =>
+export const dayLiteral = (grain: DateDimension | 'start_day', start: Day): string =>
   `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(start)}`;
 
 /** Statements may end in a comment. Run together, they take two thirds of the time (measured). */

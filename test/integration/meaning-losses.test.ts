@@ -119,3 +119,46 @@ test('days whose rows a changed filter leaves out are swapped away', async () =>
     await world.night(night, { config: controlOff, slices: [filtered] });
   expect(await served()).toEqual(['16 days, 32 rows']);
 });
+
+describe('a loss that a backfill accepts', () => {
+  const accepting = (start: string, end: string) => {
+    const forced = { start: day(start), end: day(end) };
+    return { command: 'backfill', forced, acceptLoss: true } as const;
+  };
+
+  test('of one day leaves the other lost days of a changed meaning with their rows', async () => {
+    await opened();
+    world.rows = rows.filter(since('2026-05-25'));
+    const night = { config: controlOff, slices: [inEuros] };
+    for (const number of [11, 12]) await world.night(number, night);
+    const request = accepting('2026-05-10', '2026-05-11');
+    await world.night(12, { ...night, request });
+    expect(await served()).toEqual(ALL);
+    expect(held().at(-1)).toContain('14 of 31 periods would lose');
+    await world.night(12, { ...night, request: accepting('2026-05-11', '2026-05-25') });
+    expect(await served()).toEqual(['16 days, 64 rows']);
+  });
+
+  test('of one day leaves the rows of an app that is no longer listed in the other days of a changed meaning', async () => {
+    await opened();
+    world.apps = ['keptapp12345'];
+    const night = { config: controlOff, slices: [inEuros] };
+    for (const number of [11, 12]) await world.night(number, night);
+    await world.night(12, { ...night, request: accepting('2026-06-09', '2026-06-10') });
+    expect(await served()).toEqual(ALL);
+    await world.night(12, { ...night, request: accepting('2026-05-10', '2026-06-12') });
+    expect(await served()).toEqual(['31 days, 62 rows']);
+  });
+
+  test('while a day of the changed meaning is missing counts once the day is loaded', async () => {
+    await opened();
+    world.rows = rows.filter(since('2026-05-25'));
+    const night = { config: controlOff, slices: [inEuros] };
+    for (const number of [11, 12]) await world.night(number, night);
+    await world.night(13, { ...night, request: accepting('2026-05-10', '2026-05-25') });
+    expect(await served()).toEqual(ALL);
+    expect(held().at(-1)).toContain('1 of 34 periods are not loaded');
+    await world.night(13, night);
+    expect(await served()).toEqual(['16 days, 64 rows']);
+  });
+});

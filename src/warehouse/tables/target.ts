@@ -112,10 +112,12 @@ export function castExactly(value: string, from: string, to: string): string {
 export const additiveOf = (columns: Pick<Columns, 'metrics'>): Metric[] =>
   columns.metrics.filter(({ additive }) => additive);
 
-export function insideDays(grain: DateDimension | null, days: DayInterval): string {
+/** Of rows, or with `start_day` of entries in the ledger. */
+export function insideDays(grain: DateDimension | 'start_day' | null, days: DayInterval): string {
   if (grain === null) return 'true';
   const column = identifier(grain);
-  return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
+  const [start, end] = [dayLiteral(grain, days.start), dayLiteral(grain, days.end)];
+  return `${column} >= ${start} and ${column} < ${end}`;
 }
 
 /** Returns the first day of a row's period as SQL. */
