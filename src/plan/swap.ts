@@ -83,11 +83,16 @@ export function swapBlockedBy(swap: Swap): string | null {
       isGuarded(old, planAt, slice.utcOffset);
     return sumOf(news.map(({ rows }) => rows)) < (isComparable ? old.rows * MIN_SHARE : 1);
   });
-  const [first, ...others] = lost.map((old) => old.requested);
-  if (first === undefined) return null;
+  if (lost.length === 0) return null;
+  return `${lost.length} of ${served.length} periods would lose most or all of their rows; if that is right, ${acceptanceText(slice, lost)}`;
+}
+
+export function acceptanceText({ name }: Slice, periods: readonly PeriodRecord[]): string {
+  const [first, ...others] = periods.map(({ requested }) => requested);
+  if (first === undefined) throw new RangeError('A loss is of at least one period.');
   const { start, end } = spanOf(first, ...others);
   const days = `--from ${start} --to ${lastDay({ start, end })}`;
-  return `${lost.length} of ${served.length} periods would lose most or all of their rows; if that is right, run \`ripen backfill --slice ${slice.name} ${days} --accept-loss\``;
+  return `run \`ripen backfill --slice ${name} ${days} --accept-loss\``;
 }
 
 /** Besides filters. Any other parameter changes values. */

@@ -12,7 +12,9 @@ import {
   controlEvidence,
   keptPeriods,
   type LostApps,
+  mayHaveApp,
   readLostApps,
+  rowsOfLost,
 } from '../warehouse/tables/lost-apps.ts';
 import { recordedUnknown, starredAt } from '../warehouse/tables/slice-metrics.ts';
 import { deleteOld, prepareTables, swapTables } from '../warehouse/tables/slice-table.ts';
@@ -22,11 +24,11 @@ import type { Catalog } from '../model/catalog.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { countText, namesText } from '../model/measure.ts';
 import { isMetricItem, unknownFormsText } from '../model/metric.ts';
-import type { Slice } from '../model/slice.ts';
+import { headersIn, type Slice } from '../model/slice.ts';
 import { sliceRefusal } from '../model/slice-refusal.ts';
 import { twinsText } from '../model/stars.ts';
 import { planSlice, type SlicePlan } from '../plan/plan.ts';
-import { guardedPeriods, swapBlockedBy } from '../plan/swap.ts';
+import { acceptanceText, guardedPeriods, swapBlockedBy } from '../plan/swap.ts';
 import { fail, type Run, type RunRequest, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { refreshJoins } from '../account/joins.ts';
@@ -36,7 +38,14 @@ import { reportMoved } from './controls.ts';
 import { boundedCost, DEFAULT_COST } from '../plan/cover.ts';
 import { readRequestCosts, readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { count, dayShape, jsonOf, statement, storedColumnTypes } from '../warehouse/sql.ts';
+import {
+  count,
+  dayShape,
+  identifier,
+  jsonOf,
+  statement,
+  storedColumnTypes,
+} from '../warehouse/sql.ts';
 
 /** Replaces stars by the catalog's metrics. Leaves out, and calls `refuse` with, what cannot be loaded as configured. */
 export async function loadableSlices(
@@ -171,6 +180,8 @@ const parametersRow = z
   .object({ parameters: jsonOf(z.record(z.string(), z.string())) })
   .transform(({ parameters }) => parameters);
 
+const startRow = z.object({ start_day: dayShape }).transform(({ start_day: start }) => start);
+
 const acceptedRow = z
   .object({ start_day: dayShape, end_day: dayShape })
   .transform(({ start_day: start, end_day: end }) => ({ start, end }));
@@ -188,15 +199,26 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps) {
   const requested = await warehouse.rows(statement('ledger/parameters'), of, parametersRow);
   const swap = { slice, ledger, planAt, requested, accepted };
   let reason = swapBlockedBy(swap);
-  if (reason === null && live !== null && lost.size > 0) {
+  // Of an app that the new table is not to have, nothing is lost.
+  const isSameAccount = headersIn(live?.fingerprint ?? '') === headersIn(target.fingerprint);
+  const wanted = [...lost].filter(([token]) => isSameAccount && mayHaveApp(slice, token));
+  if (reason === null && live !== null && wanted.length > 0) {
     const table = liveTable(slice.name);
     const stored = await storedColumnTypes(warehouse, table, slice.name);
     const grain = dateDimensions.find((name) => stored.has(name)) ?? null;
     const old = { ...slice, dimensions: [...stored.keys()], grain, metrics: [] };
-    const inside = unionOf(guardedPeriods(swap).map(({ bucket }) => bucket));
-    const apps = await lostAppsIn(warehouse, { ...live, slice: old, table }, lost, inside);
-    if (apps.length > 0)
-      reason = `the apps ${apps.join(', ')} are no longer listed, and only the old one has their values`;
+    const guarded = guardedPeriods(swap);
+    const inside = unionOf(guarded.map(({ bucket }) => bucket));
+    const missed: LostApps = new Map(wanted);
+    const apps = await lostAppsIn(warehouse, { ...live, slice: old, table }, missed, inside);
+    if (apps.length > 0) {
+      const condition = rowsOfLost(missed, old) ?? 'false';
+      const sql = `select distinct ${identifier(grain ?? '')}::date as start_day from ${table} where ${condition}`;
+      const starts = grain === null ? [] : await warehouse.rows(sql, [], startRow);
+      const ofApps = guarded.filter(({ bucket }) => starts.includes(bucket.start));
+      const advice = acceptanceText(slice, ofApps.length > 0 ? ofApps : guarded);
+      reason = `the apps ${apps.join(', ')} are no longer listed, and only the old one has their values; if these may go, ${advice}`;
+    }
   }
   if (reason === null) await swapTables(warehouse, target, run.runId);
   if (reason === null || live === null) return;

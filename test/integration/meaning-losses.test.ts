@@ -51,6 +51,11 @@ const served = async (until = '2026-06-10'): Promise<string[]> =>
 const held = (): string[] =>
   world.warnings().filter((words) => words.startsWith('MEANING_HELD_BACK'));
 
+const accepting = (start: string, end: string) => {
+  const forced = { start: day(start), end: day(end) };
+  return { command: 'backfill', forced, acceptLoss: true } as const;
+};
+
 const ALL = ['31 days, 124 rows'];
 
 describe('days that the service no longer has keep their rows', () => {
@@ -121,11 +126,6 @@ test('days whose rows a changed filter leaves out are swapped away', async () =>
 });
 
 describe('a loss that a backfill accepts', () => {
-  const accepting = (start: string, end: string) => {
-    const forced = { start: day(start), end: day(end) };
-    return { command: 'backfill', forced, acceptLoss: true } as const;
-  };
-
   test('of one day leaves the other lost days of a changed meaning with their rows', async () => {
     await opened();
     world.rows = rows.filter(since('2026-05-25'));
@@ -160,5 +160,41 @@ describe('a loss that a backfill accepts', () => {
     expect(held().at(-1)).toContain('1 of 34 periods are not loaded');
     await world.night(13, night);
     expect(await served()).toEqual(['16 days, 64 rows']);
+  });
+});
+
+describe('an app that is no longer listed', () => {
+  const only = (token: string): Slice => ({
+    ...daily,
+    parameters: { ...daily.parameters, app_token__in: token },
+  });
+
+  test('holds a changed meaning back until the command in the warning was run, and not longer', async () => {
+    await opened();
+    world.apps = ['keptapp12345'];
+    const night = { config: controlOff, slices: [inEuros] };
+    for (const number of [11, 12]) await world.night(number, night);
+    expect(held().at(-1)).toContain(
+      'run `ripen backfill --slice daily --from 2026-05-10 --to 2026-06-09 --accept-loss`',
+    );
+    await world.night(12, { ...night, request: accepting('2026-05-10', '2026-06-10') });
+    expect(await served()).toEqual(['31 days, 62 rows']);
+  });
+
+  test('does not hold back a filter that leaves it out', async () => {
+    await opened();
+    world.apps = ['keptapp12345'];
+    await world.night(11, { config: controlOff, slices: [only('keptapp12345')] });
+    expect(await served()).toEqual(['31 days, 62 rows']);
+  });
+
+  test('does not hold back the table of another account, which lists other apps', async () => {
+    await opened();
+    const other = { app_token: ['thirdapp1234'], network: ['x', 'y'] };
+    world.rows = gridOf(DAYS.slice(0, 33), other, metrics);
+    world.apps = ['thirdapp1234'];
+    const ofOther: Slice = { ...daily, headers: { 'x-account-id': 'B' } };
+    await world.night(11, { config: controlOff, slices: [ofOther] });
+    expect(await served()).toEqual(['31 days, 62 rows']);
   });
 });

@@ -51,10 +51,14 @@ export function untoldIn(lost: LostApps, slice: Slice): LostApp[] {
   return [...lost.values()].filter(
     (app) =>
       (column === undefined || (column === 'app' && app.is_untold)) &&
-      ownValues(slice, 'app_token')?.includes(app.app_token) !== false &&
-      slice.parameters['app_token__not_in']?.split(',').includes(app.app_token) !== true,
+      mayHaveApp(slice, app.app_token),
   );
 }
+
+/** By its filters of tokens. */
+export const mayHaveApp = (slice: Slice, token: string): boolean =>
+  ownValues(slice, 'app_token')?.includes(token) !== false &&
+  ownValues(slice, 'app_token', 'not_in')?.includes(token) !== true;
 
 /** By slice, the first days of periods that stay as they were fetched. */
 export type KeptPeriods = ReadonlyMap<string, ReadonlySet<Day>>;
