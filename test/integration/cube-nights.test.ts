@@ -233,3 +233,25 @@ test('the copies of a cube hold its rows after each of 2 nights, and the views o
 });
 
 const manifestShape = z.object({ files: z.array(z.object({ path: z.string() })) });
+
+test('days that left a rolling date period stay covered when all ages of a cube are replaced: the new ones are loaded of each', async () => {
+  const rolling = { datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } } } as const;
+  const small = cubeOf({ all_revenue_total: ['d0', 'd1'], retained_users: ['d1'] }, rolling);
+  scenario = await openScenario([small], { simulator });
+  for (const night of [1, 4, 7]) await runNight(scenario, nightAt(night));
+  const days = 'select min(day), max(day), count(distinct day) from curve';
+  const before = await query(scenario, days);
+  const slices = [cubeOf({ all_revenue_total: ['d2', 'd3'] }, rolling)];
+  expect((await runNight(scenario, nightAt(7), { slices })).failures).toEqual([]);
+  expect(await query(scenario, days)).toEqual(before);
+  expect(await column(scenario, 'select distinct age from curve order by all')).toEqual([
+    'd2',
+    'd3',
+  ]);
+  expect(await column(scenario, 'select distinct age from ripen.periods order by all')).toEqual([
+    'd2',
+    'd3',
+  ]);
+  const again = await runNight(scenario, nightAt(7), { slices });
+  expect(again.slices[0]?.windows.planned).toBe(0);
+});
