@@ -176,6 +176,13 @@ export async function declareLive({ warehouse }: Run, targets: Targets): Promise
   await warehouse.transact(async () => declareViews(warehouse, live));
 }
 
+/** With the columns and the grain of its live table, whose meaning may be another. */
+async function asLive(warehouse: Warehouse, slice: Slice): Promise<Slice> {
+  const stored = await storedColumnTypes(warehouse, liveTable(slice.name), slice.name);
+  const grain = dateDimensions.find((name) => stored.has(name)) ?? null;
+  return { ...slice, dimensions: [...stored.keys()], grain, metrics: [] };
+}
+
 const parametersRow = z
   .object({ parameters: jsonOf(z.record(z.string(), z.string())) })
   .transform(({ parameters }) => parameters);
@@ -204,9 +211,8 @@ async function swapIfComplete(run: Run, target: Target, lost: LostApps) {
   const wanted = [...lost].filter(([token]) => isSameAccount && mayHaveApp(slice, token));
   if (reason === null && live !== null && wanted.length > 0) {
     const table = liveTable(slice.name);
-    const stored = await storedColumnTypes(warehouse, table, slice.name);
-    const grain = dateDimensions.find((name) => stored.has(name)) ?? null;
-    const old = { ...slice, dimensions: [...stored.keys()], grain, metrics: [] };
+    const old = await asLive(warehouse, slice);
+    const { grain } = old;
     const guarded = guardedPeriods(swap);
     const inside = unionOf(guarded.map(({ bucket }) => bucket));
     const missed: LostApps = new Map(wanted);
@@ -231,18 +237,17 @@ export async function deleteOldPeriods(run: Run, targets: readonly Target[]): Pr
   const { warehouse, planAt, emit } = run;
   for (const target of targets) {
     const { slice, state } = target;
-    const { name, grain, retainDays } = slice;
     const tables = [target];
-    if (state === 'building' && grain !== null && retainDays !== null) {
-      const { live } = await readSliceLedger(warehouse, name);
-      const table = liveTable(name);
-      const hasGrain =
-        live !== null && (await storedColumnTypes(warehouse, table, name)).has(grain);
-      if (hasGrain) tables.push({ ...target, state: 'live', fingerprint: live.fingerprint, table });
+    if (state === 'building' && slice.retainDays !== null) {
+      const { live } = await readSliceLedger(warehouse, slice.name);
+      if (live !== null) {
+        const [old, table] = [await asLive(warehouse, slice), liveTable(slice.name)];
+        tables.push({ ...target, slice: old, state: 'live', fingerprint: live.fingerprint, table });
+      }
     }
     for (const table of tables) {
       const deleted = await deleteOld(warehouse, table, planAt);
-      if (deleted !== null) emit({ type: 'periods_deleted', slice: name, ...deleted });
+      if (deleted !== null) emit({ type: 'periods_deleted', slice: slice.name, ...deleted });
     }
   }
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
-import { askedReports, runNight } from '../support/night.ts';
+import { askedReports, reports, runNight } from '../support/night.ts';
 import { readDelta } from '../support/delta-reader.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -119,3 +119,27 @@ test('a replay brings nothing back that `retain` had let go of by the newest arc
   ).toEqual([]);
   expect(await days()).toEqual(['2026-06-03', '2026-06-04', ...kept]);
 });
+
+test.each([
+  ['days', ['day', 'network']],
+  ['days and weeks', ['day', 'week', 'network']],
+])(
+  'the oldest days of a table by %s leave it and the ledger while one by weeks is not complete',
+  async (_, dimensions) => {
+    const datePeriod = { first: { daysAgo: 20 }, last: { daysAgo: 1 } } as const;
+    const before = { ...daily, dimensions, datePeriod };
+    scenario = await openScenario([before], { simulator: world });
+    await runNight(scenario, new Date('2026-06-05T02:30:00Z'));
+    scenario.simulator.script({
+      match: reports({}),
+      times: Infinity,
+      fault: { kind: 'status', status: 503 },
+    });
+    const weekly = { ...before, dimensions: ['week', 'network'], retainDays: 10 };
+    const slices = [slice({ ...weekly, grain: 'week' })];
+    await runNight(scenario, new Date('2026-06-06T02:30:00Z'), { slices });
+    const kept = Array.from({ length: 9 }, (__, at) => addDays(day('2026-05-27'), at));
+    expect(await days()).toEqual(kept);
+    expect(await periods()).toEqual(kept);
+  },
+);
