@@ -48,7 +48,10 @@ function isComplete(catalog: Catalog, slices: readonly Slice[]) {
 }
 
 const namesOf = (items: Catalog) =>
-  JSON.stringify(items.map(({ id, name }) => [id.toWellFormed(), name.toWellFormed()]).toSorted());
+  items
+    .map(({ id, name }) => JSON.stringify([id.toWellFormed(), name.toWellFormed()]))
+    .toSorted()
+    .join();
 
 /** Returns the stored catalog if filters-data fails in a way that need not stop the run. */
 export async function refreshCatalog(
