@@ -24,6 +24,8 @@ import { type Answer, MAX_DOUBTS, type Spooled } from './spool.ts';
 export interface ReplayedWindow {
   readonly spooled: Spooled;
   readonly asOf: Date | null;
+  /** What it lacks that the warehouse no longer has either. */
+  readonly lacking: ArchiveEntry['kept'];
 }
 
 /**
@@ -76,7 +78,11 @@ export async function newestWhole(
     for (const { ages: chosen, periods } of useful.values()) {
       const metrics = entry.metrics.filter((metric) => chosen.includes(ageOf(metric)));
       const spooled = spooledFrom({ path, entry }, { ...slice, metrics }, periods);
-      windows.unshift({ spooled, asOf: entry.asOf });
+      const starts = new Set(periods.map(({ period }) => period.bucket.start));
+      const lacking = entry.kept.filter(
+        ({ start }) => starts.has(start) && table?.periods.has(start) !== true,
+      );
+      windows.unshift({ spooled, asOf: entry.asOf, lacking });
       for (const due of periods) for (const age of chosen) taken.add(`${startOf(due)} ${age}`);
     }
   }

@@ -67,6 +67,8 @@ const entryShape = z.object({
   asOf: instantShape.nullable(),
   /** Whether it was loaded as unproven. Totals of the whole are not archived. */
   isUnproven: z.boolean().default(false),
+  /** The lost apps whose rows were kept beside it, in which periods. Only older entries may have them. */
+  kept: z.array(z.object({ app: z.string(), start: dayShape })).default([]),
   answers: z.array(
     z.object({
       partNo: z.number(),
@@ -112,7 +114,7 @@ const sliceFolder = (warehousePath: string, slice: string) =>
 /** Leaves nothing if it fails. */
 export async function archiveWindow(
   warehousePath: string,
-  { window, answers, isUnproven }: Spooled & Pick<ArchiveEntry, 'isUnproven'>,
+  { window, answers, isUnproven, kept }: Spooled & Pick<ArchiveEntry, 'isUnproven' | 'kept'>,
   asOf: Date | null,
 ): Promise<void> {
   const { slice, fingerprint, requested, replaced, periods, parts } = window;
@@ -148,6 +150,7 @@ export async function archiveWindow(
         receivedAt: receivedAtOf(answers),
         asOf,
         isUnproven,
+        kept,
         answers: archived,
       });
     } catch (error) {

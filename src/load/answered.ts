@@ -120,6 +120,8 @@ export interface Loaded {
   readonly empty: readonly string[];
   readonly warnings: readonly LoadWarning[];
   readonly isUnserved: boolean;
+  /** The lost apps, by name or token, whose rows were kept in its periods. */
+  readonly kept?: readonly { readonly app: string; readonly start: Day }[];
 }
 
 export interface Failed {

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { type Day, unionOf } from '../model/calendar.ts';
+import { type Day, isWithin, unionOf } from '../model/calendar.ts';
 import { sumOf } from '../model/measure.ts';
 import { describeTables } from '../warehouse/tables/slice-declarations.ts';
 import { alterTypes } from '../warehouse/tables/slice-table.ts';
@@ -32,7 +32,8 @@ const storedRow = z.object({
   rows: count,
   values: count,
 });
-const keptRow = storedRow.omit({ slice: true, rows: true });
+const cellRow = storedRow.omit({ slice: true, rows: true });
+const keptRow = cellRow.extend({ app: z.string() });
 
 /** Replaces the rows of windows, all or none. Returns per table the results, and the target with columns as wide as needed. */
 export async function replaceWindows(
@@ -95,12 +96,13 @@ export async function replaceWindows(
     const stored = replaced.every(({ isCounted }) => isCounted)
       ? []
       : await warehouse.rows(statement('load/stored_counts'), [], storedRow);
-    const slices: SliceLoads[] = [];
+    const slices: (SliceLoads & { keptRows: z.infer<typeof keptRow>[] })[] = [];
     for (const { target, loads, lost, ranges, isCounted, isKnown } of replaced) {
       const { slice } = target;
       const kept = lost === null ? [] : ranges.map((days) => countKept(target, days, lost));
-      const counts =
+      const keptRows =
         kept.length === 0 ? [] : await warehouse.rows(kept.join('\nunion all\n'), [], keptRow);
+      const counts: z.infer<typeof cellRow>[] = [...keptRows];
       const keptDays = new Set(counts.map(({ start_day: start }) => start));
       const rows = new Map<Day, number>(
         isCounted ? loads.flatMap(({ answered }) => [...answered.periodRows]) : [],
@@ -115,10 +117,10 @@ export async function replaceWindows(
       const cells = new Map<string, number>();
       for (const { age, start_day: start, values } of counts)
         cells.set(cellKey(age, start), (cells.get(cellKey(age, start)) ?? 0) + values);
-      slices.push({ target, loads, isKnown, rows, cells, keptDays });
+      slices.push({ target, loads, isKnown, rows, cells, keptDays, keptRows });
     }
     const restated = await recordLoads(slices, { warehouse, runId });
-    return slices.map(({ target, loads, rows }) => {
+    return slices.map(({ target, loads, rows, keptRows }) => {
       const loaded = loads.map((load): Loaded => {
         const { loadId, window, answered, rejects, empty, warnings, isUnserved } = load;
         const rejected = rejects.days.length;
@@ -133,6 +135,9 @@ export async function replaceWindows(
           empty,
           warnings,
           isUnserved,
+          kept: keptRows
+            .filter(({ start_day: start }) => isWithin(start, window.replaced))
+            .map(({ app, start_day: start }) => ({ app, start })),
         };
       });
       return { target, loaded };

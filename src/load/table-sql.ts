@@ -13,6 +13,7 @@ import {
   periodOf,
   type Target,
 } from '../warehouse/tables/target.ts';
+import { appColumn } from '../warehouse/tables/lost-apps.ts';
 import { exactSum, identifier, literal, sumText } from '../warehouse/sql.ts';
 import type { Load } from './answered.ts';
 import { REJECTED, type Staged, typedRows, WINDOW } from './staged-sql.ts';
@@ -54,9 +55,9 @@ ${replacedRows(target, days, lost)}
 group by 1`;
 
 export const countKept = (target: Target, days: DayInterval, lost: string): string =>
-  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.value === undefined ? "''" : 'age'} as age, ${counted(target)} as values
+  `select ${periodOf(target.slice.grain, days.start)} as start_day, ${target.columns.value === undefined ? "''" : 'age'} as age, ${identifier(appColumn(target.slice) ?? '')} as app, ${counted(target)} as values
 ${replacedRows(target, days, null)} and (${lost})
-group by 1, 2`;
+group by 1, 2, 3`;
 
 const counted = ({ columns }: Target) =>
   columns.value === undefined ? 'count(*)' : 'count_if("value" <> 0)';

@@ -19,6 +19,7 @@ import { storeCatalog, catalogSeenAt, readCatalog } from '../account/stored-cata
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import type { Catalog } from '../model/catalog.ts';
+import { namesText } from '../model/measure.ts';
 import { firstKeptDay } from '../model/period.ts';
 import { fingerprintOf, type Slice } from '../model/slice.ts';
 import type { SlicePlan } from '../plan/plan.ts';
@@ -69,6 +70,13 @@ function openSource(run: Run): Source {
           const message =
             'Nothing to replay: the warehouse has the same or later data, or `retain` removed it.';
           warn('REPLAY_EMPTY', message, slice.name, run);
+        }
+        const lacking = windows.flatMap((window) => window.lacking);
+        const days = [...new Set(lacking.map(({ start }) => start))].sort();
+        if (days.length > 0) {
+          const apps = namesText([...new Set(lacking.map(({ app }) => app))], 3);
+          const message = `Rows of ${apps} are missing in ${days.length} periods from ${days[0]} to ${days.at(-1)}: the newest responses no longer had them. A backup of the warehouse has them.`;
+          warn('REPLAY_LACKS_APPS', message, slice.name, run);
         }
         for (const window of windows) chosen.set(window.spooled.window.id, window);
         const planned = windows.map(({ spooled }) => spooled.window);

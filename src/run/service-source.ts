@@ -162,7 +162,13 @@ async function archiveLoaded(batch: readonly Spooled[], outcomes: readonly Outco
     // Control totals are of the night they were stated in, and no replay reads them.
     if (periods.length === 0 || answered.window.slice.control !== undefined) continue;
     const isUnproven = periods.some((due) => provenByPeriod.get(due) === false);
-    const spooled = { ...answered, window: { ...answered.window, periods }, isUnproven };
+    const starts = new Set(periods.map(({ period }) => period.bucket.start));
+    const kept = outcomes.flatMap((outcome) =>
+      outcome.kind === 'loaded' && outcome.window.slice.name === answered.window.slice.name
+        ? (outcome.kept ?? []).filter(({ start }) => starts.has(start))
+        : [],
+    );
+    const spooled = { ...answered, window: { ...answered.window, periods }, isUnproven, kept };
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () =>
       archiveWindow(warehouse.path, spooled, request.asOf),

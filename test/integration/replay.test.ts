@@ -17,6 +17,7 @@ import {
 } from '../support/archive-scene.ts';
 import { gridOf, openAnswering } from '../support/answering.ts';
 import { column, contentOf, lastRun } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { nullRows } from '../support/report-mutations.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
@@ -267,4 +268,32 @@ test('parts that were loaded although the whole disagreed are unproven after a r
   expect((await replayInto(world.scenario, archived)).failures).toEqual([]);
   const periods = "select verdict || ' ' || state || ' ' || rows from ripen.periods";
   expect(await column(world.scenario, periods)).toEqual(['unproven maturing 4']);
+});
+
+test('a replay into a new warehouse names the app that went and the days whose rows only older answers have', async () => {
+  const [kept, gone] = ['keptapp12345', 'goneapp12345'];
+  const days = ['2026-05-20', '2026-05-21', '2026-05-30', '2026-05-31'];
+  const lasting = slice({
+    ...small,
+    datePeriod: { first: { day: day('2026-05-20') }, last: { daysAgo: 1 } },
+    horizons: [{ pattern: '*', horizonMs: 7 * DAY_MS }],
+  });
+  const rows = gridOf([...days, '2026-06-01'], { app_token: [kept, gone] }, lasting.metrics);
+  const world = await openAnswering([lasting], rows, { apps: [kept, gone] });
+  await world.night(1, { config: archived });
+  world.apps = [kept];
+  await world.night(2, { config: archived });
+  const daysOf = (): Promise<string[]> =>
+    column(world.scenario, `select day from daily where app_token = '${gone}' order by day`);
+  expect(await daysOf()).toEqual(days);
+  expect((await replayInto(world.scenario, archived)).failures).toEqual([]);
+  const told = (): string[] => world.warnings().filter((words) => words.startsWith('REPLAY_'));
+  expect(told()).toEqual([]);
+
+  await loseWarehouse(world.scenario);
+  expect((await replayInto(world.scenario, archived)).failures).toEqual([]);
+  expect(await daysOf()).toEqual(days.slice(0, 2));
+  expect(told()).toEqual([
+    textWith(`${gone} are missing in 2 periods from 2026-05-30 to 2026-05-31`),
+  ]);
 });
