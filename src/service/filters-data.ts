@@ -39,6 +39,7 @@ export async function requestFiltersData(
 ): Promise<Catalog> {
   const items: CatalogItem[] = [];
   let isAnswered = false;
+  let forbidden = 0;
   let refusal: Failure | null = null;
   const parts = [wanted];
   for (let filters = parts.shift(); filters !== undefined; filters = parts.shift()) {
@@ -57,14 +58,17 @@ export async function requestFiltersData(
     } catch (error) {
       if (!(error instanceof Failure && refusals.has(error.code))) throw error;
       refusal = error;
+      // The whole and both halves: so is everything.
+      if (error.code === 'ACCESS_FORBIDDEN') forbidden += 1;
+      if (forbidden === 3 && !isAnswered) break;
       const [first, ...others] = filters;
       const middle = Math.ceil(filters.length / 2);
-      if (others.length > 0) parts.unshift(filters.slice(0, middle), filters.slice(middle));
+      if (others.length > 0) parts.push(filters.slice(0, middle), filters.slice(middle));
       else if (first !== undefined) onRefused(first, error);
     }
   }
   if (!isAnswered && refusal !== null) throw refusal;
-  return items;
+  return wanted.flatMap((filter) => items.filter((item) => item.filter === filter));
 }
 
 function listsSchema(filters: readonly CatalogFilter[]) {

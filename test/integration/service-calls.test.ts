@@ -146,7 +146,9 @@ describe('filters-data', () => {
     'of which one list is answered %i lacks that list; if all are, it is %s',
     async (status, code) => {
       const refused = ['networks'];
+      let requests = 0;
       await serve(({ query }) => {
+        requests += 1;
         const filters = (query.get('required_filters') ?? '').split(',');
         if (filters.some((filter) => refused.includes(filter))) return { status };
         return json(Object.fromEntries(filters.map((filter) => [filter, [{ id: filter }]])));
@@ -157,9 +159,14 @@ describe('filters-data', () => {
       const items = await connection.service.filtersData(request, connection.signal);
       expect(items.map(({ id }) => id)).toEqual(['apps', 'countries']);
       expect(left).toEqual(['networks']);
-      refused.push('apps', 'countries');
-      const failure = await failureFrom(connection.service.filtersData(request, connection.signal));
+      const filters = ['networks', 'apps', 'countries', 'os_names', 'store_type'] as const;
+      refused.push(...filters);
+      requests = 0;
+      const all = { filters };
+      const failure = await failureFrom(connection.service.filtersData(all, connection.signal));
       expect(failure.code).toBe(code);
+      // A token that may read nothing is not asked for each.
+      expect(requests).toBe(status === 403 ? 3 : 9);
     },
   );
 
