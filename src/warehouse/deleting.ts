@@ -65,6 +65,8 @@ export async function deleteSlice(
     else if (ledger.has_period)
       await warehouse.run(`${ofSlice} and period < $2::date`, [slice, endDay]);
   }
+  await warehouse.run(statement('drop/delete_unused_totals'), [endDay]);
+  await warehouse.run(statement('drop/delete_unused_readings'), [endDay]);
   if (before === null) await warehouse.run(statement('drop/delete_schema_changes'), [slice]);
   else await warehouse.run(statement('drop/delete_loads'), [slice, before]);
 }

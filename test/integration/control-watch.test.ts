@@ -201,6 +201,30 @@ test('control totals of a slice that is dropped, or of its oldest periods, go wi
   expect(await oldest()).toEqual({ first: null, totals: 0, readings: 0 });
 });
 
+test('control totals of earlier meanings of a slice go with it, whole or before a day, and those of another stay', async () => {
+  const inEuros = { ...daily, parameters: { ...daily.parameters, currency: 'EUR' } };
+  const other = { ...inEuros, name: 'other', parameters: { ...daily.parameters, copy: '1' } };
+  world = await openAnswering([daily, other], gridOf(datesTo('2026-03-20'), values, metrics));
+  const { scenario } = world;
+  await world.night(1, { config });
+  await world.night(2, { config, slices: [inEuros, other] });
+  const controls = async (): Promise<unknown[]> =>
+    query(
+      scenario,
+      `select count(distinct t.control) as totals, min(t.starts_at)::date::varchar as since,
+         (select count(distinct control) from ripen.control_readings) as readings
+       from ripen.control_totals as t semi join (
+         from ripen.control_totals anti join ripen.slice_tables using (control)) as u using (control)`,
+    );
+  expect(await controls()).toEqual([{ totals: '1', since: '2026-03-01', readings: '3' }]);
+  await drop(scenario.config, { slice: 'daily', before: day('2026-03-11'), agree: true });
+  expect(await controls()).toMatchObject([{ totals: '1', since: '2026-03-11' }]);
+  await drop(scenario.config, { slice: 'daily', agree: true });
+  expect(await controls()).toEqual([{ totals: '0', since: null, readings: '1' }]);
+  const left = 'select count(distinct control) as controls from ripen.control_totals';
+  expect(await query(scenario, left)).toEqual([{ controls: '1' }]);
+});
+
 test('a day that is dropped and loaded again has not moved', async () => {
   world = await openAnswering([daily], rowsOn(1, 0));
   for (const night of [1, 2]) await world.night(night, { config });

@@ -1,0 +1,7 @@
+-- Deletes when the control totals were read of meanings that no slice has any longer.
+-- $1 the day before which they are deleted; null for all of them
+-- Returns nothing.
+delete from ripen.control_readings
+where
+    control not in (select control from ripen.slice_tables where control is not null)
+    and ($1::date is null or end_day <= $1::date)
