@@ -65,13 +65,19 @@ function fateOf({ period, reason }: DuePeriod, slice: Slice, facts: Judging): Fa
     // So old a period is served no more, where a metric was added.
     return rows === 0 && stated === false && reason === 'metric added' ? 'unserved' : 'refuse';
   }
-  if (rows > 0 || facts.fetchedAt < endOf(period, slice.utcOffset)) return 'load';
+  if (rows > 0) return 'load';
+  if (facts.fetchedAt < endOf(period, slice.utcOffset)) {
+    const hasRows = before !== undefined && before.rows > 0;
+    if (!hasRows && stated !== true) return 'load';
+    if (!facts.isConfirmation) return 'doubt';
+    return hasRows && stated === true ? 'keep' : 'load';
+  }
   // The totals of a period that the slice cuts may be of other days.
   if (stated === true && isWhole(period)) {
     if (!facts.isConfirmation) return 'doubt';
-    // Accepted as empty once it was over, it stays due until it has rows, and fails no night.
-    const isAccepted = before?.rows === 0 && before.fetchedAt >= endOf(period, slice.utcOffset);
-    return isAccepted ? 'keep' : 'refuse';
+    // Loaded as empty once it was over, it stays due until it has rows, and fails no night.
+    const isLoaded = before?.rows === 0 && before.fetchedAt >= endOf(period, slice.utcOffset);
+    return isLoaded ? 'load' : 'refuse';
   }
   // If an earlier run or the control totals found the period empty, this answer confirms it.
   const isNewlyEmpty = stated !== false && (before === undefined || before.rows > 0);

@@ -218,15 +218,17 @@ function periodsOf(
     let emptyRuns = 0;
     // Values that are all zero are not empty, nor are rows that were all rejected.
     const isEmpty = slice.cube === undefined ? rows === 0 : !periodRows.has(bucket.start);
-    if (isEmpty && rejected === 0) {
-      // Control totals that state nothing are the second answer.
-      const isConfirmed =
-        isStated(totals, bucket.start) === false && fetchedAt >= endOf(period, utcOffset);
+    const hasKept = counted.keptDays.has(bucket.start);
+    if (isEmpty && !hasKept && rejected === 0) {
+      const stated = isStated(totals, bucket.start);
+      // Control totals that state nothing are the second answer. Those with values refute both.
+      const isConfirmed = stated === false && fetchedAt >= endOf(period, utcOffset);
       // Answers from before the period ended do not cover all of it.
       const isOver = (at: Date, end: Day) =>
         at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
       if (isConfirmed) emptyRuns = RUNS_TO_BELIEVE_EMPTY;
       else if (
+        stated ||
         before === undefined ||
         before.emptyRuns === 0 ||
         (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end))
@@ -252,11 +254,13 @@ function periodsOf(
         metrics.some((metric) => metric.id === id),
       );
       const unfinished = new Set(immature.map(({ metric }) => metric));
-      if (counted.keptDays.has(bucket.start)) {
-        // Values of an app that is no longer listed stay as they were fetched: they never become final.
+      if (hasKept) {
+        // Values of an app that is no longer listed stay as they were fetched: they never become final. That the others are not
+        // trusted, as one that was missing is back, says nothing of them.
         const record = before?.records.find((each) => each.age === age);
+        const trusted = { ...load, verdict: 'proven', rejected: 0, emptyRuns: 0 } as const;
         const finals =
-          record === undefined ? [] : finalMetrics({ ...record, ...load }, metrics, slice);
+          record === undefined ? [] : finalMetrics({ ...record, ...trusted }, metrics, slice);
         for (const metric of metrics) if (!finals.includes(metric)) unfinished.add(metric.id);
       }
       const evidence = {

@@ -73,19 +73,21 @@ export function withoutLost(
   lost: LostApps,
 ): Window | null {
   const tokens = ownValues(slice, 'app_token') ?? [];
+  const { app_token__not_in: excluded = '', ...parameters } = slice.parameters;
+  const excludedTokens = excluded.split(',');
   const named = parts.flatMap(({ app_token: values }) => [
     ...(values?.in ?? []),
     ...(values?.notIn ?? []),
   ]);
-  const isNamed = [...tokens, ...named].some((token) => lost.has(token));
+  const isNamed = [...tokens, ...excludedTokens, ...named].some((token) => lost.has(token));
   if (!isNamed || requestsOnlyLost(slice, lost)) return null;
-  const others = tokens.filter((token) => !lost.has(token));
-  const filter = tokens.length === 0 ? {} : { app_token__in: others.join(',') };
-  return windowOf(
-    { ...slice, parameters: { ...slice.parameters, ...filter } },
-    fingerprint,
-    periods,
-  );
+  const listed = (all: readonly string[]) => all.filter((token) => !lost.has(token)).join(',');
+  const filters = Object.entries({
+    app_token__in: listed(tokens),
+    app_token__not_in: listed(excludedTokens),
+  }).filter(([, value]) => value !== '');
+  const narrowed = { ...slice, parameters: { ...parameters, ...Object.fromEntries(filters) } };
+  return windowOf(narrowed, fingerprint, periods);
 }
 
 export async function lostAppsIn(

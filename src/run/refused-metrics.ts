@@ -18,7 +18,7 @@ export async function refusedMetric(
   { slice }: Window,
   { code, message }: Failure,
   configured: Slice,
-): Promise<{ readonly metric: string; readonly isLoaded: boolean } | null> {
+): Promise<{ readonly metric: string; readonly loaded: ReadonlySet<string> } | null> {
   if (code !== 'SOURCE_REFUSED') return null;
   const named = slice.metrics.filter((id) => namesMetric(message, id));
   // Of `my purchase_events` and `purchase_events`, only the longer one is named. A refusal may also repeat the whole request.
@@ -29,7 +29,7 @@ export async function refusedMetric(
   if (configured.metrics.includes(metric)) return null;
   const ofSlice = [slice.name, null];
   const loaded = await warehouse.rows(statement('load/loaded_metrics'), ofSlice, loadedRow);
-  return { metric, isLoaded: loaded.some((row) => row.metric === metric) };
+  return { metric, loaded: new Set(loaded.map((row) => row.metric)) };
 }
 
 export const withoutStar = ({ code, message }: Failure, metric: string): Failure =>
@@ -37,12 +37,23 @@ export const withoutStar = ({ code, message }: Failure, metric: string): Failure
     hint: `If the service will not serve ${metric} again, replace the \`*\` that stands for it by the other names, which \`ripen check --resolved\` prints. \`ripen export\` keeps its values.`,
   });
 
-/** Returns a window without some metrics; null if it was due for a metric alone, or has no other. */
-export function withoutMetrics(window: Window, refused: ReadonlySet<string>): Window | null {
+export interface Refused {
+  readonly metrics: ReadonlySet<string>;
+  /** Those that the slice had loaded before the first refusal. */
+  readonly loaded: ReadonlySet<string>;
+}
+
+/** Returns a window without refused metrics; null if it was due for them alone, or has no other. */
+export function withoutMetrics(
+  window: Window,
+  { metrics: refused, loaded }: Refused,
+): Window | null {
   const { slice, fingerprint, periods, parts } = window;
   const metrics = slice.metrics.filter((id) => !refused.has(id));
   if (metrics.length === slice.metrics.length) return window;
-  const isDue = periods.some(({ reason }) => reason !== 'metric added' && reason !== 'between');
+  const isDue =
+    metrics.some((id) => !loaded.has(id)) ||
+    periods.some(({ reason }) => reason !== 'metric added' && reason !== 'between');
   return isDue && metrics.length > 0
     ? windowOf({ ...slice, metrics }, fingerprint, periods, parts)
     : null;

@@ -30,7 +30,7 @@ import { splitParts } from '../plan/split.ts';
 import { type Answer, type PendingWindow, requestedAtOf } from '../extract/spool.ts';
 import { saveSize } from '../warehouse/ledger.ts';
 import { courseOf, roundAfter } from './next.ts';
-import { refusedMetric, withoutMetrics, withoutStar } from './refused-metrics.ts';
+import { type Refused, refusedMetric, withoutMetrics, withoutStar } from './refused-metrics.ts';
 import { fail, type Run, saveWarnings, warn } from './run.ts';
 import type { AnswerBatch, Source, Targets } from './source.ts';
 
@@ -97,7 +97,7 @@ class WindowLoader {
   readonly #waiting: PendingWindow[] = [];
   /** Slices whose first answer shows how long their other windows may be. */
   readonly #unsized: Map<string, { readonly plan: SlicePlan; readonly held: Window[] }>;
-  readonly #refused = new Map<string, ReadonlySet<string>>();
+  readonly #refused = new Map<string, Refused>();
   readonly #stop = new AbortController();
 
   constructor(run: Run, source: Source, into: Loading, unsized: readonly SlicePlan[]) {
@@ -201,12 +201,12 @@ class WindowLoader {
     const { warehouse } = this.#run;
     const refused =
       configured === undefined ? null : await refusedMetric(warehouse, window, failure, configured);
-    if (refused?.isLoaded === false) {
+    if (refused?.loaded.has(refused.metric) === false) {
       const { metric } = refused;
-      const known = this.#refused.get(name) ?? new Set();
-      this.#refused.set(name, new Set([...known, metric]));
+      const { metrics, loaded } = this.#refused.get(name) ?? { ...refused, metrics: new Set() };
+      this.#refused.set(name, { metrics: new Set([...metrics, metric]), loaded });
       const message = refusedText(metric);
-      if (!known.has(metric)) warn('METRIC_REFUSED', message, name, this.#run);
+      if (!metrics.has(metric)) warn('METRIC_REFUSED', message, name, this.#run);
       return this.#narrow(window, (each) => this.#withoutRefused(each));
     }
     this.#queueHeld(window);
@@ -231,7 +231,8 @@ class WindowLoader {
   }
 
   #withoutRefused(window: Window): Window | null {
-    return withoutMetrics(window, this.#refused.get(window.slice.name) ?? new Set());
+    const refused = this.#refused.get(window.slice.name);
+    return refused === undefined ? window : withoutMetrics(window, refused);
   }
 
   #narrow(window: Window, restOf: (window: Window) => Window | null): readonly PendingWindow[] {

@@ -136,6 +136,28 @@ test('a day that two nights without control totals found empty is loaded once th
   expect(await world.cells(daily)).toEqual(world.truth(daily));
 });
 
+test('a final day that two nights without control totals found empty is final no more once these state values, is named, and is loaded when it has rows', async () => {
+  world = await openAnswering([daily], rows);
+  const state =
+    "select state from ripen.periods where start_day = '2026-05-02' and slice = 'daily'";
+  const end = world.rewrite({ part: 'whole' }, refused(400));
+  const restore = world.rewrite({ matches: ({ part }) => part !== 'whole' }, (report) =>
+    json({ ...report, rows: report.rows.filter((row) => row['day'] !== OLD), totals: {} }),
+  );
+  for (const night of [20, 21]) await world.night(night, { config });
+  expect(await column(world.scenario, state)).toEqual(['final']);
+  end();
+  for (const night of [22, 23]) {
+    const told = world.warnings().length;
+    expect((await world.night(night, { config })).failures).toEqual([]);
+    expect(world.warnings().slice(told).join()).toMatch(/2026-05-02.*so that it stays due/);
+    expect(await column(world.scenario, state)).toEqual(['empty']);
+  }
+  restore();
+  await world.night(24, { config });
+  expect(await column(world.scenario, state)).toEqual(['final']);
+});
+
 test('a final day whose rows were computed before the last control totals is not requested while none are read, nor counted', async () => {
   world = await openAnswering([daily], rows);
   for (const night of [1, 2]) await world.night(night, { config });
