@@ -181,6 +181,20 @@ describe('an app that is no longer listed', () => {
     expect(await served()).toEqual(['31 days, 62 rows']);
   });
 
+  test('holds back one whose rows name no apps, until the loss of its final days is accepted', async () => {
+    const total: Slice = { ...daily, dimensions: ['day', 'network'] };
+    await opened(controlOff, total);
+    world.apps = ['keptapp12345'];
+    const parameters = { ...total.parameters, currency: 'EUR' };
+    const night = { config: controlOff, slices: [{ ...total, parameters }] };
+    await world.night(11, night);
+    expect(held().at(-1)).toContain('goneapp12345');
+    await world.night(11, { ...night, request: accepting('2026-05-10', '2026-05-20') });
+    expect(held()).toHaveLength(2);
+    await world.night(11, { ...night, request: accepting('2026-05-20', '2026-06-10') });
+    expect(held()).toHaveLength(2);
+  });
+
   test('does not hold back a filter that leaves it out', async () => {
     await opened();
     world.apps = ['keptapp12345'];
