@@ -235,8 +235,9 @@ export function reportParameters(window: Window, box?: Box): Record<string, stri
   const { slice } = window;
   const { part = wholeWindow, metrics = slice.metrics, control = null } = box ?? {};
   const parameters = { ...slice.parameters };
-  // A batch is not sorted: the metric to sort by may be in another batch. A control box may lack both.
-  if (control !== null || metrics.length < slice.metrics.length) delete parameters['sort'];
+  // A batch is not sorted: the metric to sort by may be in another batch, or not be due in a cube. A control box may lack both.
+  const isBatch = metrics.length < (slice.cube ?? slice.metrics).length;
+  if (control !== null || isBatch) delete parameters['sort'];
   if (control !== null) {
     delete parameters['index'];
     delete parameters['limit'];

@@ -255,3 +255,11 @@ test('days that left a rolling date period stay covered when all ages of a cube 
   const again = await runNight(scenario, nightAt(7), { slices });
   expect(again.slices[0]?.windows.planned).toBe(0);
 });
+
+test('a cube is sorted by a metric of it in no request that may lack the metric', async () => {
+  const change = { ...recent, maxUrlBytes: 1000, parameters: { sort: '-retained_users_d7' } };
+  const sorted = cubeOf({ all_revenue_total: ages, retained_users: ages }, change);
+  scenario = await openScenario([sorted], { simulator });
+  expect((await runNight(scenario, nightAt(1))).failures).toEqual([]);
+  expect(askedReports(scenario).length).toBeGreaterThan(2);
+});
