@@ -86,8 +86,8 @@ export function withoutLost(
     app_token__in: listed(tokens),
     app_token__not_in: listed(excludedTokens),
   }).filter(([, value]) => value !== '');
-  const narrowed = { ...slice, parameters: { ...parameters, ...Object.fromEntries(filters) } };
-  return windowOf(narrowed, fingerprint, periods);
+  const others = { ...slice, parameters: { ...parameters, ...Object.fromEntries(filters) } };
+  return windowOf(others, fingerprint, periods);
 }
 
 export async function lostAppsIn(
