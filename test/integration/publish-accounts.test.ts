@@ -11,7 +11,7 @@ import { ask } from '../support/sample-warehouse.ts';
 
 let installation: Installation;
 
-const slices = (metrics: readonly string[]) => [
+const slices = (metrics: readonly string[], currency = 'USD') => [
   {
     name: 'daily',
     dimensions: ['day', 'network'],
@@ -19,6 +19,13 @@ const slices = (metrics: readonly string[]) => [
     date_period: '2026-02-20:yesterday',
   },
   { name: 'other', dimensions: ['day'], metrics, date_period: '2026-02-27:yesterday' },
+  {
+    name: 'priced',
+    dimensions: ['day'],
+    metrics: ['cost'],
+    currency,
+    date_period: '2026-02-27:yesterday',
+  },
 ];
 
 async function configure(name: string, change: object): Promise<void> {
@@ -37,10 +44,10 @@ async function configure(name: string, change: object): Promise<void> {
   await writeFile(join(installation.directory, `${name}.yaml`), JSON.stringify(settings));
 }
 
-test('two accounts below one root are one view of each slice of one shape, with every row of both, and what differs is said', async () => {
+test('two accounts below one root are one view of each slice of one shape and meaning, with every row of both, and what differs is said', async () => {
   installation = await openInstallation();
   await configure('studio', {});
-  await configure('games', { slices: slices(['installs', 'clicks']) });
+  await configure('games', { slices: slices(['installs', 'clicks'], 'EUR') });
   const both = ['--config', 'studio.yaml', '--config', 'games.yaml'];
   const synced = ['studio', 'games'].map((name) =>
     installation.run(['sync', '--config', `${name}.yaml`]),
@@ -54,6 +61,10 @@ test('two accounts below one root are one view of each slice of one shape, with 
   expect(out).toContain(
     '-- other has no view: its columns or their types differ between studio and games',
   );
+  expect(out).toContain(
+    '-- priced has no view: its comments differ, as with another currency, offset or filter, between studio and games',
+  );
+  expect(out).not.toMatch(/"?accounts"?\."?priced/);
   const of = async (name: string, relation: string): Promise<unknown> => {
     const sql = `select '${name}' as account, count(*)::int as rows, sum(installs)::varchar as installs from ${relation}`;
     return (await ask(installation.path('mobile', name, 'catalog.duckdb'), sql))[0];

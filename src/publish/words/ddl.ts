@@ -110,12 +110,16 @@ export function lakesDdl(engine: Engine, configured: readonly AccountLakes[]): s
   const views: string[] = [];
   const tables = accounts.map(({ lake }) => lake.tables.filter(({ isOfSlice }) => isOfSlice));
   for (const slice of new Set(tables.flat().map(({ name }) => name))) {
-    const shapes = tables.map((ofAccount) => shapeOf(ofAccount.find(({ name }) => name === slice)));
-    const model = tables[0]?.find(({ name }) => name === slice);
-    const other = accounts.find((_, index) => shapes[index] !== shapes[0]);
-    if (model === undefined || other !== undefined) {
-      const both = `${first.name} and ${(other ?? first).name}`;
-      heading.push(`-- ${slice} has no view: its columns or their types differ between ${both}`);
+    const models = tables.map((ofAccount) => ofAccount.find(({ name }) => name === slice));
+    const [model] = models;
+    const other = models.findIndex((table) => meaningOf(table) !== meaningOf(model));
+    if (model === undefined || other > 0) {
+      const both = `${first.name} and ${(accounts[other] ?? first).name}`;
+      const difference =
+        shapeOf(models[other]) === shapeOf(model)
+          ? 'comments differ, as with another currency, offset or filter,'
+          : 'columns or their types differ';
+      heading.push(`-- ${slice} has no view: its ${difference} between ${both}`);
       continue;
     }
     for (const relation of [model, ...sliceViews(model, queryWords(engine, union))]) {
@@ -142,3 +146,7 @@ const shapeOf = (table: LakeTable | undefined) =>
       columns?.map(({ name, type }) => [name, type]),
     ),
   );
+
+/** Comments contain what rows mean: parameters, filters, units and horizons. */
+const meaningOf = (table: LakeTable | undefined) =>
+  JSON.stringify([table, table?.cohorts].map((shown) => [shown?.comment, shown?.columns]));
