@@ -948,7 +948,7 @@ select
     p.start_day as period,
     m.metric,
     p.load_id,
-    floor(epoch(coalesce(p.computed_at, p.fetched_at) - p.ends_at) / 86400)::integer + 1 as age_days,
+    epoch(coalesce(p.computed_at, p.fetched_at) - p.ends_at) as loaded_after,
     case
         when p.state = 'open' then 'not over'
         when not p.whole then 'cut'
@@ -967,7 +967,7 @@ comment on column ripen_internal.maturing.slice is 'Name of the slice';
 comment on column ripen_internal.maturing.period is 'First day of the period';
 comment on column ripen_internal.maturing.metric is 'Name of the metric';
 comment on column ripen_internal.maturing.load_id is 'The newest load of the period';
-comment on column ripen_internal.maturing.age_days is 'Days from the last day of the period to that load';
+comment on column ripen_internal.maturing.loaded_after is 'Seconds from the end of the period to that load';
 comment on column ripen_internal.maturing.basis is 'Why its final total is never projected, NULL if it may be';
 
 insert into ripen_internal.warehouse_identity

@@ -13,9 +13,11 @@ interface TimedDays {
   readonly seconds: number;
 }
 
-/** When the control totals of a period were read, in seconds since its end: one reading for each age, ascending. */
+/** When the control totals of a period were read, in seconds since its end, ascending. */
 export interface ReadPeriod {
   readonly period: TimedDays;
+  readonly readings: readonly number[];
+  /** One reading for each age. */
   readonly readAfter: readonly number[];
 }
 
@@ -39,10 +41,13 @@ export interface Cohort {
   readonly lastAge: number;
   /** The highest age at which another total was read than before, and the age of the reading before. */
   readonly changed: { readonly from: number; readonly to: number } | null;
+  /** All readings and the totals that replaced others, in seconds since its end, ascending. */
+  readonly readings: readonly number[];
+  readonly changes: readonly { readonly seconds: number; readonly value: number }[];
 }
 
 const SECONDS_PER_DAY = 86_400;
-const ageAt = (seconds: number) => Math.floor(seconds / SECONDS_PER_DAY) + 1;
+export const ageAt = (seconds: number) => Math.floor(seconds / SECONDS_PER_DAY) + 1;
 
 /** Returns the periods that were read after their end. Of two answers at one age, the later counts. */
 export function readPeriods(
@@ -51,12 +56,13 @@ export function readPeriods(
 ): readonly ReadPeriod[] {
   const ascending = answers.toSorted((one, other) => one.seconds - other.seconds);
   return periods.flatMap((period) => {
-    const byAge = new Map<number, number>();
+    const readings: number[] = [];
     for (const { start, end, seconds } of ascending) {
       const since = Math.floor(seconds - period.seconds);
-      if (since >= 0 && start <= period.start && end >= period.end) byAge.set(ageAt(since), since);
+      if (since >= 0 && start <= period.start && end >= period.end) readings.push(since);
     }
-    return byAge.size === 0 ? [] : [{ period, readAfter: [...byAge.values()] }];
+    const byAge = new Map(readings.map((since) => [ageAt(since), since]));
+    return byAge.size === 0 ? [] : [{ period, readings, readAfter: [...byAge.values()] }];
   });
 }
 
@@ -75,7 +81,7 @@ export function developmentOf(
     changes.push({ seconds: seconds[at] ?? 0, value: values[at] ?? 0 });
     byStart.set(start, changes);
   }
-  return read.flatMap(({ period, readAfter }): Cohort[] => {
+  return read.flatMap(({ period, readings, readAfter }): Cohort[] => {
     const changes = byStart.get(period.start) ?? [];
     if (changes.every(({ value }) => value === 0)) return [];
     changes.sort((one, other) => one.seconds - other.seconds);
@@ -108,9 +114,28 @@ export function developmentOf(
         firstAge: ageAt(firstRead),
         lastAge: ageAt(lastRead),
         changed: earlier === undefined ? null : { from: ageAt(earlier), to },
+        readings,
+        changes,
       },
     ];
   });
+}
+
+const SECONDS_PER_NIGHT = SECONDS_PER_DAY / 2;
+
+/**
+ * Returns the total of the reading nearest to a load, which was so many seconds after the end of the period. Null if none was
+ * read on its night: rows are never compared with an earlier or later total.
+ */
+export function totalOfNight(
+  { readings, changes }: Pick<Cohort, 'readings' | 'changes'>,
+  loadedAfter: number,
+): number | null {
+  const before = readings.findLastIndex((reading) => reading <= loadedAfter);
+  const [earlier = -Infinity, later = Infinity] = [readings[before], readings[before + 1]];
+  const nearest = later - loadedAfter < loadedAfter - earlier ? later : earlier;
+  if (loadedAfter < 0 || Math.abs(nearest - loadedAfter) > SECONDS_PER_NIGHT) return null;
+  return changes.findLast(({ seconds }) => seconds <= nearest)?.value ?? 0;
 }
 
 /** Of 30 periods that did not move, fewer than a tenth would, with 95 % confidence (rule of three). */

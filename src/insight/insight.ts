@@ -14,11 +14,13 @@ import type { Target } from '../warehouse/tables/target.ts';
 import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
+  ageAt,
   type Changes,
   developmentOf,
   horizonEvidence,
   type ReadPeriod,
   readPeriods,
+  totalOfNight,
 } from './development.ts';
 import { ladderOf, maturationOf, projectionOf, scoresOf } from './ripening.ts';
 import { declareViews } from './views.ts';
@@ -105,9 +107,12 @@ async function replaceMeasurements(
       const starts = new Set(read.map(({ period }) => period.start));
       for (const slice of slices) {
         const periods = maturing.get(`${slice} ${id}`) ?? [];
-        const projections = periods.flatMap(({ start, age, ...key }) => {
+        const projections = periods.flatMap(({ start, loaded_after: loadedAfter, ...key }) => {
           if (!starts.has(start)) return [];
-          const made = projectionOf(cohorts.get(start), age, factorsOn(Infinity), scores);
+          const cohort = cohorts.get(start);
+          const total = cohort === undefined ? null : totalOfNight(cohort, loadedAfter);
+          const loaded = { age: ageAt(loadedAfter), total };
+          const made = projectionOf(cohort, loaded, factorsOn(Infinity), scores);
           return made === null ? [] : [{ ...key, ...made }];
         });
         const measured = {
@@ -208,7 +213,12 @@ const maturingRow = z.object({
   metric: z.string(),
   periods: jsonOf(
     z.array(
-      z.object({ period: z.string(), start: z.number(), load_id: z.string(), age: z.number() }),
+      z.object({
+        period: z.string(),
+        start: z.number(),
+        load_id: z.string(),
+        loaded_after: z.number(),
+      }),
     ),
   ),
 });

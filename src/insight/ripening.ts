@@ -285,23 +285,22 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
 
 /**
  * Projects a period from its newest total, which may be later than the one it was loaded with. Undefined is one that never had a
- * total. Returns the factors from the total that was loaded to the final one, or null if none was read by the time it was loaded.
+ * total. Returns the factors from the total that was loaded to the final one, or null if none was read on the night of the load.
  */
 export function projectionOf(
   cohort: Triangle | undefined,
-  loadedAge: number,
+  loaded: { readonly age: number; readonly total: number | null },
   factors: Factors,
   scores: ReadonlyMap<number, Score>,
 ) {
   const none = { age_days: null, factor: null, factor_low: null, factor_high: null, periods: null };
   if (cohort === undefined) return { basis: 'total of 0', ...none };
   const maturing = Array.from(cohort.maturing, ([age, value]) => ({ age, value }));
-  const totals = [...maturing, ...cohort.finals];
-  const [newest, loaded] = [totals.at(-1), totals.findLast(({ age }) => age <= loadedAge)];
-  if (newest === undefined || loaded === undefined) return null;
-  if (newest.value <= 0 || loaded.value <= 0) return { basis: 'total of 0', ...none };
-  const growth = newest.value / loaded.value;
-  const projectedAge = Math.max(newest.age, loadedAge);
+  const newest = [...maturing, ...cohort.finals].at(-1);
+  if (newest === undefined || loaded.total === null) return null;
+  if (newest.value <= 0 || loaded.total <= 0) return { basis: 'total of 0', ...none };
+  const growth = newest.value / loaded.total;
+  const projectedAge = Math.max(newest.age, loaded.age);
   const made = (basis: string, factor: number, reach: number, periods: number | null) => {
     const ends = { factor_low: factor / reach, factor_high: factor * reach };
     return { basis, age_days: projectedAge, factor, ...ends, periods };

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { type Cohort, horizonEvidence } from '../../src/insight/development.ts';
+import { type Cohort, horizonEvidence, totalOfNight } from '../../src/insight/development.ts';
 import {
   type Development,
   ladderOf,
@@ -179,10 +179,14 @@ describe('the backtest', () => {
 describe('a projection', () => {
   const own = scattered(200, 0.1, 3);
   const scored = new Map(scores(own).map((score) => [score.age_days, score]));
-  const project = (cohort: Partial<Triangle> | undefined, loadedAge: number) =>
+  const project = (
+    cohort: Partial<Triangle> | undefined,
+    age: number,
+    total = cohort?.maturing?.get(age) ?? null,
+  ) =>
     projectionOf(
       cohort && { lastDay: 200, maturing: new Map(), finals: [], ...cohort },
-      loadedAge,
+      { age, total },
       now(own),
       scored,
     );
@@ -199,7 +203,7 @@ describe('a projection', () => {
     expect((early?.factor ?? 0) * 300).toBeCloseTo(1000, -2);
   });
 
-  test('says why there is none: no total, none yet when it was loaded, an age without history', () => {
+  test('says why there is none: no total, none on the night it was loaded, an age without history', () => {
     expect(project(undefined, 1)).toMatchObject({ basis: 'total of 0', factor: null });
     expect(project({ maturing: new Map([[1, 0]]) }, 1)).toMatchObject({ basis: 'total of 0' });
     expect(project({ maturing: new Map([[3, 800]]) }, 1)).toBeNull();
@@ -221,6 +225,28 @@ describe('a projection', () => {
   });
 });
 
+describe('the total of the night of a load', () => {
+  const hour = 3600;
+  const [early, late] = [
+    { seconds: 3 * hour, value: 300 },
+    { seconds: 27 * hour, value: 500 },
+  ];
+  const readings = [3 * hour, 9 * hour, 27 * hour, 75 * hour];
+  const totalAt = (hours: number) =>
+    totalOfNight({ readings, changes: [early, late] }, hours * hour);
+
+  test('is that of the nearest reading, whether it was shortly before or after, and none of another night', () => {
+    expect([2.9, 3.1, 8, 26, 28].map(totalAt)).toEqual([300, 300, 300, 500, 500]);
+    expect([51, 62, 88].map(totalAt)).toEqual([null, null, null]);
+    expect(totalAt(76)).toBe(500);
+  });
+
+  test('is not known of rows that were computed before the period ended, and 0 if nothing was stated', () => {
+    expect(totalAt(-1)).toBeNull();
+    expect(totalOfNight({ readings, changes: [late] }, 3 * hour)).toBe(0);
+  });
+});
+
 /** Periods that were read at every age and changed last at one; the first so many at another. */
 const changing = (periods: number, changedAge: number, others = 0, otherAge = 0): Cohort[] =>
   Array.from({ length: periods }, (_, at) => {
@@ -234,6 +260,8 @@ const changing = (periods: number, changedAge: number, others = 0, otherAge = 0)
       firstAge: 1,
       lastAge: 60,
       changed: { from: changed - 1, to: changed },
+      readings: [],
+      changes: [],
     };
   });
 

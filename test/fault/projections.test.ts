@@ -1,0 +1,55 @@
+/** What `_projected` shows of rows and control totals that do not belong together. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
+import { type AnsweringWorld, openAnswering } from '../support/answering.ts';
+import { column } from '../support/contents.ts';
+import { refused } from '../support/odd-answers.ts';
+import { slice } from '../support/slice.ts';
+
+let world: AnsweringWorld;
+
+afterEach(() => world.scenario.close());
+
+const config = { controlMs: 400 * MS_PER_DAY };
+const ONE = 'oneapp123456';
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs', 'clicks'],
+  datePeriod: { first: { day: day('2026-06-01') }, last: { day: day('2026-06-03') } },
+});
+
+const FIRST_DAY = { first: { day: day('2026-06-01') }, last: { day: day('2026-06-01') } };
+
+const projected = async (name: string): Promise<string[]> =>
+  column(
+    world.scenario,
+    `select strftime(day, '%d') || ' ' || metric || ' ' || basis || coalesce(' ' || sum(projected)::varchar, '')
+     from ${name}_projected group by day, metric, basis order by day, metric, basis`,
+  );
+
+test.each([
+  ['', '01 all_revenue_total_d7 stated 100.0'],
+  ['no ', '01 all_revenue_total_d7 no control totals'],
+])(
+  'of rows that were loaded on a night on which %scontrol totals were read, %s is shown',
+  async (none, shown) => {
+    const cohorts = { ...daily, metrics: ['all_revenue_total_d7'], datePeriod: FIRST_DAY };
+    const grown = (value: string) => [
+      { day: '2026-06-01', app_token: ONE, app: 'One', all_revenue_total_d7: value },
+    ];
+    world = await openAnswering([cohorts], grown('30'));
+    expect((await world.night(3, { config })).failures).toEqual([]);
+    world.rows = grown('85');
+    const restore = none === '' ? () => {} : world.rewrite({ part: 'whole' }, refused(400));
+    expect((await world.night(8, { config })).failures).toEqual([]);
+    restore();
+    world.rows = grown('100');
+    world.rewrite({ part: 'undivided' }, refused(400));
+    expect((await world.night(20, { config })).failures).toHaveLength(1);
+    expect(await projected('daily')).toEqual([shown]);
+  },
+);
