@@ -955,6 +955,7 @@ select
         when m.horizon_seconds is null then 'never final'
         when not m.additive then 'does not add up'
         when t.control is null then 'no control totals'
+        when p.verdict = 'unproven' or p.rejected > 0 or list_contains(p.differing, m.metric) then 'incomplete'
     end as basis
 from ripen.periods as p
 join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'

@@ -3,9 +3,16 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
-import { type AnsweringWorld, openAnswering } from '../support/answering.ts';
+import {
+  type AnsweringWorld,
+  atCopy,
+  copyOf,
+  openAnswering,
+  type TrueRow,
+} from '../support/answering.ts';
 import { column } from '../support/contents.ts';
 import { refused } from '../support/odd-answers.ts';
+import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 let world: AnsweringWorld;
@@ -13,7 +20,15 @@ let world: AnsweringWorld;
 afterEach(() => world.scenario.close());
 
 const config = { controlMs: 400 * MS_PER_DAY };
-const ONE = 'oneapp123456';
+const [ONE, TWO] = ['oneapp123456', 'twoapp123456'];
+const BAD = '2026-06-02';
+
+const rowsOf = (installs: Readonly<Record<string, string>>): TrueRow[] =>
+  ['2026-06-01', BAD, '2026-06-03'].flatMap((date) =>
+    Object.entries(installs).map(([token, value]) => {
+      return { day: date, app_token: token, app: `App ${token}`, installs: value, clicks: value };
+    }),
+  );
 
 const daily = slice({
   name: 'daily',
@@ -53,3 +68,24 @@ test.each([
     expect(await projected('daily')).toEqual([shown]);
   },
 );
+
+test('a period with rejected rows, or rows that do not add up to their totals, is not projected though its final total is known', async () => {
+  const tolerant = copyOf({ ...daily, name: 'tolerant', maxRejects: 9 }, 0);
+  const lenient = copyOf({ ...daily, name: 'lenient', completeness: 'warn' }, 1);
+  world = await openAnswering([tolerant, lenient], rowsOf({ [ONE]: '100', [TWO]: '60' }));
+  const ofRows: Aim = { matches: ({ part }) => part !== 'whole' };
+  const isBad = (row: Readonly<Record<string, unknown>>) =>
+    row['day'] === BAD && row['app_token'] === TWO;
+  world.rewrite(atCopy(0, ofRows), (report) => {
+    const rows = report.rows.map((row) =>
+      isBad(row) ? Object.assign({}, row, { installs: '1,060' }) : row,
+    );
+    return json({ ...report, rows });
+  });
+  world.rewrite(atCopy(1, ofRows), (report) =>
+    json({ ...report, rows: report.rows.filter((row) => !isBad(row)) }),
+  );
+  expect((await world.night(20, { config })).failures).toEqual([]);
+  for (const { name } of [tolerant, lenient])
+    expect(await projected(name), name).toEqual(['02 clicks incomplete', '02 installs incomplete']);
+});
