@@ -6,12 +6,27 @@
 import * as z from 'zod';
 
 import { version } from '../config/version.ts';
-import { MS_PER_DAY } from '../model/calendar.ts';
+import { type Day, MS_PER_DAY } from '../model/calendar.ts';
 import { controlName } from '../model/control.ts';
 import type { Metric } from '../model/metric.ts';
 import { declare, type Declaration } from '../warehouse/declarations.ts';
 import type { Target } from '../warehouse/tables/target.ts';
-import { asScript, count, insertRows, jsonOf, literal, statement } from '../warehouse/sql.ts';
+import {
+  keptPeriods,
+  type LostApps,
+  readLostApps,
+  rowsOfLost,
+} from '../warehouse/tables/lost-apps.ts';
+import {
+  asScript,
+  count,
+  dayShape,
+  identifier,
+  insertRows,
+  jsonOf,
+  literal,
+  statement,
+} from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   ageAt,
@@ -22,7 +37,7 @@ import {
   readPeriods,
   totalOfNight,
 } from './development.ts';
-import { ladderOf, maturationOf, projectionOf, scoresOf } from './ripening.ts';
+import { ladderOf, maturationOf, projectionOf, scoresOf, unprojected } from './ripening.ts';
 import { declareViews } from './views.ts';
 
 const measuredTables = [
@@ -53,14 +68,15 @@ export async function measureTables(
   const developing = developingOf(tables);
   const stateRow = z.object({ state: z.string() });
   const state = await warehouse.rows(statement('insight/state'), [], stateRow);
+  const lost = await readLostApps(warehouse);
   await warehouse.transact(async () => {
     const measurements: Declaration = {
       name: 'measurements',
       slice: null,
       relations: [],
-      inputs: [JSON.stringify([version, developing, state])],
+      inputs: [JSON.stringify([version, developing, state, [...lost.keys()]])],
       statements: async () => {
-        await replaceMeasurements(warehouse, tables, developing);
+        await replaceMeasurements(warehouse, tables, developing, lost);
         return [];
       },
     };
@@ -73,7 +89,9 @@ async function replaceMeasurements(
   warehouse: Warehouse,
   tables: readonly Target[],
   developing: readonly Developing[],
+  lost: LostApps,
 ) {
+  const lostDays = await readLostDays(warehouse, tables, lost);
   const reads = await readCoverage(warehouse);
   const maturing = new Map<string, z.infer<typeof maturingRow>['periods']>();
   for (const row of await warehouse.rows(statement('insight/maturing'), [], maturingRow))
@@ -109,6 +127,7 @@ async function replaceMeasurements(
         const periods = maturing.get(`${slice} ${id}`) ?? [];
         const projections = periods.flatMap(({ start, loaded_after: loadedAfter, ...key }) => {
           if (!starts.has(start)) return [];
+          if (lostDays.get(slice)?.has(key.period)) return [{ ...key, ...unprojected('lost app') }];
           const cohort = cohorts.get(start);
           const total = cohort === undefined ? null : totalOfNight(cohort, loadedAfter);
           const loaded = { age: ageAt(loadedAfter), total };
@@ -130,6 +149,26 @@ async function replaceMeasurements(
   const deletions = measuredTables.map((table) => `delete from ${table} where slice in (${names})`);
   await warehouse.run(asScript(deletions));
   for (const [table, stored] of rows) await insertRows(warehouse, table, stored);
+}
+
+/** Returns by slice the first days of periods with rows of lost apps, which control totals count no longer. */
+async function readLostDays(warehouse: Warehouse, tables: readonly Target[], lost: LostApps) {
+  const kept = await keptPeriods(
+    warehouse,
+    tables.map(({ slice }) => slice),
+    lost,
+  );
+  const lostDays = new Map<string, ReadonlySet<Day>>();
+  for (const { slice, table } of tables) {
+    const ofLost = rowsOfLost(lost, slice);
+    let days: Day[] = [];
+    if (ofLost !== null && slice.grain !== null) {
+      const sql = `select distinct ${identifier(slice.grain)}::date::varchar as day from ${table} where ${ofLost}`;
+      days = await warehouse.rows(sql, [], dayRow);
+    }
+    lostDays.set(slice.name, new Set([...days, ...(kept.get(slice.name) ?? [])]));
+  }
+  return lostDays;
 }
 
 /** Each metric once for each instant from which its values are final. Ratios of a day are not sums of hours. */
@@ -208,13 +247,15 @@ async function readCoverage(warehouse: Warehouse) {
   );
 }
 
+const dayRow = z.object({ day: dayShape }).transform(({ day }) => day);
+
 const maturingRow = z.object({
   slice: z.string(),
   metric: z.string(),
   periods: jsonOf(
     z.array(
       z.object({
-        period: z.string(),
+        period: dayShape,
         start: z.number(),
         load_id: z.string(),
         loaded_after: z.number(),

@@ -283,6 +283,12 @@ function intervalOf(trials: readonly Trial[], estimateOf: (trial: Trial) => numb
   return { reach: miss === null ? null : Math.exp(miss), coverage };
 }
 
+/** Returns a projection without a number, as it is stored. */
+export const unprojected = (basis: string) => {
+  const none = { age_days: null, factor: null, factor_low: null, factor_high: null };
+  return { basis, ...none, periods: null };
+};
+
 /**
  * Projects a period from its newest total, which may be later than the one it was loaded with. Undefined is one that never had a
  * total. Returns the factors from the total that was loaded to the final one, or null if none was read on the night of the load.
@@ -293,12 +299,11 @@ export function projectionOf(
   factors: Factors,
   scores: ReadonlyMap<number, Score>,
 ) {
-  const none = { age_days: null, factor: null, factor_low: null, factor_high: null, periods: null };
-  if (cohort === undefined) return { basis: 'total of 0', ...none };
+  if (cohort === undefined) return unprojected('total of 0');
   const maturing = Array.from(cohort.maturing, ([age, value]) => ({ age, value }));
   const newest = [...maturing, ...cohort.finals].at(-1);
   if (newest === undefined || loaded.total === null) return null;
-  if (newest.value <= 0 || loaded.total <= 0) return { basis: 'total of 0', ...none };
+  if (newest.value <= 0 || loaded.total <= 0) return unprojected('total of 0');
   const growth = newest.value / loaded.total;
   const projectedAge = Math.max(newest.age, loaded.age);
   const made = (basis: string, factor: number, reach: number, periods: number | null) => {
@@ -313,7 +318,7 @@ export function projectionOf(
     reach = null,
     cohorts = 0,
   } = scores.get(projectedAge) ?? {};
-  if (reach === null || factor === undefined) return { basis, ...none };
+  if (reach === null || factor === undefined) return unprojected(basis);
   return basis === 'as is'
     ? made(basis, growth, reach, cohorts)
     : made(basis, growth * factor.value, reach, factor.periods);

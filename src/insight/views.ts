@@ -98,7 +98,7 @@ const projectedComments: readonly (readonly [string, string])[] = [
   ['high', `Projection: upper end of the 80 % interval${ofTotals}`],
   [
     'basis',
-    'ladder: chain ladder from the history of the slice; as is: the total of tonight, as totals of that age hardly moved; stated: its final total, not loaded yet; else why there is no projection: too little history, too uncertain (past projections were poor), total of 0, does not add up, never final, not over, cut (by the date period), no control totals, incomplete (rows do not add up to their total)',
+    'ladder: chain ladder from the history of the slice; as is: the total of tonight, as totals of that age hardly moved; stated: its final total, not loaded yet; else why there is no projection: too little history, too uncertain (past projections were poor), total of 0, does not add up, never final, not over, cut (by the date period), no control totals, incomplete (rows do not add up to their total), lost app (the total lacks an app that rows have)',
   ],
   ['periods', 'Projection: the fewest periods behind it'],
 ];

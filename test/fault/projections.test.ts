@@ -3,7 +3,9 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
+import { cubeMetrics } from '../../src/model/cube.ts';
 import {
+  type Aim,
   type AnsweringWorld,
   atCopy,
   copyOf,
@@ -22,9 +24,10 @@ afterEach(() => world.scenario.close());
 const config = { controlMs: 400 * MS_PER_DAY };
 const [ONE, TWO] = ['oneapp123456', 'twoapp123456'];
 const BAD = '2026-06-02';
+const DAYS = ['2026-06-01', BAD, '2026-06-03'];
 
 const rowsOf = (installs: Readonly<Record<string, string>>): TrueRow[] =>
-  ['2026-06-01', BAD, '2026-06-03'].flatMap((date) =>
+  DAYS.flatMap((date) =>
     Object.entries(installs).map(([token, value]) => {
       return { day: date, app_token: token, app: `App ${token}`, installs: value, clicks: value };
     }),
@@ -88,4 +91,32 @@ test('a period with rejected rows, or rows that do not add up to their totals, i
   expect((await world.night(20, { config })).failures).toEqual([]);
   for (const { name } of [tolerant, lenient])
     expect(await projected(name), name).toEqual(['02 clicks incomplete', '02 installs incomplete']);
+});
+
+test('a period with rows of a lost app, or that stays as it is for one, is not projected, the days after its loss are', async () => {
+  const cube = cubeMetrics({ cohort_size: ['d1', 'd14'] });
+  const datePeriod = { first: { day: day('2026-06-01') }, last: { daysAgo: 1 } } as const;
+  const of = { ...daily, metrics: ['cohort_size_d14'], datePeriod };
+  const curve = {
+    ...of,
+    name: 'curve',
+    dimensions: ['day'],
+    cube,
+    metrics: cube.map(({ metric }) => metric),
+  };
+  const rows = [...DAYS, '2026-06-18'].flatMap((date) =>
+    [ONE, TWO].map((token) => {
+      const [cohort_size_d1, cohort_size_d14] = ['50', '60'];
+      return { day: date, app_token: token, app: `App ${token}`, cohort_size_d1, cohort_size_d14 };
+    }),
+  );
+  world = await openAnswering([of, curve], rows, { apps: [ONE, TWO] });
+  expect((await world.night(11, { config })).failures).toEqual([]);
+  world.apps = [ONE];
+  expect((await world.night(20, { config })).failures).toEqual([]);
+  const lost = ['01', '02', '03'].map((date) => `${date} cohort_size_d14 lost app`);
+  const young = '18 cohort_size_d14 too little history';
+  expect(await projected('daily')).toEqual([...lost, young]);
+  const youngest = '18 cohort_size_d1 too little history';
+  expect(await projected('curve')).toEqual([...lost, youngest, young]);
 });
