@@ -146,7 +146,7 @@ describe('a night that left something undone holds', () => {
     expect(runs).toHaveLength(14);
     expect(health.state).toBe('failed');
     expect(health.findings[0]?.message).toMatch(/^\w+: daily [-\d]+:2026-06-02: /);
-  }, 30_000);
+  }, 120_000);
 
   test('as one that a signal stopped, or whose partners failed, while slices wait for their next sync', async () => {
     world = await openAnswering([daily, other], rows);
