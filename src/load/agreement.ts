@@ -48,7 +48,7 @@ interface Disagreement {
 export function compareAnswers(
   answered: Answered,
   proofs: readonly AnswerProof[],
-  { totals, stated, idle = new Set() }: Pick<Policy, 'totals' | 'stated' | 'idle'>,
+  { totals, stated }: Pick<Policy, 'totals' | 'stated'>,
 ) {
   const { spooled, controls } = answered;
   const { window, doubts } = spooled;
@@ -65,7 +65,7 @@ export function compareAnswers(
   const differing = new Map<Day, string[]>();
   for (const { start, metric } of differencesFrom(stated, answered, proofs))
     differing.set(start, [...(differing.get(start) ?? []), metric]);
-  const ofParts = betweenParts(answered, differing.size === 0 ? idle : new Set());
+  const ofParts = betweenParts(answered);
   const ofWhole = isOne ? [] : withControl(answered, proofs);
   const all = [...betweenBatches(answered), ...ofParts, ...ofWhole];
   const isAccepted = (of: Disagreement) => doubts >= (of.acceptedAfter ?? Infinity);
@@ -169,13 +169,10 @@ function betweenBatches(answered: Answered) {
 
 /**
  * A part without rows beside others is doubted unless its whole has sums, or a complete list of values. A list without totals
- * is a second answer. If a part is its own whole, only its repeated answer, or that of the load before, can show that it is empty.
- * Identical rows may make it seem short, which holds only a window with such a part.
+ * is a second answer. If a part is its own whole, only its repeated answer can show that it is empty. Identical rows may make it
+ * seem short, which holds only a window with such a part.
  */
-function betweenParts(
-  { answers, controls, spooled: { window } }: Answered,
-  idle: ReadonlySet<string>,
-) {
+function betweenParts({ answers, controls, spooled: { window } }: Answered) {
   const controlBoxes = controlBoxesOf(window);
   const summed = new Set(
     controlBoxes.flatMap(({ part, control }) => (control?.length === 1 ? [partId(part)] : [])),
@@ -197,7 +194,7 @@ function betweenParts(
     .map(({ box }) => box);
   const clause = `one of its ${window.parts.length} parts was answered without rows, the others with some`;
   const divided = empty.filter(({ part }) => isDivided(window, part));
-  const undivided = empty.filter(({ part }) => !isDivided(window, part) && !idle.has(partId(part)));
+  const undivided = empty.filter(({ part }) => !isDivided(window, part));
   if (undivided.length > 0) doubt(clause, undivided, MAX_DOUBTS);
   const isShown = lists.length > 0 && lists.every(({ verdict }) => verdict === 'proven');
   if (divided.length > 0 && !isShown) {

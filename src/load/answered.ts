@@ -207,8 +207,6 @@ export interface Policy {
   /** Empty for a slice whose rows were found to differ. */
   readonly totals: NightTotals;
   readonly stated: NightTotals;
-  /** The parts (`partId`) that had no rows when they were loaded before. */
-  readonly idle?: ReadonlySet<string>;
 }
 
 export interface Replacement extends Proven, Policy {

@@ -1,21 +1,14 @@
-/** Reads the values of a slice's dimensions, and which parts of a window had none. */
+/** Reads the values of a slice's dimensions. */
 
 import * as z from 'zod';
 
 import { dimensionValues } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
-import {
-  isDivided,
-  type KnownValue,
-  type KnownValues,
-  type Part,
-  partId,
-} from '../model/window.ts';
+import type { KnownValue, KnownValues } from '../model/window.ts';
 import type { Target } from '../warehouse/tables/target.ts';
-import { count, dayLiteral, identifier, literal } from '../warehouse/sql.ts';
+import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Readable } from './answered.ts';
 
 const valueRow = z.object({ value: z.string(), rows: count });
 
@@ -51,42 +44,4 @@ export async function readValues(
     if (values.length > 0) known.set(dimension, values);
   }
   return known;
-}
-
-const idleRow = z.object({ rows: count, of_parts: z.array(count) });
-
-/**
- * Returns the lists of values (`partId`) of a window that are answered without rows, and have none in its stored days or, if
- * these have no rows, in the newest day before them.
- */
-export async function readIdleParts(
-  warehouse: Warehouse,
-  { slice: { grain }, table }: Target,
-  { answers, spooled: { window } }: Readable,
-): Promise<ReadonlySet<string>> {
-  const filled = new Set(answers.flatMap(({ box, rows }) => (rows > 0 ? [box.partNo] : [])));
-  const empty = window.parts.filter(
-    (part, partNo) => !filled.has(partNo) && !isDivided(window, part),
-  );
-  if (window.parts.length === 1 || empty.length === 0) return new Set();
-  const isListed = (part: Part) =>
-    Object.entries(part)
-      .map(([name, list]) => `${identifier(name)} in (${(list.in ?? []).map(literal).join(', ')})`)
-      .join(' and ');
-  let days = 'true';
-  if (grain !== null) {
-    const column = identifier(grain);
-    const [start, end] = [window.replaced.start, window.replaced.end].map((of) =>
-      dayLiteral(grain, of),
-    );
-    const newest = `(select date_trunc('day', max(${column})) from ${table} where ${column} < ${end})`;
-    days = `${column} >= least(${start}, ${newest}) and ${column} < ${end}`;
-  }
-  const counts = empty.map((part) => `count(*) filter (where ${isListed(part)})`);
-  const sql = `select count(*) as rows, [${counts.join(', ')}]::varchar[] as of_parts from ${table} where ${days}`;
-  const [stored] = await warehouse.rows(sql, [], idleRow);
-  const idle = empty.filter(
-    (_, at) => stored !== undefined && stored.rows > 0 && stored.of_parts[at] === 0,
-  );
-  return new Set(idle.map(partId));
 }

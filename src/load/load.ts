@@ -26,7 +26,7 @@ import {
 import { type NightControl, readNightTotals, recordTotals } from './control-totals.ts';
 import { decide } from './decide.ts';
 import { readAnswered } from './facts.ts';
-import { readIdleParts, readValues } from './known-values.ts';
+import { readValues } from './known-values.ts';
 import { recordingRejects, storedPeriods } from './load-ledger.ts';
 import { removeNamed, rowsWithout } from './lost-apps.ts';
 import { columnsFor, type ReadPages } from './read-pages.ts';
@@ -196,7 +196,6 @@ async function load(
         stored: stored(window, { kept: keptBySlice.get(slice.name), rows: replaced }),
         totals: batch.control?.isDoubted === true ? new Map() : statedTotals,
         stated: statedTotals,
-        idle: await readIdleParts(warehouse, target, each),
       };
       const fates = decide(each, policy);
       for (const fate of fates) {
