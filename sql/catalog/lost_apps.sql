@@ -1,6 +1,6 @@
 -- The apps that filters-data listed before and no longer lists.
--- Returns in order of app_token: app_token; names, those it ever had and no listed app has; is_untold, whether a listed app has one of
--- its names, or none is known; last_load, the newest load before the run that missed the app.
+-- Returns in order of app_token: app_token; names, those that it alone ever had; is_untold, whether another app had one of
+-- its names too, or none is known; last_load, the newest load before the run that missed the app.
 with changes as (
     select
         c.name[6:] as app_token,
@@ -26,17 +26,25 @@ lost as (
     having max_by(change, run_number) = 'item vanished'
 ),
 
+had as (
+    select distinct
+        app_token,
+        unnest([before, after]) as name
+    from changes
+    union
+    select
+        c.id as app_token,
+        c.name
+    from ripen.catalog as c
+    where c.filter = 'apps'
+),
+
 names as (
     select
         app_token,
         name,
-        name in (select c.name from ripen.catalog as c where c.filter = 'apps') as is_shared
-    from (
-        select distinct
-            app_token,
-            unnest([before, after]) as name
-        from changes
-    )
+        count(*) over (partition by name) > 1 as is_shared
+    from had
     where name <> ''
 )
 

@@ -15,7 +15,8 @@ select
     max(p.requested_end) as requested_end,
     strftime(max(p.fetched_at), '%Y-%m-%dT%H:%M:%S.%gZ') as fetched_at,
     sum(p.rows)::bigint as rows,
-    sum(p.rejected)::bigint as rejected,
+    -- The ages of a cube come in the same rows.
+    max(p.rejected)::bigint as rejected,
     case
         when
             bool_and(p.state = 'final')

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import type { Links } from '../config/config.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { warningEvent } from '../events.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
 import type { Link } from '../model/link.ts';
 import { countText } from '../model/measure.ts';
 import { count, insertRows, instant, statement, timestamp } from '../warehouse/sql.ts';
@@ -90,7 +91,10 @@ async function crawlApps(
   const parameters = [timestamp(since), maxLevel, timestamp(new Date())];
   const crawled = await warehouse.rows(statement('links/crawled_apps'), parameters, appRow);
   const failures: Failure[] = [];
-  const due = apps.filter((app) => !crawled.includes(app));
+  const waiting = apps.filter((app) => !crawled.includes(app));
+  // Another one is the first on each day, so that those who are never answered keep the others waiting for some days at most.
+  const first = Math.floor(+planAt / MS_PER_DAY) % Math.max(1, waiting.length);
+  const due = [...waiting.slice(first), ...waiting.slice(0, first)];
   let late = 0;
   for (const [at, app] of due.entries()) {
     run.signal.throwIfAborted();

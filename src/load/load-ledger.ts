@@ -61,7 +61,11 @@ export async function storedPeriods(warehouse: Warehouse, windows: readonly Wind
         rows: rows === null ? period.rows + (other?.rows ?? 0) : (rows.get(start) ?? 0),
         emptyRuns: Math.max(period.emptyRuns, other?.emptyRuns ?? 0),
         fetchedAt: fetchedAt > period.fetchedAt ? fetchedAt : period.fetchedAt,
-        isKept: kept?.has(period.bucket.start) === true,
+        // Without a date dimension, other days are another period.
+        isKept:
+          kept?.has(period.bucket.start) === true &&
+          (slice.grain !== null ||
+            (period.bucket.start === replaced.start && period.bucket.end === replaced.end)),
       });
     }
     return periods;
@@ -187,7 +191,18 @@ function entriesOf({ target, loads, ...counted }: SliceLoads, runId: string) {
 }
 
 function periodsOf(
-  { loadId, answered, verdict, differing, window, rejects, totals, stored, isUnserved }: Load,
+  {
+    loadId,
+    answered,
+    verdict,
+    differing,
+    window,
+    rejects,
+    totals,
+    stated: statedTotals,
+    stored,
+    isUnserved,
+  }: Load,
   slice: Slice,
   byAge: ReadonlyMap<string, readonly Metric[]>,
   counted: Pick<SliceLoads, 'rows' | 'cells' | 'keptDays'>,
@@ -219,8 +234,8 @@ function periodsOf(
     // Values that are all zero are not empty, nor are rows that were all rejected.
     const isEmpty = slice.cube === undefined ? rows === 0 : !periodRows.has(bucket.start);
     const hasKept = counted.keptDays.has(bucket.start);
-    if (isEmpty && !hasKept && rejected === 0) {
-      const stated = isStated(totals, bucket.start);
+    const stated = isStated(totals, bucket.start);
+    if (isEmpty && (!hasKept || stated === true) && rejected === 0) {
       // Control totals that state nothing are the second answer. Those with values refute both.
       const isConfirmed = stated === false && fetchedAt >= endOf(period, utcOffset);
       // Answers from before the period ended do not cover all of it.
@@ -250,14 +265,17 @@ function periodsOf(
     };
     return [...byAge].map(([age, metrics]) => {
       const rows = counted.cells.get(cellKey(age, bucket.start)) ?? 0;
-      const unlike = (differing.get(bucket.start) ?? []).filter((id) =>
-        metrics.some((metric) => metric.id === id),
-      );
+      const record = before?.records.find((each) => each.age === age);
+      // A night without control totals shows nothing of them.
+      const unlike = statedTotals.has(bucket.start)
+        ? (differing.get(bucket.start) ?? []).filter((id) =>
+            metrics.some((metric) => metric.id === id),
+          )
+        : (record?.differing ?? []);
       const unfinished = new Set(immature.map(({ metric }) => metric));
       if (hasKept) {
         // Values of an app that is no longer listed stay as they were fetched: they never become final. That the others are not
         // trusted, as one that was missing is back, says nothing of them.
-        const record = before?.records.find((each) => each.age === age);
         const trusted = { ...load, verdict: 'proven', rejected: 0, emptyRuns: 0 } as const;
         const finals =
           record === undefined ? [] : finalMetrics({ ...record, ...trusted }, metrics, slice);

@@ -96,7 +96,14 @@ export function acceptanceText({ name }: Slice, periods: readonly PeriodRecord[]
 }
 
 /** Besides filters. Any other parameter changes values. */
-const selecting = new Set(['os_names', 'reattributed', 'sandbox']);
+const selecting = new Set([
+  'attribution_source',
+  'attribution_status',
+  'attribution_type',
+  'os_names',
+  'reattributed',
+  'sandbox',
+]);
 
 function selectionOf(parameters: Parameters) {
   const selection = Object.entries(parameters).filter(

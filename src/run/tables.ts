@@ -284,8 +284,12 @@ export async function warnOfLostApps(
     for (const app of await lostAppsIn(run.warehouse, target, lost))
       slices.set(app, [...(slices.get(app) ?? []), target.slice.name]);
   }
+  const named = targets.map(({ slice }) => slice);
+  const kept = await keptPeriods(run.warehouse, named, lost);
+  const still = [...kept].map(([name, days]) => `${countText(days.size, 'period')} of ${name}`);
+  const frozen = still.length === 0 ? '' : ` No app is refreshed in ${still.join(', ')}.`;
   for (const [app, names] of slices) {
-    const message = `The app ${app} is no longer listed and has no new rows; its stored values are kept in ${names.join(', ')}.`;
+    const message = `The app ${app} is no longer listed and has no new rows; its stored values are kept in ${names.join(', ')}.${frozen}`;
     warn('ACCESS_LOST', message, null, run);
   }
 }

@@ -58,17 +58,20 @@ export async function requestFiltersData(
     } catch (error) {
       if (!(error instanceof Failure && refusals.has(error.code))) throw error;
       refusal = error;
-      // The whole and both halves: so is everything.
-      if (error.code === 'ACCESS_FORBIDDEN') forbidden += 1;
-      if (forbidden === 3 && !isAnswered) break;
       const [first, ...others] = filters;
+      if (error.code === 'ACCESS_FORBIDDEN') forbidden += 1;
+      // The whole, both halves, and one list alone: so is everything.
+      if (forbidden === 4 && !isAnswered) break;
+      if (forbidden === 3 && !isAnswered) parts.unshift(wanted.slice(0, 1));
       const middle = Math.ceil(filters.length / 2);
       if (others.length > 0) parts.push(filters.slice(0, middle), filters.slice(middle));
       else if (first !== undefined) onRefused(first, error);
     }
   }
   if (!isAnswered && refusal !== null) throw refusal;
-  return wanted.flatMap((filter) => items.filter((item) => item.filter === filter));
+  // One list may have been asked for twice.
+  const byKey = new Map(items.map((item) => [`${item.filter} ${item.id}`, item]));
+  return wanted.flatMap((filter) => [...byKey.values()].filter((item) => item.filter === filter));
 }
 
 function listsSchema(filters: readonly CatalogFilter[]) {

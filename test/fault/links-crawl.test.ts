@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/account/refresh-links.ts';
+import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import type { WorldOptions } from '../support/simulator/world.ts';
 import { refreshPartners } from '../../src/account/refresh-partners.ts';
@@ -171,7 +172,10 @@ test('a link that vanishes between the list it is in and its own list leaves its
 describe('a campaign API that accepts requests and never answers', () => {
   const apps = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => letter.repeat(12));
 
-  async function crawl(answered: string, requestTimeoutMs = 60) {
+  const after = (days: number) =>
+    new Date(Date.parse(firstNight) + days * MS_PER_DAY).toISOString();
+
+  async function crawl(answered: string, requestTimeoutMs = 60, night = firstNight) {
     scene = await openLinksScene();
     const silent = await startScriptedServer(({ path }) =>
       answered.includes(path.split('/')[4]?.[0] ?? '') ? json({ data: { items: [] } }) : 'hang',
@@ -179,28 +183,31 @@ describe('a campaign API that accepts requests and never answers', () => {
     const { service } = connectTo(silent.origin, { requestTimeoutMs });
     const failed = new Set<string>();
     const links = { apps, maxLevel: 4, everyMs: 0 };
-    const failures = await refreshLinks({ ...scene.run(firstNight), service }, links, failed);
+    const failures = await refreshLinks({ ...scene.run(night), service }, links, failed);
     await Promise.all([service.close(), silent.close()]);
     return { failures, failed: [...failed], requests: silent.received.length };
   }
 
-  test('ends a crawl after 3 apps in a row, with one failure that counts the apps which were not requested', async () => {
+  test('ends a crawl after 3 apps in a row, with one failure that counts the apps which were not requested, and begins with another app the next day', async () => {
     const { failures, failed, requests } = await crawl('b');
     expect(failures.map(({ message }) => message)).toEqual([
-      textWith('The links of the app aaaaaaaaaaaa were not updated: '),
       textWith(
-        'The links of 3 apps in a row were not updated, and those of 1 more app not requested: ',
+        'The links of 3 apps in a row were not updated, and those of 2 more apps not requested: ',
       ),
     ]);
     // So that rows which name a link of theirs begin no other crawl of them.
-    expect(failed).toEqual(apps.filter((app) => !app.startsWith('b')));
-    expect(requests).toBe(1 + 4 * 3);
+    expect(failed.map((app) => app[0])).toEqual(['c', 'd', 'e', 'f', 'a']);
+    expect(requests).toBe(1 + 3 * 3);
+    const next = await crawl('b', 60, after(1));
+    expect(next.failed[0]).toBe('c'.repeat(12));
+    const third = await crawl('b', 60, after(2));
+    expect(third.failed[0]).toBe('d'.repeat(12));
   });
 
   test('but for some apps leaves the other ones crawled', async () => {
     const { failures, failed } = await crawl('cf');
     expect(failures.map(({ facts }) => facts['app_token'])).toEqual(failed);
-    expect(failed.map((app) => app[0])).toEqual(['a', 'b', 'd', 'e']);
+    expect(failed.map((app) => app[0])).toEqual(['b', 'd', 'e', 'a']);
   });
 
   test('has no advice to raise a time limit that no setting raises', async () => {

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { type AnsweringWorld, gridOf, openAnswering } from '../support/answering.ts';
+import { type AnsweringWorld, gridOf, openAnswering, withCells } from '../support/answering.ts';
 import { column, query } from '../support/contents.ts';
 import { json } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
@@ -110,4 +110,45 @@ test('a lost app in the own `app_token__not_in` of a slice is left out of a requ
   expect((await world.night(11)).failures).toEqual([]);
   const apps = 'select distinct app_token from daily order by all';
   expect(await column(world.scenario, apps)).toEqual([BACK, KEPT]);
+});
+
+test('a slice without a date dimension moves on after an app was lost, as other days are another period', async () => {
+  const total: Slice = {
+    ...daily,
+    name: 'total',
+    grain: null,
+    dimensions: ['network'],
+    datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 10 } },
+  };
+  const rows = gridOf(['2026-05-25'], { app_token: [KEPT, GONE], network: ['x'] }, metrics);
+  world = await openAnswering([total], rows, { apps: [KEPT, GONE] });
+  await world.night(10);
+  world.apps = [KEPT];
+  for (const night of [11, 12]) await world.night(night);
+  const last = 'select max(requested_end)::varchar from ripen.periods';
+  expect(await column(world.scenario, last)).toEqual(['2026-06-03']);
+});
+
+test('a name that a lost app has from a listed one of before is of neither alone: the rows of the listed one are corrected', async () => {
+  const named: Slice = { ...daily, dimensions: ['day', 'app'] };
+  const nameOf = (names: Readonly<Record<string, string>>) => (token: string) =>
+    names[token] ?? token;
+  const rowsNamed = (names: Readonly<Record<string, string>>, revision: number) =>
+    gridOf(DAYS, { app_token: Object.keys(names) }, metrics, revision).map((row) =>
+      withCells(row, { app: names[String(row['app_token'])] ?? '' }),
+    );
+  const [before, after] = [{ [BACK]: 'Game' }, { [BACK]: 'Old Game', [GONE]: 'Game' }];
+  world = await openAnswering([named], rowsNamed(before, 1), {
+    apps: [BACK],
+    appName: nameOf(before),
+  });
+  await world.night(10, { config });
+  Object.assign(world, { apps: [BACK, GONE], appName: nameOf(after) });
+  world.rows = rowsNamed(after, 1);
+  await world.night(11, { config });
+  world.apps = [BACK];
+  world.rows = rowsNamed({ [BACK]: 'Old Game' }, 2);
+  for (const night of [12, 13]) await world.night(night, { config });
+  const twice = `select distinct day from daily group by day having count(*) > 1 and day >= date '2026-06-08'`;
+  expect(await query(world.scenario, twice)).toEqual([]);
 });

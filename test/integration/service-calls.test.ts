@@ -166,7 +166,7 @@ describe('filters-data', () => {
       const failure = await failureFrom(connection.service.filtersData(all, connection.signal));
       expect(failure.code).toBe(code);
       // A token that may read nothing is not asked for each.
-      expect(requests).toBe(status === 403 ? 3 : 9);
+      expect(requests).toBe(status === 403 ? 4 : 9);
     },
   );
 

@@ -121,11 +121,14 @@ function latestRuns(runs: readonly RunStatus[]): RunStatus[] {
  */
 export function unsettledRuns({ runs, slices }: Pick<StatusReport, 'runs' | 'slices'>) {
   const latest = latestRuns(runs);
-  const open = new Set(slices.map(({ name }) => name));
+  const synced = new Set(runs.flatMap((run) => (run.command === 'sync' ? run.slices : [])));
+  // One that is only backfilled would hold everything for ever.
+  const open = new Set(slices.flatMap(({ name }) => (synced.has(name) ? name : [])));
   const told = new Set<string>();
   return runs.flatMap((run) => {
     const isLatest = latest.includes(run);
-    const mayHold = isLatest || (run.command !== 'replay' && open.size > 0);
+    const ofRun = run.slices.length > 0 ? run.slices : [...open];
+    const mayHold = isLatest || (run.command !== 'replay' && ofRun.some((name) => open.has(name)));
     const failures = run.failures.filter((failure) => {
       const { slice, window, code, resolved = false } = failure;
       if (resolved || isLatest) return !resolved;
@@ -135,7 +138,9 @@ export function unsettledRuns({ runs, slices }: Pick<StatusReport, 'runs' | 'sli
     });
     for (const { code, slice } of run.failures) if (slice === null) told.add(code);
     const isCut = mayHold && ['running', 'interrupted'].includes(run.status);
-    if (run.command === 'sync') for (const slice of run.slices) open.delete(slice);
+    // A run that was stopped may not have tried.
+    const hasTried = run.status !== 'interrupted' && run.status !== 'running';
+    if (run.command === 'sync' && hasTried) for (const slice of run.slices) open.delete(slice);
     return failures.length > 0 || isCut ? [{ run, failures, isCut }] : [];
   });
 }
@@ -145,13 +150,15 @@ function isLoaded(
   window: string | null,
   name: string,
   slices: StatusReport['slices'],
-  { as_of: asOf }: RunStatus,
+  { as_of: asOf, started_at: startedAt, finished_at: finishedAt }: RunStatus,
 ) {
   const [first, last] = window?.split(':') ?? [];
   if (first === undefined || last === undefined) return false;
   const { ages = [] } = slices.find((slice) => slice.name === name) ?? {};
+  // Another age of a cube may be of the same run.
+  const since = asOf === startedAt ? (finishedAt ?? asOf) : asOf;
   const periods = ages.filter(({ first_day: from, last_day: to }) => from <= last && to >= first);
-  return periods.length > 0 && periods.every(({ fetched_at: at }) => at !== null && at > asOf);
+  return periods.length > 0 && periods.every(({ fetched_at: at }) => at !== null && at > since);
 }
 
 const ends = new Map([
