@@ -110,7 +110,7 @@ comment on table ripen.control_totals is 'What the service states per date and m
 comment on column ripen.control_totals.control is 'Name of the control totals, as in ripen.slice_tables';
 comment on column ripen.control_totals.metric is 'Name of the metric';
 comment on column ripen.control_totals.starts_at is 'Value of the date dimension: the first day of the period, or the hour';
-comment on column ripen.control_totals.seen_at is 'When it was requested, or the as-of instant of the run (UTC); it holds until the next row of the same cell';
+comment on column ripen.control_totals.seen_at is 'When it was requested, the as-of instant of the run, or when the answer was computed, whichever is earliest (UTC); it holds until the next row of the same cell';
 comment on column ripen.control_totals.value is 'The total as the nearest double; NULL if the service states none';
 
 create table ripen.control_readings (
@@ -125,7 +125,7 @@ create table ripen.control_readings (
 comment on table ripen.control_readings is 'Which days of control totals were read, and when';
 comment on column ripen.control_readings.control is 'Name of the control totals, as in ripen.slice_tables';
 comment on column ripen.control_readings.run_id is 'The run it belongs to';
-comment on column ripen.control_readings.read_at is 'When they were requested, or the as-of instant of the run (UTC)';
+comment on column ripen.control_readings.read_at is 'When they were requested, the as-of instant of the run, or when the answer was computed, whichever is earliest (UTC)';
 comment on column ripen.control_readings.start_day is 'First day that was read';
 comment on column ripen.control_readings.end_day is 'The day after the last one';
 comment on column ripen.control_readings.metrics is 'The metrics that were read';

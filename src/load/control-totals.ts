@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import { addDays, type Day, type DayInterval, isWithin, spanOf } from '../model/calendar.ts';
+import { computedAt } from '../model/maturity.ts';
 import { sumOf } from '../model/measure.ts';
 import type { Slice } from '../model/slice.ts';
 import {
@@ -30,7 +31,8 @@ export async function recordTotals(
     for (const { window, answered } of replacements) {
       // An answer without rows shows nothing.
       if (answered.periodRows.size === 0) continue;
-      const readAt = timestamp(answered.fetchedAt);
+      // From a cache, the service states what it stated when the answer was computed.
+      const readAt = timestamp(computedAt(answered.fetchedAt, answered.maturity.computedAt));
       statements.push(changedTotals(staged, answered.windowNo, window.replaced, readAt));
       readings.push({
         control: slice.control,
@@ -92,7 +94,17 @@ from stated as s
 full join stored as b using (starts_at, metric)
 where
     s.value is distinct from b.value
-    and not coalesce(abs(s.value - b.value) <= ${SAME} * greatest(abs(s.value), abs(b.value)), false)`;
+    and not coalesce(abs(s.value - b.value) <= ${SAME} * greatest(abs(s.value), abs(b.value)), false)
+    -- Older totals never replace newer ones.
+    and not exists (
+        from ripen.control_readings
+        where
+            control = ${control}
+            and read_at > timestamp ${literal(readAt)}
+            and start_day < date ${literal(days.end)}
+            and end_day > date ${literal(days.start)}
+            and list_has_any(metrics, [${names}])
+    )`;
 }
 
 export interface NightControl {

@@ -9,6 +9,7 @@ import {
   type AnsweringWorld,
   atCopy,
   copyOf,
+  countAsked,
   openAnswering,
   type TrueRow,
 } from '../support/answering.ts';
@@ -119,4 +120,32 @@ test('a period with rows of a lost app, or that stays as it is for one, is not p
   expect(await projected('daily')).toEqual([...lost, young]);
   const youngest = '18 cohort_size_d1 too little history';
   expect(await projected('curve')).toEqual([...lost, youngest, young]);
+});
+
+test('a control total that was computed days before it was requested is no final one, and neither replaces a newer one nor is requested twice', async () => {
+  const of = { ...daily, metrics: ['installs'] };
+  const rows = (installs: string) => rowsOf({ [ONE]: installs });
+  const computed = (at: string) => (report: object) =>
+    json({ ...report, debug: { cached_at: at } });
+  const stated = () =>
+    column(
+      world.scenario,
+      `select distinct round(value) || ' ' || seen_at from ripen.control_totals order by 1`,
+    );
+  world = await openAnswering([of], rows('100'));
+  expect((await world.night(5, { config })).failures).toEqual([]);
+  world.rows = rows('90');
+  const older = world.rewrite({}, computed('2026-06-05T01:00:00Z'));
+  expect((await world.night(19, { config })).failures).toEqual([]);
+  expect(await stated()).toEqual(['100.0 2026-06-05 02:30:00']);
+  older();
+  world.rows = rows('110');
+  world.rewrite({}, computed('2026-06-06T01:00:00Z'));
+  expect((await world.night(20, { config })).failures).toEqual([]);
+  expect(await stated()).toEqual(['100.0 2026-06-05 02:30:00', '110.0 2026-06-06 01:00:00']);
+  const shown = DAYS.map((date) => `${date.slice(8)} installs too little history`);
+  expect(await projected('daily')).toEqual(shown);
+  world.asked = [];
+  expect((await world.night(20, { config })).failures).toEqual([]);
+  expect(countAsked(world, { part: 'whole' })).toBe(0);
 });
