@@ -5,5 +5,5 @@ delete from ripen.control_totals
 where
     control not in (select control from ripen.slice_tables where control is not null)
     -- A slice without a name, as after a night without control totals, may have had any of them.
-    and not exists (select 1 from ripen.slice_tables where control is null)
+    and not exists (select 1 from ripen.slice_tables where control is null and state in ('live', 'building'))
     and ($1::date is null or starts_at < $1::date)
