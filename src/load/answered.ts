@@ -68,7 +68,7 @@ export interface Answered extends Readable {
   readonly rejects: Rejects | null;
   /** Surplus copies of identical rows, by batch of metrics. */
   readonly copies: readonly number[];
-  /** The batches of which some lie on different pages. */
+  /** The batches that have copies on different pages. */
   readonly spread: ReadonlySet<number>;
   /** Rows that can be stored, by first day of the period. Never zero. */
   readonly periodRows: ReadonlyMap<Day, number>;

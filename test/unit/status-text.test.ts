@@ -175,6 +175,16 @@ describe('whether all is well', () => {
     expect(sampleReport(slices, { runs }).health.state).toBe('well');
   });
 
+  test('a sync that a signal stopped takes no failure away, and holds for no slice that only backfills load', () => {
+    const slices = [sound, { ...sound, name: 'other' }];
+    const stopped = sampleRun({ status: 'interrupted', exit_code: null, slices: ['daily'] });
+    const night = sampleRun({ status: 'partial', failures: [timeOut], slices: ['daily'] });
+    const { state, findings } = sampleReport(slices, { runs: [stopped, night] }).health;
+    expect([state, findings.length]).toStrictEqual(['failed', 2]);
+    const runs = [sampleRun({ slices: ['daily'] }), stopped, night];
+    expect(sampleReport(slices, { runs }).health.state).toBe('well');
+  });
+
   test('a clock behind the fetches on record is one finding, whatever seems late by it', () => {
     const clock = new Failure('FETCH_IN_FUTURE', 'fetched tomorrow', { hint: 'Set the clock.' });
     const { headline, findings } = healthOf(sampleReport([three]), clock);

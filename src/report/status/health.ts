@@ -122,7 +122,7 @@ function latestRuns(runs: readonly RunStatus[]): RunStatus[] {
 export function unsettledRuns({ runs, slices }: Pick<StatusReport, 'runs' | 'slices'>) {
   const latest = latestRuns(runs);
   const synced = new Set(runs.flatMap((run) => (run.command === 'sync' ? run.slices : [])));
-  // One that is only backfilled would hold everything for ever.
+  // A slice that is only backfilled would keep every run open.
   const open = new Set(slices.flatMap(({ name }) => (synced.has(name) ? name : [])));
   const told = new Set<string>();
   return runs.flatMap((run) => {
