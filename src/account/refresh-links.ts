@@ -122,7 +122,7 @@ async function crawlApps(
         ? `The links of ${late} apps in a row were not updated, and those of ${countText(rest.length, 'more app')} not requested: ${failure.message}`
         : `The links of the app ${app} were not updated: ${failure.message}`;
       const details = { facts: { ...failure.facts, app_token: app }, cause: cause ?? failure };
-      // It stands for the others, too.
+      // One failure speaks for all of them.
       if (endsCrawl) failures.splice(1 - late);
       failures.push(new Failure(code, message, hint === null ? details : { ...details, hint }));
       if (!endsCrawl) continue;

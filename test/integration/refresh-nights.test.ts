@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 import { drop } from '../../src/index.ts';
 import { day, utcOffset } from '../../src/model/calendar.ts';
+import type { Slice } from '../../src/model/slice.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
 import { gridOf, openAnswering, withCells } from '../support/answering.ts';
 import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
@@ -308,17 +309,22 @@ const sundays = { world: { ...smallWorld, weekStartsOn: 0 } } as const;
 const rowsHash = (): Promise<string[]> =>
   column(scenario, 'select sum(hash(w))::varchar from weekly as w');
 
+/** A night with weeks from Monday, after which the service has Sunday weeks. */
+async function turnedAfter(of: Slice) {
+  scenario = await openScenario([of], { simulator });
+  await runNight(scenario, WEDNESDAY);
+  const before = await rowsHash();
+  const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
+  return { before, turned, service: { baseUrl: turned.url, reportsUrl: turned.url } };
+}
+
 test.each([
   ['', weekly],
   [' beside days', weekDaily],
 ])(
   'a service that turns from Monday to Sunday weeks%s changes no row: the windows fail, naming week_starts_on',
   async (_, of) => {
-    scenario = await openScenario([of], { simulator });
-    await runNight(scenario, WEDNESDAY);
-    const before = await rowsHash();
-    const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
-    const service = { baseUrl: turned.url, reportsUrl: turned.url };
+    const { before, turned, service } = await turnedAfter(of);
     const { status, failures } = await runNight(scenario, THURSDAY, { service });
     await turned.close();
 
@@ -339,11 +345,7 @@ test.each([
 ])(
   'a changed week_starts_on is refused by sync and plan while weeks%s are loaded: the hint names the drop and the backfill, which load anew',
   async (_, of) => {
-    scenario = await openScenario([of], { simulator });
-    await runNight(scenario, WEDNESDAY);
-    const before = await rowsHash();
-    const turned = await startSimulator({ ...sundays, now: THURSDAY, token: TOKEN });
-    const service = { baseUrl: turned.url, reportsUrl: turned.url };
+    const { before, turned, service } = await turnedAfter(of);
     const slices = [{ ...of, weekStartsOn: 0 }] as const;
     const { status, failures } = await runNight(scenario, THURSDAY, { service, slices });
     expect([status, failures.length]).toEqual(['failed', 1]);

@@ -1,8 +1,8 @@
 /**
  * Publishes every slice, dimension table and the ledger's tables as Delta tables, each by one commit, unless nothing changed. All
  * get the same version number, `ripen_finality` last: a version that it has is a complete night of every table. Only the
- * logs count: a table whose log is damaged begins anew. Surplus files and emptied tables are deleted once older versions need
- * not be kept any longer, by the store's clock.
+ * logs decide what a table has: one whose log is damaged begins anew. Files that no version needs, and tables that were emptied,
+ * are deleted once old versions have been kept long enough, by the store's clock.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
